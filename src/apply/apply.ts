@@ -25,7 +25,7 @@ import {
   type SettledRequest,
 } from './record.js'
 
-/** Who is told what while it is done. */
+/** Listeners for progress and warnings. */
 export interface ApplyListeners {
   /** Why `auto` passed over a backend, and whether attention was causal. */
   note?(text: string): void
@@ -40,8 +40,8 @@ export interface ApplyListeners {
  *
  * The file may also hold `projection` (`[M, D]` or `[H, M, D]`), `gate` (`[B, H, S]`, `[B, S, H]` where tokens come
  * before heads, or without a batch of 1, or `[S]` of a single head), the method's random arrays as `noise.NAME`
- * (`noise` for one of that name) and its learned arrays by their names, whose axes no layout changes; `layers.N.` before a
- * name makes them those of one layer.
+ * (`noise` for one of that name) and its learned arrays by their names. A layout does not change their axes. The
+ * prefix `layers.N.` gives an array to one layer.
  *
  * @throws {WOULD_OVERWRITE} when the output is one of the inputs, or exists and is not forced
  * @throws {UNSUPPORTED} when the file has a projection, gate or noise that the method does not take, or hides keys from
@@ -69,7 +69,7 @@ export async function applyEstimator(
   const resolved = await resolveMethod(request)
   const load = (place: (typeof places)[number]) =>
     loadInput(request.input, {seqLen: null, seed, ...place})
-  let input = await load(places[0]!) // what is wrong with it is told before a backend is looked for
+  let input = await load(places[0]!) // faults of the file come before faults of the backend
   const backend = await useBackend(request.backend, {threads, note})
   const applied: Output[] = []
   for (const [i, place] of places.entries()) {

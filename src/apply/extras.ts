@@ -1,4 +1,4 @@
-/** Arrays of a file beside queries, keys and values that a method takes. */
+/** Arrays of a file other than queries, keys and values that a method takes. */
 import {noiseSpecs} from '../attention/internal.js'
 import {describe, expected, RfaError} from '../errors.js'
 import type {ResolvedMethod} from '../experiments/method.js'
@@ -24,7 +24,7 @@ interface ExtrasCall {
 }
 
 /**
- * Arrays beside q, k, v that the method takes; one that it does not take is an error, not ignored.
+ * Arrays other than q, k, v that the method takes; any further array is an error.
  *
  * @throws {UNSUPPORTED} for one that it does not take @throws {SHAPE_MISMATCH} for one of other axes
  */

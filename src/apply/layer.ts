@@ -15,7 +15,7 @@ export interface AppliedLayer {
   /** `[B, H, L, Dv]` */
   out: AttentionArray
   operations: ReturnType<typeof recordOperations>['operations']
-  /** What records tell of it, but for its name and axes in the output. */
+  /** What records say of it, except its name and axes in the output. */
   facts: Omit<AppliedArray, 'name' | 'layer' | 'shape'>
 }
 

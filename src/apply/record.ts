@@ -1,4 +1,4 @@
-/** What `rfa apply` is asked for, and what it tells of what it did. */
+/** The request of `rfa apply`, and the record of what it did. */
 import {z} from 'zod'
 import {
   ORTH_SIGNS,
@@ -21,7 +21,7 @@ export interface ApplyRequest {
   layers?: LayerChoice | undefined
   /** `.npz`, `.npy` or `.safetensors`. */
   output: string
-  /** Replace an output that is there, if it is no input. */
+  /** Replace an existing output, unless it is an input. */
   force: boolean
   method: string
   preset: PresetName
@@ -58,7 +58,7 @@ const appliedArray = z.object({
     .number()
     .int()
     .nullable()
-    .describe('Which of several layers of the file; `null`: the file is no such one.'),
+    .describe('Layer of a file with several, by number; `null`: the file has no numbered layers.'),
   shape: z.array(z.number().int()).describe('Its axes, in the layout.'),
   feature_dim: z.number().int().describe('F, length of phi; 0: no features.'),
   logit_scale: z.number().describe('beta: logits are beta q.k.'),
@@ -73,7 +73,7 @@ const appliedArray = z.object({
     .describe('Signs of its orthogonal factors; `null`: it has none, or came from the file.'),
   used_extras: z
     .array(z.string())
-    .describe('Arrays of the file that the method used beside q, k, v and the key mask.'),
+    .describe('Arrays of the file that the method used in addition to q, k, v and the key mask.'),
   not_finite: z.number().int().describe('Entries that are not finite.'),
   ill_conditioned: z
     .number()

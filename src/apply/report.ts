@@ -13,7 +13,7 @@ export function illConditionedWarning({
   return `${bad} of ${plural(total, 'output element')} are more than ${MOST_GROWTH} times the largest value: the weights of ${method} nearly cancel there, float32 keeps less than half of its digits, and another backend has other numbers; try a smaller \`scale\`, smaller queries and keys, or favor-pos, where nothing cancels`
 }
 
-/** What to say of an output that nobody can use; `undefined` where all of it is finite. */
+/** The warning about an output that is not finite; `undefined` where all of it is. */
 export function notFiniteWarning({arrays}: Pick<ApplyRecord, 'arrays'>): string | undefined {
   const bad = arrays.reduce((sum, {not_finite}) => sum + not_finite, 0)
   if (bad === 0) return undefined

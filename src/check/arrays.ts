@@ -105,7 +105,7 @@ export function namedTensors<T extends tf.Tensor = tf.Tensor>(
   )
 }
 
-/** Copies of the values of tensors made by `body`, all of whose tensors are freed. */
+/** Copies of the values of tensors made by `body`; all of its tensors are freed. */
 export function compute(body: () => tf.Tensor): Float32Array
 export function compute(body: () => tf.Tensor[]): Float32Array[]
 export function compute(body: () => tf.Tensor | tf.Tensor[]): Float32Array | Float32Array[] {

@@ -26,7 +26,7 @@ import {
   toTensors,
 } from './arrays.js'
 
-/** Seed of projections and noise, where a call has none of its own. */
+/** Seed of projections and noise, for calls without one. */
 export const CASE_SEED = 5
 
 /** Random rows on the host. */

@@ -13,7 +13,7 @@ import {
 } from './arrays.js'
 import {CASE_SEED, type Call, hostCall, toCalibration, toProjection} from './call.js'
 
-/** Options whose names are checked at run time. */
+/** Options with names that are checked at run time. */
 type AnyDecoderOptions = Omit<DecoderOptions, 'method'> & {method: string}
 
 type Shape3 = [number, number, number]
@@ -25,15 +25,15 @@ export interface Decoded {
   states: Map<number, Record<string, Float32Array>>
 }
 
-/** What the recurrent form must be told to run over `length` tokens. */
+/** Options that the recurrent form needs to run over `length` tokens. */
 export function recurrentOptions(method: string, length: number): Record<string, unknown> {
   const {lengthOption} = estimatorNamed(method)
   return lengthOption === undefined ? {} : {[lengthOption]: length}
 }
 
 /**
- * A decoder that gives what a causal call over these tokens gives: told how many there are, and calibrated on those
- * that the causal form takes statistics from, where the method needs that.
+ * A decoder that gives what a causal call over these tokens gives. If the method needs it, it knows the number of
+ * tokens and is calibrated on those that the causal form takes statistics from.
  */
 export function decoderFor(given: AnyDecoderOptions, inputs: HostInputs): Decoder {
   const options = {...recurrentOptions(given.method, inputs.key.shape[2]), ...given}

@@ -17,7 +17,7 @@ export function isRandom({estimator}: Pick<Subject, 'estimator'>): boolean {
   return usesProjection(estimator, options) || Object.keys(noise).length > 0
 }
 
-/** Few features, where many may be as many as there are tokens, and leave nothing to chance; and ordinary ones. */
+/** Few features (methods with one feature per token leave nothing to chance), and ordinary ones. */
 const FEATURES = [3, SMALL.numFeatures] as const
 
 /** The same seed gives the same bits; another seed or replicate others, where something is drawn. */

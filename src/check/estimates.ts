@@ -23,7 +23,7 @@ export const PLAIN: Rows = {numFeatures: 13, projection: 'iid', tilts: []}
 /** For long vectors: what few rows estimate costs as little time as they are few. */
 export const TILTED: Rows = {numFeatures: 2, projection: 'iid', tilts: [1]}
 
-/** What moments of a pair depend on beside it. */
+/** What moments of a pair depend on in addition to it. */
 export function momentDraw({options}: Estimator, {x, y}: Pair, {numFeatures}: Rows) {
   return {numFeatures, options: options.parse({}), calibration: {query: [x], key: [y]}}
 }
@@ -59,7 +59,7 @@ export function kernelEstimates(
 }
 
 /**
- * `phi(x).phi(y) / k(x, y) - phi(x).phi(z) / k(x, z)`, whose unit is the mean of both: zero on average, whatever factor
+ * `phi(x).phi(y) / k(x, y) - phi(x).phi(z) / k(x, z)`, in units of the mean of both: zero on average, whatever factor
  * of x the features lack in every draw.
  *
  * @param truths - k(x, y) and k(x, z)

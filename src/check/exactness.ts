@@ -37,7 +37,7 @@ function exactOutputs(subject: Subject): Finding {
   return tally.finding()
 }
 
-/** M at which the error is told: rows of a projection, or what a method counts in its place, such as landmarks. */
+/** M at which the error is reported: rows of a projection, or what a method counts in its place, such as landmarks. */
 const LADDERS = {rows: [16, 64, 256], others: [2, 4, 8]} as const
 /** The numbers of features to try; one where their number is not used. */
 function ladderOf(estimator: Estimator): readonly number[] {
@@ -66,11 +66,11 @@ function errors(subject: Subject): Finding {
     })
     return Math.sqrt(squares.reduce((sum, each) => sum + each, 0) / squares.length) / size
   })
-  const told = figures.map(each => each.toPrecision(2)).join(', ')
+  const errors = figures.map(each => each.toPrecision(2)).join(', ')
   return {
     status: 'information',
     tried: [callName(given)],
-    finding: `relative error ${told}${ladder.length > 1 ? ` at M = ${ladder.join(', ')}` : ''}`,
+    finding: `relative error ${errors}${ladder.length > 1 ? ` at M = ${ladder.join(', ')}` : ''}`,
   }
 }
 

@@ -102,7 +102,7 @@ function featureShapes(given: Call): Record<'query' | 'key', number[]> {
 /** Tokens after which the state is looked at. */
 const STATE_LENGTHS = [3, 7] as const
 
-/** A decoder holds as many bytes as `stateBytes` says, but for one number beside many (running maxima, scales). */
+/** A decoder holds the bytes that `stateBytes` says, up to a few small tensors (running maxima, scales). */
 function stateSize(subject: Subject): Finding {
   const {estimator} = subject
   if (!estimator.supports.decode)
@@ -128,7 +128,7 @@ function stateSize(subject: Subject): Finding {
       `${length} tokens`,
       declared >= least && declared <= all && held === all,
       () =>
-        `stateBytes says ${declared} bytes for ${batch * heads} heads, the tensors have ${all}, and the decoder tells ${held}`,
+        `stateBytes says ${declared} bytes for ${batch * heads} heads, the tensors have ${all}, and the decoder reports ${held}`,
     )
   }
   return tally.finding()

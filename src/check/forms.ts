@@ -25,12 +25,12 @@ export function maskedForms(subject: Pick<Subject, 'estimator'>) {
   return formsOf(subject).flatMap(({causal}) => masks.map(masked => ({causal, masked})))
 }
 
-/** Sizes with as many queries as keys where the estimator has no cross form. */
+/** Sizes with equal numbers of queries and keys where the estimator has no cross form. */
 function fitting({estimator}: Pick<Subject, 'estimator'>, sizes: Sizes): Sizes {
   return estimator.supports.cross ? sizes : {...sizes, queryLen: sizes.keyLen}
 }
 
-/** Sizes with as many queries as keys. */
+/** Sizes with equal numbers of queries and keys. */
 export function square(sizes: Sizes, length = sizes.keyLen): Sizes {
   return {...sizes, queryLen: length, keyLen: length}
 }

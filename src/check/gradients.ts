@@ -31,7 +31,7 @@ const SIZES: Sizes = {
   numFeatures: 5,
 }
 
-/** Signed weights need so many features that sums do not vanish. */
+/** Signed weights need enough features that sums do not vanish. */
 const SIGNED_FEATURES = 31
 
 /** Numbers that a failure is tried on. */
@@ -52,11 +52,11 @@ const ADVICE =
 /**
  * The gradient of `sum out * c` by each number of queries, keys and values.
  *
- * Central differences D(h) of widths h and 2h make `D4 = (4 D(h) - D(2h)) / 3`. Its error is what it leaves out, at most
- * its distance from the differences of widths up to h, of which the narrowest leave out least; and what float32 makes of
- * the two sums, `1.5 delta / h`, delta the bound on a sum (output-bound.ts). The width with the smallest total counts.
- * Where a function has a kink closer than the narrowest width, that says too little: for five rectified features one
- * call in 30 has one. So who fails is tried on other numbers, and has failed when it fails there, too, and a third time.
+ * Central differences D(h) of widths h and 2h make `D4 = (4 D(h) - D(2h)) / 3`. Its error is what it leaves out, at
+ * most its distance from the differences of widths up to h (the narrowest leave out least), plus the rounding of
+ * the two sums, `1.5 delta / h`, with delta the bound on a sum (output-bound.ts). The width with the smallest total
+ * counts. This is too strict where a function has a kink closer than the narrowest width: with five rectified
+ * features in one call of 30. So a check fails only if it fails on three different sets of numbers.
  */
 async function gradients(subject: Subject): Promise<Finding> {
   const {stepwise} = subject.estimator
@@ -153,7 +153,7 @@ function lossBound(given: Call, {data}: HostArray): number {
   return bound.reduce((sum, each, at) => sum + each * Math.abs(data[at]!), 0)
 }
 
-/** The sum for inputs of which one number is moved: each is an element of one batch. */
+/** The sum for inputs with one number moved: each is an element of one batch. */
 function lossesAt(
   given: Call,
   side: Side,
@@ -191,7 +191,7 @@ function lossesAt(
   })
 }
 
-/** The same numbers so many times. */
+/** The same numbers, `times` times. */
 function repeated(data: ArrayLike<number>, times: number): Float32Array {
   const out = new Float32Array(times * data.length)
   for (let i = 0; i < times; i++) out.set(data, i * data.length)

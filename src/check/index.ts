@@ -57,11 +57,13 @@ export interface CheckRequest {
   method: string
   groups: readonly CheckGroup[]
   seed: number
-  /** Draws of each statistical comparison, of variances four times as many. Default: as many as it takes. */
+  /**
+   * Draws of each statistical comparison, four times as many for variances. Default: the number that a verdict needs.
+   */
   draws?: number | undefined
   /** Processor time that each statistical check may take, unless the draws are given. Default: {@link CHECK_SECONDS} */
   seconds?: number | undefined
-  /** Told before each check. */
+  /** Called before each check. */
   onCheck?(name: string, done: number, total: number): void
 }
 
@@ -80,7 +82,7 @@ export async function checkEstimator(request: CheckRequest): Promise<CheckOutcom
   return outcomes
 }
 
-/** The outcome, whose message is not repeated where an earlier check ended with the same. */
+/** The outcome, without its message if an earlier check ended with the same one. */
 function shortened(outcome: CheckOutcome, earlier: readonly CheckOutcome[]): CheckOutcome {
   const {status, finding} = outcome
   const same = earlier.find(other => status === 'failed' && other.finding === finding)

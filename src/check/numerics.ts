@@ -12,8 +12,8 @@ import {type Check, type Finding, notApplicable, type Subject} from './types.js'
 const SCALES = [2, 5, 20, 100] as const
 
 /**
- * No NaN and no infinity, up to logits in the ten thousands. A formula that is right and overflows there deserves a warning:
- * ordinary norms are those of the shapes.
+ * No NaN and no infinity, up to logits in the ten thousands. A correct formula that overflows there gets a warning:
+ * other shapes have ordinary norms.
  */
 function largeNorms(subject: Subject): Finding {
   const tally = new Tally(
@@ -35,7 +35,7 @@ function largeNorms(subject: Subject): Finding {
 /** No NaN where queries, keys or both are zero. */
 function zeros(subject: Subject): Finding {
   const tally = new Tally(
-    'divisions: a vector of length zero, or a row whose weights are all zero, must not give 0 / 0',
+    'divisions: a vector of length zero, or a row with only zero weights, must not give 0 / 0',
   )
   for (const {causal, name} of formsOf(subject)) {
     const given = callOf(subject, SMALL, {causal})
@@ -55,7 +55,7 @@ function expectFinite(tally: Tally, label: string, given: Call): void {
   tally.expect(label, at < 0, () => `${placeOf(at, given.sizes as Sizes)} is ${out[at]}`)
 }
 
-/** Relative move of each number: 2^8 roundings of float32, and small beside steps of any coarser kind. */
+/** Relative move of each number: 2^8 roundings of float32, and smaller than any coarser step. */
 const MOVE = 2 ** -16
 /** Part of the rows that may stay as they are: some see one key only, or keys of no weight. */
 const STILL = 0.5
@@ -91,7 +91,7 @@ function fineSteps(subject: Subject): Finding {
   return tally.finding()
 }
 
-/** Rows of which no bit differs. */
+/** Rows without a different bit. */
 function rowsStill(before: Float32Array, after: Float32Array, width: number): number {
   let still = 0
   for (let at = 0; at < before.length; at += width) {

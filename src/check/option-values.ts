@@ -16,13 +16,13 @@ interface Json {
   multipleOf?: number
 }
 
-/** One option as its schema tells of it. */
+/** One option by its schema. */
 export interface OptionFacts {
   name: string
   default: unknown
   /**
-   * Values off the default: all of an enum, a boolean's other one, and as many random numbers and guards as
-   * asked for. None where the schema is of another kind (text, lists), or leaves no other value.
+   * Values other than the default: all of an enum, the other boolean, or a given number of random numbers and
+   * guards. None if the schema is of another kind (text, lists), or has no other value.
    *
    * @param size - the magnitude at which guards act
    */
@@ -93,7 +93,7 @@ function guards({stream, count, size}: Draw): string[] {
 /** Draws before a range is taken to hold none of what they suggest. */
 const TRIES = 100
 
-/** As many numbers as asked for, drawn; where the range leaves hardly any to draw, those that are nearest to the default. */
+/** The given number of random values; the ones nearest to the default if the range has hardly any. */
 function numbersOf(json: Json, byDefault: number, draw: Draw): number[] {
   const drawn: number[] = []
   for (let tries = 0; tries < TRIES && drawn.length < draw.count; tries++) {

@@ -101,8 +101,7 @@ function options(subject: Subject): Finding {
 }
 
 /**
- * What there is to know beside a pass: options of which no other value is known, that changed nothing by themselves, values
- * that were refused.
+ * Notes on a pass: options without a known other value, options that changed nothing alone, values that were refused.
  */
 function notesOf(
   {options, unused}: Estimator,
@@ -132,7 +131,7 @@ function unusedOptions(subject: Subject): Finding {
   if (unused.length === 0)
     return notApplicable('declares no option that is unused by default (unused)')
   const tally = new Tally(
-    'unused: it names options that change no bit of an output beside the others as they are',
+    'unused: it names options that change no bit of an output, with the other options as they are',
   )
   const variants = variantsOf(subject).filter(({option}) => option && unused.includes(option))
   for (const {label, options: chosen} of variants) {
@@ -160,7 +159,7 @@ function recurrentOptions(subject: Subject): Finding {
   const tally = new Tally(
     'options in decoder: it must follow each of them, or refuse to decode with it (refuses: {decode: reason})',
   )
-  // of ordinary size: with some options features of large ones overflow, which is no leak
+  // of ordinary size: with some options features of large ones overflow, which is not a leak
   const changes = [{first: 9, factor: 1, sides: ['query', 'key', 'value'] as const}]
   for (const {label, preset, options: chosen} of variants) {
     const given = {...recurrentCall(subject, TOKENS, {options: chosen}), preset}

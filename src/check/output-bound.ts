@@ -1,6 +1,6 @@
 /**
- * How far float32 may be from the exact output of an estimator of which nothing is known but what it gives: its
- * condition is measured, its roundings are counted.
+ * How far float32 may be from the exact output of an unknown estimator: its condition is measured, its roundings
+ * are counted.
  *
  * An output is a function of the numbers of a call: queries, keys, projection, noise. Each is read through sums of at most
  * D, S and F terms and a few elementary functions, that is `n = D + S + F + 64` roundings, each of them a relative change by
@@ -15,8 +15,8 @@
  * - the size of what is summed over keys, `sum_j |w_ij| |v_j|`; weights w are the outputs for values that are unit
  *   vectors, one for each key.
  *
- * Signed weights that cancel, and hashes that jump, show in both. An output of a call whose neighbours are not finite has
- * no bound: Infinity. One that is not finite where its neighbours are is nothing that rounding makes: 0.
+ * Signed weights that cancel, and hashes that jump, show in both. An output has no bound (Infinity) where its
+ * neighbours are not finite. Where only the output is not finite, rounding is not the reason: 0.
  */
 import {estimatorNamed} from '../attention/names.js'
 import {randomStream} from '../random/index.js'
@@ -67,9 +67,9 @@ interface Bounded {
 }
 
 /**
- * How far two outputs of one exact value may be apart: the sum of their bounds, by element. What came may overflow as its
- * neighbours do: where what is expected does not, that is no matter of rounding, and the bound of this one alone stands.
- * Where neither is finite there is nothing to compare: Infinity.
+ * How far two outputs of one exact value may be apart: the sum of their bounds, by element. An output may overflow
+ * like its neighbours. If the expected one does not, rounding is not the reason, and only the bound of the expected
+ * one counts. If neither is finite there is nothing to compare: Infinity.
  */
 export function jointBound(expected: Bounded, actual: Bounded): Float64Array {
   return Float64Array.from(expected.bound, (bound, at) => {

@@ -99,7 +99,7 @@ function separateStates(subject: Subject): Finding {
     actual: both,
     expected: alone,
     bound: 0,
-    says: says('a second decoder beside it', both),
+    says: says('a second decoder at the same time', both),
   })
   return tally.finding('to the bit')
 }

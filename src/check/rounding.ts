@@ -46,7 +46,7 @@ export interface Comparison {
   ok: boolean
   /** Largest error divided by its bound, over elements with a finite bound. */
   worstRatio: number
-  /** Elements whose bound is finite. */
+  /** Elements with a finite bound. */
   decidable: number
   report: string
 }
@@ -82,7 +82,7 @@ export function compare(
   }
   const difference = Math.abs(actual[worst]! - expected[worst]!)
   const report =
-    `observed maximum ${difference} beside bound ${bound[worst]} (ratio ${worstRatio}) at element ${worst}: ` +
+    `observed maximum ${difference}, bound ${bound[worst]} (ratio ${worstRatio}) at element ${worst}: ` +
     `got ${actual[worst]}, expected ${expected[worst]}; ${decidable} of ${expected.length} elements decidable`
   return {ok: worstRatio <= 1, worstRatio, decidable, report}
 }

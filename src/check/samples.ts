@@ -1,10 +1,11 @@
 /**
  * Verdicts on means over draws.
  *
- * A check raises a false alarm with a probability of about {@link FALSE_ALARMS} at most: z is that of Bonferroni for as many
- * comparisons as it makes, and for what skewness may add. A verdict takes as many draws as keep that addition within its
- * limit by the skewness of the estimates ({@link perSkewness}; tails that no draw has reached are not known of), and as bring
- * z standard errors to a tenth of the truth (a variance: a quarter); else the check says how many draws it needs.
+ * A check raises a false alarm with a probability of about {@link FALSE_ALARMS} at most: z is from Bonferroni's
+ * bound for its number of comparisons, plus an allowance for skewness. A verdict takes enough draws that the
+ * allowance covers the skewness of the estimates ({@link perSkewness}; tails that no draw has reached stay
+ * unknown), and that z standard errors are a tenth of the truth (for a variance: a quarter). Otherwise the check
+ * says how many draws it needs.
  */
 import {bonferroniZ} from '../stats/index.js'
 import type {Finding} from './types.js'
@@ -26,7 +27,7 @@ export interface Sample {
   values: Float64Array
   /** What their mean should be. */
   truth: number
-  /** The size in units of which a bias counts; 0: estimates may be off by the slack alone. */
+  /** The size that a bias is relative to; 0: estimates may only be off by the slack. */
   scale: number
   /** What rounding may add. */
   slack: number
@@ -100,7 +101,7 @@ function undecided(judged: readonly Judged[], tried: readonly string[]): Finding
   return {status: 'not measurable', tried, finding: `${share}${wanted}`}
 }
 
-/** Standard errors that a mean may be off where a check makes so many comparisons. */
+/** Standard errors that a mean may be off, for a number of comparisons. */
 function zOf(comparisons: number): number {
   return bonferroniZ(comparisons, FALSE_ALARMS / SKEWED_ALARMS)
 }

@@ -26,7 +26,7 @@ export interface Source {
 
 /** How long to draw. */
 export interface Extent {
-  /** Exactly as many draws; `undefined`: as many as it takes. */
+  /** Exact number of draws; `undefined`: the number that a verdict needs. */
   draws: number | undefined
   /** Processor time that all comparisons of a check have together, unless the draws are given. */
   seconds: number
@@ -36,7 +36,7 @@ export interface Extent {
 const BATCH = 1000
 /** A first batch knows little of tails: the number of draws grows by no more at a time. */
 const GROWTH = 4
-/** Code that has just begun to run takes longer than later: what seems to take so many times what is left is tried. */
+/** Code runs slower at first, so work is tried if it seems to take up to this many times the time left. */
 const SLOW_START = 3
 
 /** Samples of all comparisons. */
@@ -73,7 +73,7 @@ class Pool {
 
   constructor(private readonly source: Source) {}
 
-  /** Draws until there are as many, or the time is up. */
+  /** Draws until there are `target` draws, or the time is up. */
   async raise(target: number, end: number): Promise<void> {
     const start = processorTime()
     const before = this.drawn

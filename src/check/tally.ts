@@ -62,7 +62,7 @@ export class Tally {
     if (!this.labels.includes(label)) this.labels.push(label)
   }
 
-  /** What there is to tell of all comparisons. @param note - stands beside a pass */
+  /** The finding of all comparisons. @param note - goes with a pass */
   finding(note?: string): Finding {
     const tried = this.labels
     const figures =

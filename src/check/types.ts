@@ -40,7 +40,7 @@ export interface Finding {
   measured?: number
   /** What it may be. */
   bound?: number
-  /** Of a failure or a warning the smallest example; else why there is no verdict, or what there is to know beside it. */
+  /** For a failure or a warning, the smallest example; else why there is no verdict, or a note on it. */
   finding?: string
   /** Of a failure or a warning: where to look. */
   advice?: string
@@ -59,7 +59,7 @@ export interface Subject {
   estimator: Estimator
   /** Seed of inputs, projections and noise. */
   seed: number
-  /** Draws of each statistical comparison; `undefined`: as many as it takes. */
+  /** Draws of each statistical comparison; `undefined`: the number that a verdict needs. */
   draws: number | undefined
   /** Processor time that each statistical check may take, where it says itself how many draws. */
   seconds: number

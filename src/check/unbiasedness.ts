@@ -67,7 +67,9 @@ async function kernelMeans(subject: Subject): Promise<Finding> {
   return verdict(samples, {what: 'the mean of phi(x).phi(y)', advice: MEAN_ADVICE})
 }
 
-/** Estimates of one pair beside what their mean should be; short pairs meet the kernel with the default projection. */
+/**
+ * Estimates of one pair, with the mean that they should have; short pairs meet the kernel with the default projection.
+ */
 function meanSources(
   subject: Subject,
   pair: Pair,
@@ -91,7 +93,7 @@ function meanSources(
   if (target === undefined) return [stated]
   const own = rows === PLAIN ? {...rows, projection: projection?.default ?? 'iid'} : rows
   const kernelSource = meanSource(subject, pair, own, {label: `${name} kernel`, value: target})
-  // beside the same number other rows of the same features say nothing new
+  // if the estimate is a constant, other rows of the same features say nothing new
   return Math.abs(mean - target) <= 1e-9 * Math.abs(target)
     ? [kernelSource]
     : [stated, kernelSource]
@@ -153,7 +155,7 @@ function exactSamples(samples: readonly Sample[]): Finding {
 const VARIANCE_DRAWS = 4
 /** Part of a variance that z standard errors may be. */
 const VARIANCE_RESOLUTION = 0.25
-/** Long pairs whose variance is looked at, and how their rows are drawn: squares have their mass twice as far out. */
+/** Long pairs to measure the variance of, and how their rows are drawn: squares have their mass twice as far out. */
 const VARIED_PAIRS = 2
 const TWICE_TILTED: Rows = {...TILTED, tilts: [1, 2]}
 

@@ -1,4 +1,4 @@
-/** The declared cost beside the operations of TensorFlow.js that a call really makes. */
+/** The declared cost, compared with the operations of TensorFlow.js that a call makes. */
 import {attention, type CallOptions, type MethodName} from '../attention/index.js'
 import {TRANSCENDENTAL} from '../attention/internal.js'
 import {resolveOptions} from '../attention/names.js'
@@ -13,8 +13,9 @@ import type {Check, Finding, Subject} from './types.js'
 const SIZES = {...square(SMALL, 64), batch: 1, heads: 2, headDim: 16, valueDim: 16, numFeatures: 16}
 
 /**
- * How far the count may be off the cost: 2 for the masked half of causal squares, which operations compute and costs may leave
- * out, or count where chunks skip it; and 2 for passes over numbers, of which costs name the leading ones only.
+ * How far the count may be off the cost: 2 for the masked half of causal squares, which operations compute and
+ * costs may leave out, or count where chunks skip it; and 2 for passes over numbers, since costs only name the
+ * leading ones.
  */
 const FACTOR = 4
 
@@ -32,7 +33,7 @@ const ELEMENTARY: ReadonlySet<string> = new Set([
   ...['Sinh', 'Softmax', 'Softplus', 'Sqrt', 'Tan', 'Tanh'],
 ])
 
-/** One operation as TensorFlow.js tells of it. */
+/** One operation as TensorFlow.js reports it. */
 interface Operation {
   name: string
   inputShapes: readonly (readonly number[] | null)[]
@@ -57,8 +58,8 @@ export function operationsOf({name, inputShapes, outputShapes}: Operation): numb
 }
 
 /**
- * The operations of a call. What throws is thrown by a call before: while TensorFlow.js tells of operations, it rejects a
- * promise of its own besides, and goes on telling for ever.
+ * The operations of a call. A call before it throws any error: while TensorFlow.js reports operations, an error
+ * would also reject a promise inside it, and it would never stop reporting.
  */
 async function operationsIn(run: () => tf.Tensor): Promise<Operation[]> {
   run().dispose()

@@ -33,15 +33,15 @@ export interface AttentionInput {
   /** `[B, H, S, Dv]` */
   value: AttentionArray
   /**
-   * Keys that take part, `[B, S]`; absent: all. Where there are as many queries as keys, they stand for the same tokens:
-   * a query whose key is hidden is no part of the model's result.
+   * Keys that take part, `[B, S]`; absent: all. With equal numbers of queries and keys, both stand for the same
+   * tokens: a query with a hidden key is not part of the model's result.
    */
   keyMask?: KeyMask
   /** beta that the file states: logits are `beta q.k`. Absent: `1/sqrt(D)`. */
   logitScale?: number
   /** Whether the model ran with a causal mask, where the file states it. */
   ranCausal?: boolean
-  /** Heads of keys and values in the file, each of which serves several heads of queries. Absent: as many as these. */
+  /** Heads of keys and values in the file, each shared by several heads of queries. Absent: one per head of queries. */
   keyHeads?: number
   /** Other arrays of the file, as they stand there. */
   extras: Map<string, NdArray>
@@ -49,7 +49,7 @@ export interface AttentionInput {
    * Names of other arrays that were not read: of a type that cannot be, or too large. Absent: none.
    */
   unreadExtras?: readonly string[]
-  /** Text beside the arrays, or the parameters of a generator. */
+  /** Text in the file, or the parameters of a generator. */
   metadata: Record<string, string>
 }
 
@@ -114,7 +114,7 @@ export function sizesOf({query, value}: AttentionShapes): AttentionSizes {
   return {batch, heads, queryLen, keyLen, headDim, valueDim}
 }
 
-/** Queries, keys and values as far as their shapes tell. */
+/** Shapes of queries, keys and values. */
 export type AttentionShapes = Record<'query' | 'key' | 'value', Pick<AttentionArray, 'shape'>>
 
 /**
@@ -147,10 +147,11 @@ export function checkAttentionShapes(
 function problemOf({query, key, value}: AttentionShapes): string | undefined {
   const [batch, heads, , headDim] = query.shape
   const both = [key, value]
-  if (both.some(({shape}) => shape[0] !== batch)) return 'query, key and value of one batch size'
-  if (key.shape[1] !== value.shape[1]) return 'key and value with equally many heads'
+  if (both.some(({shape}) => shape[0] !== batch))
+    return 'query, key and value with the same batch size'
+  if (key.shape[1] !== value.shape[1]) return 'key and value with the same number of heads'
   if (heads % key.shape[1] !== 0) {
-    return 'as many heads of key and value as of query, or a number that divides it'
+    return 'a number of key and value heads that divides the number of query heads'
   }
   if (key.shape[3] !== headDim) return 'query and key of the same head dimension'
   return key.shape[2] === value.shape[2] ? undefined : 'key and value of the same length'

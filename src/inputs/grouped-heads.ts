@@ -9,7 +9,7 @@ import {assertMemory} from './memory.js'
  * @param array - `[B, H_kv, S, D]`
  * @param heads - H, a multiple of H_kv
  * @param where - in messages
- * @returns `[B, H, S, D]`; `array` itself where it has as many heads
+ * @returns `[B, H, S, D]`; `array` itself if it has the same number of heads
  * @throws {TOO_LARGE} when the copy does not fit in memory
  */
 export function repeatHeads(array: AttentionArray, heads: number, where: string): AttentionArray {

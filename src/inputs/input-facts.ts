@@ -147,7 +147,7 @@ function readHeaders(spec: FileSpec, part: PartOfInput): Promise<Headers> {
 
 /**
  * Bytes of the arrays as they are read, and of those that are made of them: float32 that stays in its order is not
- * copied, numbers of 16 bits are widened beside their bytes, keys and values of shared heads are repeated.
+ * copied, numbers of 16 bits are widened into new memory, keys and values of shared heads are repeated.
  */
 function loadingBytes({places, mask, layout, query, key, value}: Headers): number {
   const read = places.reduce((sum, {shape, dtype}) => {

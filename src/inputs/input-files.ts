@@ -33,7 +33,7 @@ export interface InputFiles {
 /**
  * Opens the files of an input and checks what their headers say; `read` is done with them before they are closed again.
  *
- * @param layer - whose arrays are wanted; `undefined`: those of no layer
+ * @param layer - its arrays; `undefined`: arrays without a layer
  * @throws {BAD_OPTION} when the number of paths fits no arrangement
  * @throws {FILE_MISSING | BAD_FILE} see {@link openArrays}
  * @throws {ARRAY_MISSING} when a name is not in the file; lists what is
@@ -85,7 +85,7 @@ function layersIn(
     return chosenLayers(asked, {path, entries, query: names.query})
   }
   if (asked === undefined) return undefined
-  const what = 'a .safetensors or .npz file, whose arrays have names'
+  const what = 'a .safetensors or .npz file, with named arrays'
   throw expected('BAD_OPTION', '`layer`', what, describe(paths))
 }
 
@@ -130,7 +130,7 @@ export function layoutOf(spec: InputSpec): Promise<Layout> {
 /**
  * What the texts of a file say, as far as the input does not say otherwise.
  *
- * @param overrides - settings that go before them, beside a layout of the input
+ * @param overrides - settings that replace them, in addition to a layout of the input
  * @throws {BAD_FILE} see {@link statedFacts}
  */
 export function factsOf(
@@ -144,7 +144,7 @@ export function factsOf(
 
 /** The layout that arrays are read in. @throws {BAD_FILE} for a text of the file that is none */
 export function layoutIn(files: InputFiles, spec: FileSpec, layer: number | undefined): Layout {
-  // a scale that is no number does not matter here
+  // a scale that is not a number does not matter here
   const {layout} = factsOf(files, spec, layer, {logitScale: 0})
   return spec.layout ?? layout ?? DEFAULT_LAYOUT
 }
@@ -169,7 +169,7 @@ export interface Place {
 /**
  * Queries, keys and values in this order.
  *
- * @param how.layer - whose arrays; `undefined`: those of no layer
+ * @param how.layer - its arrays; `undefined`: arrays without a layer
  * @param how.layout - in messages
  * @throws {SHAPE_MISMATCH} for a stack of anything but three
  * @throws {BAD_FILE} for elements of a type that cannot be read

@@ -1,4 +1,4 @@
-/** Several layers of a model in one file: `layers.N.q` beside `layers.N.k`, `layers.N.v` and what belongs to them. */
+/** Several layers of a model in one file: `layers.N.q`, `layers.N.k`, `layers.N.v` and what belongs to them. */
 import {describe, expected} from '../errors.js'
 import type {Dtype} from './nd-array.js'
 

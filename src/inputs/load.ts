@@ -29,7 +29,7 @@ import {layerName, layerOf} from './layers.js'
 import {elementCount, type NdArray} from './nd-array.js'
 import type {InputSpec} from './spec.js'
 
-type Beside = Pick<AttentionInput, 'extras' | 'unreadExtras' | 'metadata'>
+type Others = Pick<AttentionInput, 'extras' | 'unreadExtras' | 'metadata'>
 
 /**
  * Extras beyond this, taken smallest first, stay unread: what goes with Q/K/V (gates, masks,
@@ -40,14 +40,14 @@ export const MAX_EXTRA_BYTES = 2 ** 28
 /**
  * Reads or makes the queries, keys and values that a plan asks for.
  *
- * From a file: the three arrays named in the plan; or a single .npy whose leading axis of 3 stacks
- * them (`[3, L, D]` to `[3, B, H, L, D]`); or three .npy files in the order query, key, value. Whatever the layout of
- * the file, arrays come as `[B, H, L, D]`, with a copy of keys and values for each head of queries that they serve;
- * extras stay as they stand there.
+ * From a file: the three arrays named in the plan; or a single .npy that stacks them in a leading axis of 3 (`[3,
+ * L, D]` to `[3, B, H, L, D]`); or three .npy files in the order query, key, value. Whatever the layout of the
+ * file, arrays come as `[B, H, L, D]`, with a copy of keys and values for each head of queries; extras stay as in
+ * the file.
  *
  * @param spec - where they come from; what is read from files with a digest is verified to be of it
- * @param options.seqLen - query length. File: the first that many queries, and keys and values too
- *   when they are as many as the queries; `null` takes all. Generator: required
+ * @param options.seqLen - query length. File: that many queries from the first, and also keys and values if they
+ * have the same number; `null` takes all. Generator: required
  * @param options.seed - for generators; files do not use it
  * @param options.extras - whether the other arrays of a file are read too. Default: true
  * @param options.layer - which of several layers in a file (`layers.N.q` ...). Default: the arrays of no layer
@@ -82,8 +82,8 @@ function loadFile(spec: FileSpec, part: PartOfInput, extras: boolean): Promise<A
     const mask = maskPlaceOf(files, spec, layer)
     const maskArray = await mask?.reader.read(mask.name)
     const taken = new Set([...places, ...(mask ? [mask] : [])].map(({name}) => name))
-    const beside = await readBeside(files, {taken, layer, extras})
-    const read = [...arrays, ...(maskArray ? [maskArray] : []), ...beside.extras.values()]
+    const others = await readOthers(files, {taken, layer, extras})
+    const read = [...arrays, ...(maskArray ? [maskArray] : []), ...others.extras.values()]
     await verify({...spec, layer}, label, files, read)
     const [query, key, value] = arrays.map((array, i) =>
       toAttentionArray(array, places[i]!.where, layout),
@@ -92,7 +92,7 @@ function loadFile(spec: FileSpec, part: PartOfInput, extras: boolean): Promise<A
     checkAttentionShapes(label, parts, layout)
     const {batch, keyLen} = sizesOf(parts)
     const keyMask = maskArray && toKeyMask(maskArray, mask!.where, batch, keyLen)
-    return {label, ...parts, ...stated, ...(keyMask && {keyMask}), ...beside}
+    return {label, ...parts, ...stated, ...(keyMask && {keyMask}), ...others}
   })
 }
 
@@ -142,7 +142,7 @@ async function readPlaces({arrangement}: InputFiles, places: readonly Place[]): 
   return arrays
 }
 
-/** What a file holds beside what was read of it. */
+/** What a file holds in addition to what was read. */
 interface Rest {
   /** Names of arrays that were read. */
   taken: ReadonlySet<string>
@@ -152,7 +152,7 @@ interface Rest {
 }
 
 /** Extras and metadata come from named arrays only: .npy files have neither. */
-async function readBeside({arrangement, readers}: InputFiles, rest: Rest): Promise<Beside> {
+async function readOthers({arrangement, readers}: InputFiles, rest: Rest): Promise<Others> {
   const reader = readers[0]!
   if (arrangement !== 'named') return {extras: new Map(), metadata: {}}
   const {metadata} = reader
@@ -160,8 +160,8 @@ async function readBeside({arrangement, readers}: InputFiles, rest: Rest): Promi
 }
 
 /**
- * Reads the other arrays, smallest first, up to {@link MAX_EXTRA_BYTES} in all: those of the layer by their names there,
- * and those of no layer that it has none of its own for.
+ * Reads the other arrays, smallest first, up to {@link MAX_EXTRA_BYTES} in all: arrays of the layer, and arrays
+ * without a layer that the layer does not have.
  */
 async function readExtras(reader: ArrayReader, {taken, layer}: Rest) {
   const others = [...reader.entries].flatMap(([full, entry]) => {

@@ -1,7 +1,7 @@
 /**
- * Which tokens count. A key mask hides tokens: hidden keys take no part, and where queries and keys stand for
- * the same tokens, hidden queries are no part of the model's result. Neither may count in errors, yardsticks or
- * statistics, so these are computed on what is left of each sequence.
+ * Which tokens count. A key mask hides tokens: hidden keys take no part, and where queries and keys stand for the
+ * same tokens, hidden queries are not part of the model's result. Neither may count in errors, reference values or
+ * statistics, so these are computed on the remaining tokens of each sequence.
  */
 import {expected} from '../errors.js'
 import {type AttentionArray, type AttentionInput, sizesOf} from './attention-input.js'
@@ -27,8 +27,8 @@ function sequencesOf({keyMask, ...input}: AttentionInput): Sequence[] | undefine
 }
 
 /**
- * Inputs of what counts, none of which has a mask: the whole input where it has none, else a batch of one for each
- * sequence, made when it is asked for. A causal query sees the same keys there, in the same order.
+ * Inputs with only the tokens that count, without masks: the whole input if it has no mask, else a batch of one for
+ * each sequence, made on demand. A causal query sees the same keys there, in the same order.
  *
  * @throws {UNSUPPORTED} when a causal mask would be another one among the keys that are left
  */

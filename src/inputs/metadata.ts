@@ -1,4 +1,4 @@
-/** What the texts beside the arrays of a file say of attention. */
+/** What the texts in a file say of attention. */
 import {describe, expected} from '../errors.js'
 import {layerName} from './layers.js'
 import {axesOf, DEFAULT_LAYOUT, LAYOUTS, type Layout} from './layout.js'
@@ -23,10 +23,10 @@ export interface StatedFacts {
 export type StatedOverrides = Partial<Record<'logitScale' | 'layout', unknown>>
 
 /**
- * `scale`, `causal` and `layout` of a file; a layer may have a `scale` and a `causal` of its own.
+ * `scale`, `causal` and `layout` of a file; a layer may have a separate `scale` and `causal`.
  *
  * @param metadata - texts by name
- * @param layer - whose they are; `undefined`: arrays of no layer
+ * @param layer - its texts; `undefined`: texts without a layer
  */
 export function statedTexts(
   metadata: Readonly<Record<string, string>>,
@@ -42,7 +42,7 @@ export function statedTexts(
  *
  * @param where - the file, in messages
  * @param overrides - settings that go before it
- * @returns without what cannot be read, of which {@link unreadTexts} warns
+ * @returns without what cannot be read; {@link unreadTexts} warns of that
  * @throws {BAD_FILE} for what can be read and cannot be: a scale that is a number but not a positive one, an order of axes
  *   in which no file is read
  */
@@ -154,7 +154,7 @@ function layoutOf(text: string | undefined, where: string): Layout | undefined {
   )
 }
 
-/** Orders of axes in words, as people write them beside arrays: batch, heads, tokens, entries of a vector. */
+/** Orders of axes in words, as people write them: batch, heads, tokens, entries of a vector. */
 type Axis = 'b' | 'h' | 'l' | 'd'
 
 const NAMES: Readonly<Record<Axis, readonly string[]>> = {
@@ -182,7 +182,7 @@ interface SpelledLayout {
 /**
  * Reads an order of axes in words or letters, with or without brackets: `[batch, heads, length, head_dim]`, `B x L x H x D`.
  *
- * @returns `undefined` for a text that is no such list, repeats an axis, or leaves one out that stands between others
+ * @returns `undefined` for a text that is not such a list, repeats an axis, or leaves out one between others
  */
 function spelledLayout(text: string): SpelledLayout | undefined {
   const axes = wordsOf(text).map(word => AXES.get(word))

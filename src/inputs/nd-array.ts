@@ -51,7 +51,7 @@ export function elementCount(shape: readonly number[]): number {
   return shape.reduce((product, axis) => product * axis, 1)
 }
 
-/** Whether a value is a shape: non-negative integers whose product is a safe integer. */
+/** Whether a value is a shape: non-negative integers with a safe integer as product. */
 export function isShape(value: unknown): value is number[] {
   return (
     Array.isArray(value) &&
@@ -65,8 +65,7 @@ export function isShape(value: unknown): value is number[] {
  *
  * @param array - any array
  * @param where - its name in messages
- * @throws {SHAPE_MISMATCH} when `shape` is no shape, or `data` has another length or type than
- *   `dtype` asks
+ * @throws {SHAPE_MISMATCH} when `shape` is not a shape, or `data` has another length or type than `dtype` asks
  */
 export function checkNdArray(array: NdArray, where: string): void {
   if (!isShape(array.shape)) {

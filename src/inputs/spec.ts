@@ -50,7 +50,7 @@ export const inputSpec = z.discriminatedUnion('kind', [
       .int()
       .positive()
       .nullable()
-      .describe('S, keys and values that it makes; `null`: as many as queries.'),
+      .describe('S, keys and values that it makes; `null`: the number of queries.'),
   }),
 ])
 export type InputSpec = z.infer<typeof inputSpec>

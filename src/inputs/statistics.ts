@@ -145,7 +145,7 @@ function headOf({query, key}: QueryKey, head: number, options: StatisticsOptions
   return {query: part(query), key: part(key), factor, queryLen, keyLen: key.shape[2], headDim}
 }
 
-/** Canonical vectors, whose products are the logits. */
+/** Canonical vectors: their products are the logits. */
 function canonical(vectors: Float32Array, factor: number): Float64Array {
   const scaled = new Float64Array(vectors)
   for (let i = 0; i < scaled.length; i++) scaled[i]! *= factor

@@ -1,4 +1,4 @@
-/** Why a plug-in could not be loaded, told as its author would want. */
+/** Why a plug-in could not be loaded, with the author's file and line. */
 import {spawnSync} from 'node:child_process'
 import {readFileSync} from 'node:fs'
 import {basename, dirname, extname} from 'node:path'
@@ -50,17 +50,17 @@ export function loadFault(path: string, error: unknown, files: readonly string[]
 
 /** A fault of the language: in one of the files, or in that Node takes the module for CommonJS. */
 function syntaxFault(path: string, error: SyntaxError, files: readonly string[]): RfaError {
-  const told = /^(?:file:\/\/)?(\/.+|[A-Za-z]:.+):(\d+)\n/.exec(error.stack ?? '')
+  const match = /^(?:file:\/\/)?(\/.+|[A-Za-z]:.+):(\d+)\n/.exec(error.stack ?? '')
   const asModules = files.map(file => ({file, line: faultyLine(file)}))
   const faulty = asModules.find(({line}) => line !== undefined)
   const missing = /does not provide an export named/.test(error.message)
   if (!faulty && !missing) return commonJs(path, error.message)
-  const place = faulty ? `${faulty.file}:${faulty.line}` : told && `${told[1]}:${told[2]}`
+  const place = faulty ? `${faulty.file}:${faulty.line}` : match && `${match[1]}:${match[2]}`
   const message = `${path}: expected JavaScript that Node can read, got ${error.name}: ${error.message}${place ? ` (${place})` : ''}`
   return new RfaError('BAD_PLUGIN', message, {cause: error})
 }
 
-/** The line at which a file is no module, if it is none. */
+/** The line at which a file is not a module, if there is one. */
 function faultyLine(file: string): string | undefined {
   const type = /\.[cm]?ts$/.test(extname(file)) ? 'module-typescript' : 'module'
   const {stderr} = spawnSync(process.execPath, ['--check', `--input-type=${type}`, '-'], {

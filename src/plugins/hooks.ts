@@ -30,8 +30,10 @@ export interface Entry {
   pins?: Readonly<Record<string, string>> | undefined
 }
 
-/** What the hooks tell: an import, what a file of a plug-in held as it was loaded, or which file was refused. */
-export type Told = Edge | {file: string; sha256: string} | {refused: string}
+/**
+ * Messages of the hooks: an import, the content of a file of a plug-in when it was loaded, or a file that was refused.
+ */
+export type HookMessage = Edge | {file: string; sha256: string} | {refused: string}
 
 interface Resolved {
   url: string
@@ -45,21 +47,21 @@ interface Loaded {
 }
 type NextLoad = (url: string, context?: Partial<LoadHookContext>) => Loaded
 
-/** Packages whose types are part of what an estimator is made of. */
+/** Packages with types that estimators are made of. */
 const SHARED = /^(zod|@tensorflow\/tfjs-core)(\/|$)/
 
 /** What Node calls for every module, and what the program says to it. */
 export class Hooks {
   readonly #doors: Doors
-  readonly #tell: (told: Told) => void
+  readonly #report: (message: HookMessage) => void
   #entry: Entry | undefined
   /** URLs of the modules of plug-ins. */
   readonly #own = new Set<string>()
 
-  /** @param tell - told of every import that is resolved, and of every file of a plug-in that is loaded */
-  constructor(doors: Doors, tell: (told: Told) => void) {
+  /** @param report - called for every import that is resolved, and for every file of a plug-in that is loaded */
+  constructor(doors: Doors, report: (message: HookMessage) => void) {
     this.#doors = doors
-    this.#tell = tell
+    this.#report = report
   }
 
   /** What follows belongs to this plug-in, until there is another one or none. */
@@ -75,14 +77,16 @@ export class Hooks {
     const {parentURL = ''} = context
     const lacking = SHARED.test(specifier) && !finds(parentURL, specifier)
     const found = next(specifier, lacking ? {...context, parentURL: own} : context)
-    const told = (resolved: Resolved) => {
+    const reported = (resolved: Resolved) => {
       const {url} = resolved
-      this.#tell({from: parentURL, to: url})
+      this.#report({from: parentURL, to: url})
       if (specifier === this.#entry?.url || this.#own.has(parentURL)) this.#take(url)
       return resolved
     }
     // in the thread of the loader the next hook answers later
-    return found instanceof Promise ? (found.then(told) as unknown as Resolved) : told(found)
+    return found instanceof Promise
+      ? (found.then(reported) as unknown as Resolved)
+      : reported(found)
   }
 
   /** Node's reading of modules: what is compiled is what is hashed. */
@@ -95,7 +99,7 @@ export class Hooks {
       // a CommonJS file is read by Node once more
       const bytes = source instanceof Uint8Array ? source : readFileSync(file)
       const sha256 = createHash('sha256').update(bytes).digest('hex')
-      this.#tell({file, sha256})
+      this.#report({file, sha256})
       const {pins} = this.#entry ?? {}
       if (pins && pins[file] !== sha256) this.#refuse(file)
       return loaded
@@ -115,7 +119,7 @@ export class Hooks {
   }
 
   #refuse(file: string): never {
-    this.#tell({refused: file})
+    this.#report({refused: file})
     throw new Error(`${file} is not what was recorded`)
   }
 }
@@ -125,7 +129,7 @@ function packageOf(url: string): string {
   return /^.*\/node_modules\/(@[^/]+\/)?[^/]+\//.exec(url)?.[0] ?? ''
 }
 
-/** Whether a module is a file of a plug-in: one of its package, or of none where it is outside of packages. */
+/** Whether a module is a file of a plug-in: in the same package, or in none if the plug-in is outside of packages. */
 export function isOfPlugin(url: string, plugin: string): boolean {
   return url.startsWith('file:') && packageOf(url) === packageOf(plugin)
 }
@@ -145,7 +149,7 @@ let receive = () => {}
 
 /** Called by Node when it has loaded this file into the thread of its loader. */
 export function initialize({doors, port}: {doors: Doors; port: MessagePort}): void {
-  const own = new Hooks(doors, told => port.postMessage(told))
+  const own = new Hooks(doors, message => port.postMessage(message))
   hooks = own
   receive = () => {
     for (let said = receiveMessageOnPort(port); said; said = receiveMessageOnPort(port)) {

@@ -4,7 +4,7 @@ import {expected, RfaError} from '../errors.js'
 /** Longest time that a module may take, in ms: it may fetch something. */
 const LIMIT_MS = 60_000
 
-/** URLs of modules whose import has begun. */
+/** URLs of modules with an import that has begun. */
 const begun: string[] = []
 
 /**
@@ -38,7 +38,7 @@ export async function importModule(
   const endless = new Promise<never>((_, reject) => {
     const late = () => reject(hangs(`one that still waits after ${limitMs / 1000} s`))
     const idle = () => reject(hangs('one that waits for what never comes'))
-    // neither keeps the process alive, so that `idle` is told at once
+    // neither keeps the process alive, so that `idle` comes at once
     const timer = setTimeout(late, limitMs).unref()
     process.once('beforeExit', idle)
     stop = () => {

@@ -12,7 +12,7 @@ import {type PluginRecord, pluginDigest} from './record.js'
 import {changedFile, notRecorded, pathInRecord, pinsOf, recordNow, sha256Of} from './recorded.js'
 import {beginPlugin, filesImported, openDoors, refusedFile, sha256Loaded} from './resolution.js'
 
-/** A plug-in whose estimators are registered. */
+/** A plug-in with registered estimators. */
 export interface LoadedPlugin {
   record: PluginRecord
   /** As it exports them. */
@@ -23,7 +23,7 @@ export interface LoadedPlugin {
 const loaded = new Map<string, Promise<LoadedPlugin>>()
 /** Digests and paths of those that may be loaded because a plan has them. */
 const trusted = new Set<string>()
-/** Whose estimators have these names, in small letters. */
+/** The plug-ins by the names of their estimators, in small letters. */
 const owners = new Map<string, string>()
 
 const ENDINGS = ['.js', '.mjs', '.ts', '.mts']
@@ -32,12 +32,12 @@ const ENDINGS = ['.js', '.mjs', '.ts', '.mts']
  * Loads a plug-in and registers its estimators, once in a process however often it is named. It is a program, and runs with
  * all rights of this one: a path comes from a person who named it, never from a plan alone.
  *
- * @param path - of an ES module whose default export is an estimator, or which exports a list `estimators`
+ * @param path - of an ES module with an estimator as default export, or with a list `estimators`
  * @param wanted - what it is to be: no other file, and no other content, is imported. Default: whatever is there
  * @throws {FILE_MISSING} where there is no file
  * @throws {FILE_CHANGED} where it is not `wanted`; nothing of what differs is imported
- * @throws {BAD_PLUGIN} for what is no such module: a fault of syntax, imports that are not found, no estimator, one whose
- *   facts are wrong or whose name is taken
+ * @throws {BAD_PLUGIN} for anything but such a module: a fault of syntax, imports that are not found, no estimator,
+ * wrong facts or a name that is taken
  * @throws {PLUGIN_FAILED} for what it throws itself, and where its top level waits for ever
  */
 export async function loadPlugin(path: string, wanted?: PluginRecord): Promise<LoadedPlugin> {
@@ -71,7 +71,7 @@ export function trustPlugins(records: readonly PluginRecord[]): void {
  * their next calls are looked at.
  *
  * @throws {FILE_CHANGED} where one is not the same any more; it is not imported then
- * @throws {BAD_PLUGIN} where nobody has named it
+ * @throws {BAD_PLUGIN} where it was not named
  * @throws what {@link loadPlugin} throws
  */
 export async function requirePlugins(records: readonly PluginRecord[]): Promise<void> {
@@ -166,7 +166,7 @@ function exportedEstimators({default: one, estimators, ...others}: Record<string
   throw expected('BAD_PLUGIN', 'exports', 'a default export, an estimator', got, remedy)
 }
 
-/** @throws {BAD_PLUGIN} where another plug-in has one of the names, or two of its own have the same */
+/** @throws {BAD_PLUGIN} where another plug-in has one of the names, or two estimators have the same */
 function checkNames(names: readonly string[], path: string): void {
   const plain = names.map(name => name.toLowerCase())
   for (const [index, name] of names.entries()) {

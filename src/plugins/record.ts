@@ -29,8 +29,8 @@ export const pluginRecords = z
   .describe('Modules that estimators of the plan come from; absent: all are built in.')
 
 /**
- * What tells one version of a plug-in from another, 64 hexadecimal digits: the SHA-256 of its module or, where it imports
- * other files, that of the lines `<sha256>  <path>` of all of them, its own first and with the path `.`.
+ * Identifies the version of a plug-in, 64 hexadecimal digits: the SHA-256 of its module or, if it imports other
+ * files, the SHA-256 of the lines `<sha256>  <path>` of all of them, the module first with the path `.`.
  */
 export function pluginDigest({sha256, imports}: Pick<PluginRecord, 'sha256' | 'imports'>): string {
   if (imports.length === 0) return sha256

@@ -1,10 +1,10 @@
-/** Takes the hooks of hooks.ts into use, and keeps what they tell of imports. */
+/** Registers the hooks of hooks.ts, and keeps what they report of imports. */
 import * as nodeModule from 'node:module'
 import {dirname, join, relative, sep} from 'node:path'
 import {fileURLToPath, pathToFileURL} from 'node:url'
 import {MessageChannel, receiveMessageOnPort} from 'node:worker_threads'
 import {packageRoot} from '../package.js'
-import {type Doors, type Entry, Hooks, isOfPlugin, type Told} from './hooks.js'
+import {type Doors, type Entry, type HookMessage, Hooks, isOfPlugin} from './hooks.js'
 
 /** Node 22.15 and later have it. */
 const {registerHooks} = nodeModule as {
@@ -47,17 +47,17 @@ function loaderThread(): Line {
   return {
     begin: entry => port1.postMessage({entry}),
     receive() {
-      for (let told = receiveMessageOnPort(port1); told; told = receiveMessageOnPort(port1)) {
-        keep(told.message)
+      for (let next = receiveMessageOnPort(port1); next; next = receiveMessageOnPort(port1)) {
+        keep(next.message)
       }
     },
   }
 }
 
-function keep(told: Told): void {
-  if ('refused' in told) refused = told.refused
-  else if ('file' in told) loaded.set(told.file, told.sha256)
-  else imports.set(told.from, (imports.get(told.from) ?? new Set()).add(told.to))
+function keep(message: HookMessage): void {
+  if ('refused' in message) refused = message.refused
+  else if ('file' in message) loaded.set(message.file, message.sha256)
+  else imports.set(message.from, (imports.get(message.from) ?? new Set()).add(message.to))
 }
 
 /** The plug-in that is imported next; `undefined`: it has been. */
@@ -66,7 +66,7 @@ export function beginPlugin(entry: Entry | undefined): void {
   line?.begin(entry)
 }
 
-/** The file for which the import of a plug-in with pins was refused, if it was. */
+/** The file that made the import of a plug-in with pins fail, if one did. */
 export function refusedFile(): string | undefined {
   line?.receive()
   return refused

@@ -1,4 +1,4 @@
-/** What a file holds, whatever it is called: told by its first bytes, with what to do about it. */
+/** What a file holds, by its first bytes and not by its name, with what to do about it. */
 import {describe, expected, type RfaError} from '../../errors.js'
 import type {Bytes} from './elements.js'
 import type {ArrayExtension} from './formats.js'
@@ -19,7 +19,7 @@ const LOOKED_AT = 512
 
 const WRITE = 'write the arrays with safetensors.torch.save_file, numpy.savez or numpy.save'
 
-/** Lines of Python that write arrays in a format that is read here; docs/inputs.md tells more. */
+/** Lines of Python that write arrays in a format that is read here; docs/inputs.md has more. */
 const python = (...lines: string[]) => [
   'export the arrays in Python (docs/inputs.md):',
   ...lines.map(line => `  ${line}`),
@@ -61,7 +61,7 @@ const MATLAB: Content = {
     python('import numpy, scipy.io', `x = scipy.io.loadmat(${describe(path)})`, npzOf('x')),
 }
 
-/** A format whose name is all there is to say. */
+/** A format with nothing to say but its name. */
 const named = (format: ArrayExtension): Content => ({
   what: `a ${format} file`,
   format,
@@ -110,7 +110,7 @@ function isSafetensors(start: string): boolean {
   return start.slice(4, 9) === '\0\0\0\0{'
 }
 
-/** What a file holds; `undefined` where its first bytes are those of nothing known. */
+/** What a file holds; `undefined` for unknown first bytes. */
 async function contentOf(source: ByteSource): Promise<Content | undefined> {
   const start = await source.read(0, Math.min(LOOKED_AT, source.size))
   const text = Buffer.from(start).toString('latin1')
@@ -118,7 +118,7 @@ async function contentOf(source: ByteSource): Promise<Content | undefined> {
   return content === ZIP ? archiveOf(start, text) : content
 }
 
-/** NumPy and PyTorch both write zip archives; the name of the first member tells them apart. */
+/** NumPy and PyTorch both write zip archives; the name of the first member distinguishes them. */
 function archiveOf(start: Bytes, text: string): Content {
   const view = new DataView(start.buffer, start.byteOffset, start.length)
   const name = start.length < 30 ? '' : text.slice(30, 30 + view.getUint16(26, true))
@@ -144,7 +144,7 @@ export async function refuseOther(source: ByteSource, own: ArrayExtension): Prom
 }
 
 /**
- * Error of a file whose name is of no format.
+ * Error of a file without the name of a format.
  *
  * @param extension - of its name, with the dot; empty without
  */

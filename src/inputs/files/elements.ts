@@ -2,7 +2,7 @@ import {endianness} from 'node:os'
 import {narrow, widen} from '../half.js'
 import {DTYPES, type Dtype, type NdArray, type TypedArray} from '../nd-array.js'
 
-/** Bytes that nobody changes, so that they can be viewed as elements. */
+/** Bytes that do not change, so that they can be viewed as elements. */
 export type Bytes = Uint8Array<ArrayBuffer>
 
 const HOST_IS_LITTLE = endianness() === 'LE'

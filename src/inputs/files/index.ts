@@ -19,7 +19,7 @@ export interface ArrayFile {
   path: string
   /** In file order; the one array of a .npy file is named after the file. */
   arrays: Map<string, NdArray>
-  /** Text beside the arrays; empty for .npy and .npz. */
+  /** Text in addition to the arrays; empty for .npy and .npz. */
   metadata: Record<string, string>
 }
 
@@ -35,8 +35,8 @@ const OPENERS: Record<ArrayExtension, (path: string) => Promise<ArrayReader>> = 
  *
  * @param path - .npy, .npz or .safetensors
  * @throws {FILE_MISSING} when there is no such file
- * @throws {BAD_FILE} when its extension is another or its content is not what the format asks; says what it is and what
- *   to do about it, where that can be told
+ * @throws {BAD_FILE} when its extension is another or its content does not fit the format; says what it is and what
+ * to do about it, if known
  */
 export async function openArrays(path: string): Promise<ArrayReader> {
   const format = formatOf(path)

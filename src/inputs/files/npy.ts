@@ -48,7 +48,7 @@ interface NpyHeader extends ArrayEntry {
 /**
  * Reads the header of a .npy source.
  *
- * @throws {BAD_FILE} when it is no .npy header of version 1, 2 or 3
+ * @throws {BAD_FILE} when it is not a .npy header of version 1, 2 or 3
  */
 export async function readNpyHeader(source: ByteSource): Promise<NpyHeader> {
   const {text, dataOffset} = await headerText(source)

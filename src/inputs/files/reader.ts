@@ -25,7 +25,7 @@ export interface ArrayReader {
   readonly path: string
   /** In file order. */
   readonly entries: ReadonlyMap<string, ArrayEntry>
-  /** Text that the file carries beside its arrays; only .safetensors has any. */
+  /** Text in addition to the arrays; only .safetensors has any. */
   readonly metadata: Record<string, string>
   /**
    * Reads one array.
@@ -89,7 +89,7 @@ export async function openReader(
 /**
  * Error for an array that a file does not have; lists what it has.
  *
- * @param suggestions - remedies beside "did you mean"
+ * @param suggestions - remedies other than "did you mean"
  */
 export function missingArray(
   path: string,

@@ -45,7 +45,7 @@ export function fileChanged(where: string): RfaError {
   return new RfaError(
     'FILE_CHANGED',
     `${where}: expected the bytes that the run began with, got others: the file was changed or replaced; ` +
-      'put it back and go on with `resume`, or start a new run',
+      'put it back and continue with `resume`, or start a new run',
   )
 }
 

@@ -57,8 +57,8 @@ interface SafetensorsHeader {
 /**
  * Reads and checks the header.
  *
- * @throws {BAD_FILE} when the header is longer than the file or than 100 MB (it is not read then),
- *   is no JSON object, repeats a name, declares an unknown type or an impossible shape, or when the
+ * @throws {BAD_FILE} when the header is longer than the file or than 100 MB (it is not read then), is not a JSON
+ * object, repeats a name, declares an unknown type or an impossible shape, or when the
  *   tensors do not fill the rest of the file exactly, without holes or overlaps
  */
 export async function readSafetensorsHeader(source: ByteSource): Promise<SafetensorsHeader> {

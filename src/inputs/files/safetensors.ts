@@ -84,7 +84,7 @@ async function readTensor(
       hint,
     )
   }
-  // 16-bit floats are widened, which takes twice their bytes beside them
+  // 16-bit floats are widened, which takes twice their bytes in addition
   const widened = dtype === 'float16' || dtype === 'bfloat16' ? 2 * bytes : 0
   assertMemory(source.where, bytes + widened)
   return {shape, dtype, data: decodeElements(await source.read(begin, bytes), dtype, true)}

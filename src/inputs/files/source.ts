@@ -12,7 +12,7 @@ export interface ByteSource {
   /** Length in bytes. */
   readonly size: number
   /**
-   * Reads exactly `length` bytes, which nobody changes: they may be shared.
+   * Reads exactly `length` bytes. Do not change them: they may be shared.
    *
    * @throws {BAD_FILE} when the source ends before
    * @throws {TOO_LARGE} when they do not fit in memory
@@ -30,7 +30,7 @@ const CHUNK_BYTES = 2 ** 30
  *
  * @param path - as the user wrote it
  * @throws {FILE_MISSING} when there is none
- * @throws {BAD_FILE} when it is no regular file, links followed, or cannot be opened
+ * @throws {BAD_FILE} when it is not a regular file, links followed, or cannot be opened
  */
 export async function openFile(path: string): Promise<ByteSource> {
   const handle = await openHandle(path)
@@ -120,7 +120,7 @@ function noFile(path: string, facts: Stats): RfaError {
   return expected('BAD_FILE', path, 'a file', got, remedy)
 }
 
-/** Tells a missing file from one that exists but does not open. A pipe must not wait for its writer. */
+/** Distinguishes a missing file from one that exists but does not open. A pipe must not wait for its writer. */
 async function openHandle(path: string): Promise<FileHandle> {
   try {
     return await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))

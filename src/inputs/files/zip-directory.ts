@@ -48,16 +48,16 @@ export interface ZipMember {
 /**
  * Lists the members of an archive; zip64 is read, so that archive and members may pass 4 GiB.
  *
- * @throws {BAD_FILE} when it is no zip archive, is cut off, spans disks, uses encryption or a
- *   compression other than deflate, has two members of one name or of shared bytes, claims an
- *   impossible size, or when directory and members tell of different things
+ * @throws {BAD_FILE} when it is not a zip archive, is cut off, spans disks, uses encryption or a
+ *   compression other than deflate, has two members of one name or of shared bytes, claims an impossible size, or
+ *   when directory and members disagree
  */
 export async function readZipMembers(source: ByteSource): Promise<ZipMember[]> {
   const options = {autoClose: false, decodeStrings: false, validateEntrySizes: false}
   const opened = fromRandomAccessReaderPromise(new SourceReader(source), source.size, options)
-  const zip = await told(source.where, ARCHIVE, opened)
+  const zip = await orBadFile(source.where, ARCHIVE, opened)
   const start = Number(zip.readEntryCursor)
-  const entries = await told(source.where, ARCHIVE, readEntries(source, zip, start))
+  const entries = await orBadFile(source.where, ARCHIVE, readEntries(source, zip, start))
   await checkEnd(source, zip, [entries.length, Number(zip.readEntryCursor) - start, start])
   const members: ZipMember[] = []
   for (const entry of entries) members.push(await memberOf(source, zip, entry))
@@ -102,7 +102,7 @@ async function readEntries(source: ByteSource, zip: ZipFile, start: number): Pro
   return entries
 }
 
-/** Entries must be all that the end records tell of, and reach up to those. @param found - their number, bytes and place */
+/** Entries must be complete by the end records, and reach up to them. @param found - their number, bytes and place */
 async function checkEnd(
   source: ByteSource,
   zip: ZipFile,
@@ -131,14 +131,14 @@ async function isZip64End(source: ByteSource, at: number): Promise<boolean> {
   return view.getUint32(0, true) === ZIP64_END_SIGNATURE && located === BigInt(at)
 }
 
-/** A member of the directory, whose own header must name the same thing. */
+/** A member of the directory; its header must name the same thing. */
 async function memberOf(source: ByteSource, zip: ZipFile, entry: Entry): Promise<ZipMember> {
   const flags = entry.generalPurposeBitFlag
   const name = nameOf(entry.fileNameRaw, flags)
   const method = entry.compressionMethod
   const where = memberWhere(source, {name})
   checkEntry(where, entry)
-  const header = await told(where, MEMBER, zip.readLocalFileHeaderPromise(entry))
+  const header = await orBadFile(where, MEMBER, zip.readLocalFileHeaderPromise(entry))
   const localName = nameOf(header.fileName, header.generalPurposeBitFlag)
   if (localName !== name) {
     const what = 'the same name before the member as in the directory'
@@ -192,7 +192,12 @@ function checkPlaces(source: ByteSource, members: readonly ZipMember[], director
     if (end <= room) continue
     const other = next ? memberWhere(source, next) : 'the directory'
     const got = `${end - room} bytes shared with ${other}`
-    throw expected('BAD_FILE', memberWhere(source, member), 'packed bytes of its own', got)
+    throw expected(
+      'BAD_FILE',
+      memberWhere(source, member),
+      'packed bytes that no other member has',
+      got,
+    )
   }
 }
 
@@ -209,7 +214,7 @@ function bad(source: ByteSource, what: string, got: string): RfaError {
 }
 
 /** Passes on what yauzl found; what it refuses becomes BAD_FILE with its reason. */
-async function told<T>(where: string, what: string, result: Promise<T>): Promise<T> {
+async function orBadFile<T>(where: string, what: string, result: Promise<T>): Promise<T> {
   try {
     return await result
   } catch (cause) {

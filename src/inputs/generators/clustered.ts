@@ -29,7 +29,7 @@ export const clustered: Generator = {
       const centres = normals(draw('centres'), CENTRES * headDim)
       const valueCentres = normals(draw('value-centres'), CENTRES * valueDim)
       const choice = {query: draw('query-choice'), key: draw('key-choice')}
-      // choices have streams of their own, so that a longer input keeps its first tokens
+      // choices have separate streams, so that a longer input keeps its first tokens
       const choose = (part: 'query' | 'key', length: number) =>
         Array.from({length}, () => choice[part].integer(CENTRES))
       const groups = choose('key', shape.keyLen)
@@ -43,7 +43,7 @@ export const clustered: Generator = {
 }
 
 /**
- * Writes one point per group index: its centre, shrunk, and noise of its own.
+ * Writes one point per group index: its centre, shrunk, plus noise.
  *
  * @param rows - `[groups.length, dim]`, overwritten
  * @param centres - `[8, dim]`

@@ -79,7 +79,7 @@ function smooth(
   return out
 }
 
-/** Gaussian weights whose squares sum to 1. */
+/** Gaussian weights with squares that sum to 1. */
 const KERNEL = gaussianKernel()
 
 function gaussianKernel(): Float64Array {

@@ -54,7 +54,7 @@ export function assertRoom(name: string, shape: Omit<GeneratorShape, 'seed'>): v
  * @throws {TOO_LARGE} when the arrays do not fit in memory
  */
 export function generate(name: string, shape: GeneratorShape): AttentionInput {
-  // own names only: `constructor` is no generator
+  // own names only: `constructor` is not a generator
   const generator = Object.hasOwn(GENERATORS, name) ? GENERATORS[name as GeneratorName] : undefined
   if (generator === undefined) throw unknownName('`generator`', 'generators', name, GENERATOR_NAMES)
   for (const [axis, value] of Object.entries(shape)) {

@@ -158,11 +158,11 @@ describe('checkAttentionShapes', () => {
 
   type Shape = AttentionArray['shape']
   test.each<[string, Shape, Shape, Shape]>([
-    ['query, key and value of one batch size', [2, 3, 5, 7], [1, 3, 5, 7], [2, 3, 5, 7]],
-    ['query, key and value of one batch size', [2, 3, 5, 7], [2, 3, 5, 7], [1, 3, 5, 7]],
-    ['key and value with equally many heads', [2, 6, 5, 7], [2, 3, 5, 7], [2, 2, 5, 7]],
+    ['query, key and value with the same batch size', [2, 3, 5, 7], [1, 3, 5, 7], [2, 3, 5, 7]],
+    ['query, key and value with the same batch size', [2, 3, 5, 7], [2, 3, 5, 7], [1, 3, 5, 7]],
+    ['key and value with the same number of heads', [2, 6, 5, 7], [2, 3, 5, 7], [2, 2, 5, 7]],
     [
-      'as many heads of key and value as of query, or a number that divides it',
+      'a number of key and value heads that divides the number of query heads',
       [2, 3, 5, 7],
       [2, 2, 5, 7],
       [2, 2, 5, 7],

@@ -187,10 +187,20 @@ describe('heads of keys that serve several heads of queries', () => {
       'that do not divide',
       [B, 4, L, D],
       [B, 4, L, DV],
-      'as many heads of key and value as of query',
+      'a number of key and value heads that divides the number of query heads',
     ],
-    ['of another number than of values', [B, 3, L, D], [B, 2, L, DV], 'key and value with equally'],
-    ['that are more', [B, 12, L, D], [B, 12, L, DV], 'as many heads of key and value as of query'],
+    [
+      'of another number than of values',
+      [B, 3, L, D],
+      [B, 2, L, DV],
+      'key and value with the same number',
+    ],
+    [
+      'that are more',
+      [B, 12, L, D],
+      [B, 12, L, DV],
+      'a number of key and value heads that divides the number of query heads',
+    ],
   ])('are refused %s', async (_, k, v, message) => {
     const path = await save({
       q: counting(0, B, H, L, D),

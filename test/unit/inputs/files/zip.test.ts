@@ -298,13 +298,13 @@ describe('refused with BAD_FILE', () => {
     await expect(unzip(sourceOf(inside))).rejects.toMatchObject({
       code: 'BAD_FILE',
       message:
-        'a.npz[q.npy]: expected packed bytes of its own, got 40 bytes shared with a.npz[k.npy]',
+        'a.npz[q.npy]: expected packed bytes that no other member has, got 40 bytes shared with a.npz[k.npy]',
     })
     const longer = {...inner, packed: new Uint8Array(9), size: 9}
     const beyond = archiveOf([localPart(inner)], [centralPart(longer, 0)])
     await expect(unzip(sourceOf(beyond))).rejects.toMatchObject({
       message:
-        'a.npz[k.npy]: expected packed bytes of its own, got 4 bytes shared with the directory',
+        'a.npz[k.npy]: expected packed bytes that no other member has, got 4 bytes shared with the directory',
     })
   })
 
