@@ -134,3 +134,27 @@ function scaled(value: number, units: readonly (readonly [number, string])[], di
   const [factor, unit] = units.find(([size]) => holds(size)) ?? units.at(-1)!
   return `${significant(value / factor, digits)} ${unit}`
 }
+
+/** Two significant digits of a factor, more next to 1, where two would hide on which side it is. */
+function factor(value: number): string {
+  const off = Math.abs(value - 1)
+  if (off >= 0.1) return significant(value, 2)
+  return value.toFixed(off > 5e-4 && off < 0.005 ? 3 : 2)
+}
+
+/** A ratio in a sentence or on a first screen, with its interval if it has one: `2.2x [2.1, 2.3]`. */
+export function ratioWithInterval({
+  value,
+  low,
+  high,
+}: Record<'value' | 'low' | 'high', number>): string {
+  const middle = `${factor(value)}x`
+  return Number.isNaN(low) ? middle : `${middle} [${factor(low)}, ${factor(high)}]`
+}
+
+/** The same where there is little room: `2.1-2.3x`, or `2.2x` without an interval. */
+export function ratioRange({value, low, high}: Record<'value' | 'low' | 'high', number>): string {
+  const [from, to] = Number.isNaN(low) ? [value, value] : [low, high]
+  const ends = [...new Set([factor(from), factor(to)])]
+  return `${ends.join('-')}x`
+}

@@ -1,7 +1,8 @@
 /** What stands under the times of a benchmark: what columns mean, what is unsettled and what would help, what disturbed the runs. */
 
 import {plural, significant} from '../../../report/numbers.js'
-import {median} from '../../../stats/index.js'
+import type {MachineVerdict} from '../../../results/findings.js'
+import {type Estimate, median} from '../../../stats/index.js'
 import {MOST_OF_PEAK, shareOfPeak} from '../../../theory/peak.js'
 import {variantLabel} from '../../labels.js'
 import {BASELINES} from '../fields/baselines.js'
@@ -62,14 +63,15 @@ export function unsettledItem(told: readonly string[], rows: readonly TimedRecor
 /** What narrows intervals most, by the level that most of their width comes from. */
 function remedyFor(rows: readonly TimedRecord[]): string {
   const processes = Math.min(...rows.map(({result}) => processMedians(result).length))
-  if (processes < 2) return 'one process says nothing of what another would measure: --processes 3'
+  if (processes < 2) return 'one process has no interval, use --processes 3 or more'
   const levels = rows.flatMap(({result}) => levelsOf(result) ?? [])
+  if (levels.length === 0) return 'more --processes or a longer --min-time help'
   const of = (level: 'between' | 'within') => median(levels.map(one => one[level]))
   const [between, within] = [of('between'), of('within')]
-  const apart = `processes differ by ${percentOf(between)}, the noise of runs in each makes ${percentOf(within)}`
+  const apart = `processes differ by ${percentOf(between)}, runs within one by ${percentOf(within)}`
   return within > between
-    ? `${apart}: longer calls (--batch, --seq-len) or a longer --min-time help most`
-    : `${apart}: more --processes help most`
+    ? `${apart}; longer calls (--batch, --seq-len) or a longer --min-time help most`
+    : `${apart}; more --processes help most`
 }
 
 /** How many of a kind, in words; `null` for none. */
@@ -117,7 +119,7 @@ export function interruptedItems(records: readonly BenchRecord[]): string[] {
   const part = records.filter(record => record.status === 'completed' && record.interrupted)
   if (part.length === 0) return []
   return [
-    `warning: interrupted: ${part.length} of ${plural(records.length, 'cell')} have fewer turns, or processes, than were asked for`,
+    `warning: interrupted: ${part.length} of ${plural(records.length, 'cell')} have fewer turns or processes than planned`,
   ]
 }
 
@@ -128,6 +130,53 @@ export function machineItems(records: readonly BenchRecord[]): string[] {
   const {verdict, statement, unknown} = found
   const warning = verdict === 'disturbed' ? 'warning: ' : ''
   return [`${warning}${statement}${unknown === null ? '' : ` (unknown: ${unknown})`}`]
+}
+
+/** Waiting for a processor, and time that a host took, from which on times suffer: shares. */
+const BUSY = 0.1
+
+/**
+ * What first screens say of the conditions: cells that an interrupt cut short, impossible rates, a busy machine, and what would
+ * narrow wide intervals; nothing where times can be relied on.
+ *
+ * @param ratios - that the screen shows
+ */
+export function conditionSentences(
+  records: readonly BenchRecord[],
+  ratios: readonly Estimate[],
+): string[] {
+  const rows = records.filter(record => record.status === 'completed')
+  const machine = machineVerdictOf(records)
+  return [
+    ...interruptedItems(records),
+    ...impossibleItems(rows),
+    ...(machine?.verdict === 'disturbed' ? [busySentence(machine)] : wideSentences(rows, ratios)),
+  ]
+}
+
+function busySentence({
+  waiting_share,
+  steal_share,
+  process_spread,
+  turn_spread,
+}: MachineVerdict): string {
+  if ((waiting_share ?? 0) > BUSY) {
+    return `The machine was busy (cells waited up to ${percentOf(waiting_share!)} of the time for a processor): repeat when it is quiet.`
+  }
+  if ((steal_share ?? 0) > BUSY) {
+    return `The host gave up to ${percentOf(steal_share!)} of the processor time to other machines: repeat later.`
+  }
+  const [what, spread] =
+    (process_spread ?? 0) > (turn_spread ?? 0)
+      ? ['processes', process_spread!]
+      : ['turns', turn_spread!]
+  return `Times of the same cell differ by ${percentOf(spread)} between ${what}: repeat, or take more --processes.`
+}
+
+/** Where most ratios are not known well. */
+function wideSentences(rows: readonly TimedRecord[], ratios: readonly Estimate[]): string[] {
+  const wide = ratios.filter(ratio => !isSettled(ratio)).length
+  return 2 * wide > ratios.length ? [`Intervals are wide: ${remedyFor(rows)}.`] : []
 }
 
 /** In percent, of a share. */
