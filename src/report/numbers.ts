@@ -117,6 +117,12 @@ export function percent(value: number | null): string {
   return significant(value)
 }
 
+/** A share as a percentage in a sentence: `0.7 %`, `51 %`. */
+export function percentText(share: number): string {
+  const value = 100 * share
+  return `${value.toFixed(value < 10 ? 1 : 0)} %`
+}
+
 /** How often `one` fits into `other`: `2.31x`. */
 export function ratio(value: number | null): string {
   const shown = significant(value)
@@ -137,8 +143,8 @@ function scaled(value: number, units: readonly (readonly [number, string])[], di
 
 /** Two significant digits of a factor, more next to 1, where two would hide on which side it is. */
 function factor(value: number): string {
+  if (value < 0.9 || value >= 1.195) return significant(value, 2)
   const off = Math.abs(value - 1)
-  if (off >= 0.1) return significant(value, 2)
   return value.toFixed(off > 5e-4 && off < 0.005 ? 3 : 2)
 }
 

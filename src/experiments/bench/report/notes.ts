@@ -1,7 +1,6 @@
 /** What stands under the times of a benchmark: what columns mean, what is unsettled and what would help, what disturbed the runs. */
 
-import {plural, significant} from '../../../report/numbers.js'
-import type {MachineVerdict} from '../../../results/findings.js'
+import {percentText, plural, significant} from '../../../report/numbers.js'
 import {type Estimate, median} from '../../../stats/index.js'
 import {MOST_OF_PEAK, shareOfPeak} from '../../../theory/peak.js'
 import {variantLabel} from '../../labels.js'
@@ -18,7 +17,7 @@ import {
   warmingOf,
 } from '../times/time-estimates.js'
 import {backendGain, backendMarks} from './backends.js'
-import {machineVerdictOf} from './machine-verdict.js'
+import {busyText, machineVerdictOf} from './machine-verdict.js'
 import {type Growing, speedUp} from './trends.js'
 
 const PERCENT = Math.round(100 * (SETTLED_FACTOR - 1))
@@ -68,7 +67,7 @@ function remedyFor(rows: readonly TimedRecord[]): string {
   if (levels.length === 0) return 'more --processes or a longer --min-time help'
   const of = (level: 'between' | 'within') => median(levels.map(one => one[level]))
   const [between, within] = [of('between'), of('within')]
-  const apart = `processes differ by ${percentOf(between)}, runs within one by ${percentOf(within)}`
+  const apart = `processes differ by ${percentText(between)}, runs within one by ${percentText(within)}`
   return within > between
     ? `${apart}; longer calls (--batch, --seq-len) or a longer --min-time help most`
     : `${apart}; more --processes help most`
@@ -91,7 +90,7 @@ export function oddityItems(rows: readonly TimedRecord[]): string[] {
   if (!worst) return []
   const cells = `${warming.length} of ${plural(rows.length, 'cell')}`
   return [
-    `warning: the first runs are slower than the last ones in ${cells}, by ${percentOf(worst.factor - 1)} in ${worst.name}; a longer --warmup leaves them out`,
+    `warning: the first runs are slower than the last ones in ${cells}, by ${percentText(worst.factor - 1)} in ${worst.name}; a longer --warmup leaves them out`,
   ]
 }
 
@@ -132,9 +131,6 @@ export function machineItems(records: readonly BenchRecord[]): string[] {
   return [`${warning}${statement}${unknown === null ? '' : ` (unknown: ${unknown})`}`]
 }
 
-/** Waiting for a processor, and time that a host took, from which on times suffer: shares. */
-const BUSY = 0.1
-
 /**
  * What first screens say of the conditions: cells that an interrupt cut short, impossible rates, a busy machine, and what would
  * narrow wide intervals; nothing where times can be relied on.
@@ -150,39 +146,16 @@ export function conditionSentences(
   return [
     ...interruptedItems(records),
     ...impossibleItems(rows),
-    ...(machine?.verdict === 'disturbed' ? [busySentence(machine)] : wideSentences(rows, ratios)),
+    ...(machine?.verdict === 'disturbed'
+      ? [`warning: ${busyText(machine)}`]
+      : wideSentences(rows, ratios)),
   ]
-}
-
-function busySentence({
-  waiting_share,
-  steal_share,
-  process_spread,
-  turn_spread,
-}: MachineVerdict): string {
-  if ((waiting_share ?? 0) > BUSY) {
-    return `The machine was busy (cells waited up to ${percentOf(waiting_share!)} of the time for a processor): repeat when it is quiet.`
-  }
-  if ((steal_share ?? 0) > BUSY) {
-    return `The host gave up to ${percentOf(steal_share!)} of the processor time to other machines: repeat later.`
-  }
-  const [what, spread] =
-    (process_spread ?? 0) > (turn_spread ?? 0)
-      ? ['processes', process_spread!]
-      : ['turns', turn_spread!]
-  return `Times of the same cell differ by ${percentOf(spread)} between ${what}: repeat, or take more --processes.`
 }
 
 /** Where most ratios are not known well. */
 function wideSentences(rows: readonly TimedRecord[], ratios: readonly Estimate[]): string[] {
   const wide = ratios.filter(ratio => !isSettled(ratio)).length
-  return 2 * wide > ratios.length ? [`Intervals are wide: ${remedyFor(rows)}.`] : []
-}
-
-/** In percent, of a share. */
-function percentOf(share: number): string {
-  const percent = 100 * share
-  return `${percent.toFixed(percent < 10 ? 1 : 0)} %`
+  return 2 * wide > ratios.length ? [`warning: intervals are wide: ${remedyFor(rows)}`] : []
 }
 
 /** A row in a sentence. @param all - of its table */
