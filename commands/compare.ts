@@ -1,6 +1,6 @@
 import * as Args from '@oclif/core/args'
 import {present, toggle} from '../src/cli/flags/kinds.js'
-import {pluginFlag} from '../src/cli/flags/shared.js'
+import {detailsFlag, pluginFlag} from '../src/cli/flags/shared.js'
 import {comparisonFiles, failOnFlags, twoMethods} from '../src/cli/plans/compare.js'
 import {EXIT_REGRESSION} from '../src/cli/program/exit-codes.js'
 import type {ComparisonDocument} from '../src/cli/program/json-documents.js'
@@ -9,7 +9,7 @@ import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
 export default class Compare extends RfaCommand {
   static override summary = 'Compare two saved runs, or two methods of one'
   static override description = helpText(
-    'Matches the cells of two runs of bench, error-sweep or variance by what they measure and gives, line by line, what B has over what A has: a ratio with a 95 % interval, a p-value adjusted for all lines, and the chance that a value of B exceeds one of A. Replicates of the same draws are compared in pairs, cells of one benchmark process by process. What has no partner is named, and so is what else differs between the runs.',
+    'Matches the cells of two runs of bench, error-sweep or variance by what they measure and prints how many lines differ and which differ most; with --details, and in files, line by line a ratio with a 95 % interval, a p-value adjusted for all lines, and the chance that a value of B exceeds one of A. Replicates of the same draws are compared in pairs, cells of one benchmark process by process. What has no partner is named, and so is what else differs between the runs.',
     'With --fail-on it is a gate: it ends with exit code 1 where the lower end of an interval is beyond a limit, and where no line could be judged. By chance that happens in about 2.5 % of lines whose true ratio is at the limit, and far less often where nothing changed (docs/compare.md).',
   )
   static override usage = [
@@ -35,6 +35,7 @@ export default class Compare extends RfaCommand {
         'two methods of one run, the base first, as the tables name them: favor-pos, or with its options "rfa (tau=0.5)"',
     }),
     ...failOnFlags,
+    details: detailsFlag(),
     output: comparisonFiles({
       char: 'o',
       description:
@@ -54,7 +55,8 @@ export default class Compare extends RfaCommand {
     const {bin} = this.config
     const compared = await compareSaved(args.run, flags, {bin, services: this.services})
     const onStdout = flags.output?.some(({path}) => path === '-') ?? false
-    if (!onStdout) this.print(renderTerminal(this.withFlags(compared.blocks), this.layout()))
+    const printed = flags.details ? compared.blocks : compared.screen()
+    if (!onStdout) this.print(renderTerminal(this.withFlags(printed), this.layout()))
     const written = await writeComparison(compared, flags, text => this.print(text), [
       this.config.bin,
       'compare',

@@ -47,9 +47,9 @@ function sideItem(
 }
 
 /** Names and values that no two lines differ in. */
-type Shared = readonly (readonly [string, string])[]
+export type Shared = readonly (readonly [string, string])[]
 
-function sharedPlace(rows: readonly ComparedRow[]): Shared {
+export function sharedPlace(rows: readonly ComparedRow[]): Shared {
   const [first] = rows
   if (!first) return []
   return Object.entries(first.at).filter(
@@ -124,13 +124,14 @@ function quantityColumns(quantity: Quantity): ColumnSpec<ComparedRow>[] {
   ]
 }
 
-function valueText(value: number, {unit}: Quantity): string {
+/** A value in its unit. */
+export function valueText(value: number, {unit}: Quantity): string {
   if (unit === 'ns') return nanoseconds(value)
   return unit === 'bytes' ? bytes(value) : significant(value)
 }
 
 function answerText({answer}: ComparedRow, {more, less}: Quantity): string {
-  return {more, less, same: 'equal', cannot_be_told: 'not distinguishable'}[answer]
+  return {more, less, same: 'equal', cannot_be_told: 'inconclusive'}[answer]
 }
 
 const JUDGED = {
@@ -158,10 +159,15 @@ function nameOf(at: Place, shared: Shared): string {
   return placeText(own) || placeText(Object.entries(at))
 }
 
-/** What the limits say, the lines that are beyond one named. */
-function verdictItems(
+/**
+ * What the limits say: lines that are beyond one, those that could not be judged, the count.
+ *
+ * @param most - lines without a judgement that are named
+ */
+export function verdictItems(
   {rows, left, limits, strict, passed}: ComparisonFacts,
   shared: Shared,
+  most = MOST_NAMED,
 ): string[] {
   if (limits.length === 0) return []
   const asked = limits.map(({quantity, percent}) => `${quantity}:${percent}%`).join(',')
@@ -174,7 +180,7 @@ function verdictItems(
   const kind = strict ? 'fails (--strict)' : 'warning'
   const openNames = firstOf(
     open.map(one => openText(one, shared)),
-    MOST_NAMED,
+    most,
   )
   const doubts =
     open.length === 0

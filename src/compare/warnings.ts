@@ -20,12 +20,10 @@ export function warningsOf(
   const timed = comparison.quantities.some(({name}) => name === 'time')
   const differing = related === 'runs' ? [...machines(a, b), ...computedBy(pairs)] : []
   const what = timed
-    ? 'times say as much of that as of the code'
-    : 'numbers may differ by that, beside rounding'
+    ? 'measure both on one machine to compare code'
+    : 'numbers may differ by more than rounding'
   return [
-    ...(differing.length === 0
-      ? []
-      : [`A and B were not made alike: ${differing.join('; ')}: ${what}`]),
+    ...(differing.length === 0 ? [] : [`A and B differ in ${differing.join('; ')}: ${what}`]),
     ...disturbed(request, 'A', 0, pairs),
     ...(related === 'runs' ? disturbed(request, 'B', 1, pairs) : []),
     ...unfinished(a, 'A'),
@@ -133,7 +131,7 @@ function commonShift(rows: readonly ComparedRow[]): string[] {
   if (ratios.length < LEAST_SHIFTED || !oneWay) return []
   const shift = ratioText(median(ratios))
   return [
-    `all ${ratios.length} times moved one way, by ${shift} in the middle: a machine that was busier in one of the runs looks like that; run both again, one after the other, to tell it from the code`,
+    `all ${ratios.length} times moved one way, by ${shift} in the median: one run may have had a busier machine; repeat both, one after the other`,
   ]
 }
 

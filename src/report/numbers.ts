@@ -117,6 +117,12 @@ export function percent(value: number | null): string {
   return significant(value)
 }
 
+/** A share as a percentage in a sentence: `0.7 %`, `51 %`. */
+export function percentText(share: number): string {
+  const value = 100 * share
+  return `${value.toFixed(value < 10 ? 1 : 0)} %`
+}
+
 /** How often `one` fits into `other`: `2.31x`. */
 export function ratio(value: number | null): string {
   const shown = significant(value)
@@ -133,4 +139,28 @@ function scaled(value: number, units: readonly (readonly [number, string])[], di
   const holds = (size: number) => Math.abs(Number((value / size).toPrecision(digits))) >= 1
   const [factor, unit] = units.find(([size]) => holds(size)) ?? units.at(-1)!
   return `${significant(value / factor, digits)} ${unit}`
+}
+
+/** Two significant digits of a factor, more next to 1, where two would hide on which side it is. */
+function factor(value: number): string {
+  if (value < 0.9 || value >= 1.195) return significant(value, 2)
+  const off = Math.abs(value - 1)
+  return value.toFixed(off > 5e-4 && off < 0.005 ? 3 : 2)
+}
+
+/** A ratio in a sentence or on a first screen, with its interval if it has one: `2.2x [2.1, 2.3]`. */
+export function ratioWithInterval({
+  value,
+  low,
+  high,
+}: Record<'value' | 'low' | 'high', number>): string {
+  const middle = `${factor(value)}x`
+  return Number.isNaN(low) ? middle : `${middle} [${factor(low)}, ${factor(high)}]`
+}
+
+/** The same where there is little room: `2.1-2.3x`, or `2.2x` without an interval. */
+export function ratioRange({value, low, high}: Record<'value' | 'low' | 'high', number>): string {
+  const [from, to] = Number.isNaN(low) ? [value, value] : [low, high]
+  const ends = [...new Set([factor(from), factor(to)])]
+  return `${ends.join('-')}x`
 }

@@ -10,7 +10,10 @@ import {renderHtml} from '../../report/html/page.js'
 /** A comparison, and how it is shown. */
 export interface Compared {
   facts: ComparisonFacts
+  /** All of it. */
   blocks: Block[]
+  /** The first screen. @param lines - that it may take; default: those of a screen */
+  screen(lines?: number): Block[]
 }
 
 /** One file for browsers, with ratios and their intervals as figures. @param argv - command that makes it */

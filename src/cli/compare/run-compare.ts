@@ -11,6 +11,7 @@ import {
   type Side,
 } from '../../compare/match.js'
 import {comparisonCsv, comparisonReport} from '../../compare/report.js'
+import {comparisonScreen} from '../../compare/screen.js'
 import {expected, type RfaError, unknownName} from '../../errors.js'
 import {comparisonOf} from '../../experiments/experiment.js'
 import {experimentNamed} from '../../experiments/index.js'
@@ -72,7 +73,11 @@ export async function compareSides([a, b]: readonly [Side, Side], how: How): Pro
   const request: ComparisonRequest = {experiment: id, comparison, a, b, ...how}
   requirePartners(request)
   const facts = compare(request)
-  return {facts, blocks: comparisonReport(facts, comparison)}
+  return {
+    facts,
+    blocks: comparisonReport(facts, comparison),
+    screen: lines => comparisonScreen(facts, comparison, lines),
+  }
 }
 
 function checkNumber(directories: readonly string[], methods: boolean): void {

@@ -44,8 +44,12 @@ export default defineExperiment({
     join: async results => (await import('./measure/join.js')).joinProcesses(results),
   },
   findings: async records => (await import('./report/fits.js')).benchFindings(records),
-  highlights: async records => (await import('./report/highlights.js')).benchHighlights(records),
+  highlights: async records => {
+    const {benchAnswers, benchView} = await import('./report/answers.js')
+    return benchAnswers(benchView(records))
+  },
   figures: async records => (await import('./report/figures.js')).benchFigures(records),
   comparison: async () => (await import('./report/comparison.js')).benchComparison,
+  screen: async records => (await import('./report/screen.js')).benchScreen(records),
   report: async records => (await import('./report/report.js')).benchReport(records),
 })

@@ -18,7 +18,15 @@ export default defineExperiment({
   load: () => Promise.all([import('./grid.js'), import('./measure/cell.js')]),
   run: async (cell, context) => (await import('./measure/cell.js')).runVarianceCell(cell, context),
   verdicts: async records => (await import('./report/verdicts.js')).varianceVerdicts(records),
+  highlights: async records => {
+    const [{varianceAnswers}, {judgeMethods}] = await Promise.all([
+      import('./report/answers.js'),
+      import('./report/verdicts.js'),
+    ])
+    return varianceAnswers(judgeMethods(records))
+  },
   figures: async records => (await import('./report/figures.js')).varianceFigures(records),
   comparison: async () => (await import('./report/comparison.js')).varianceComparison,
+  screen: async records => (await import('./report/screen.js')).varianceScreen(records),
   report: async records => (await import('./report/report.js')).varianceReport(records),
 })

@@ -41,7 +41,7 @@ describe('comparisonReport', () => {
     expect(text()).toMatch(
       /^128 +10\.0 ms +15\.0 ms +1\.50 \[\S+ \S+\] +1\.00 .* slower +regression beyond 10%$/m,
     )
-    expect(text()).toMatch(/^256 .* not distinguishable {2}not judged at 10%$/m)
+    expect(text()).toMatch(/^256 .* inconclusive {2}not judged at 10%$/m)
   })
 
   it('names what is beyond a limit, what could not be judged, and what was not compared', () => {

@@ -7,7 +7,7 @@ import {intervalOf, PairedTimes, pDiffers} from '../times/paired-times.js'
 import {processMedians} from '../times/processes.js'
 import {medianOf} from '../times/time-estimates.js'
 import {decodeTo} from './decode-to.js'
-import {machineVerdictOf} from './machine-verdict.js'
+import {busyText, machineVerdictOf} from './machine-verdict.js'
 import {rowsInOrder} from './variants.js'
 
 const TIME: Quantity = {
@@ -60,7 +60,7 @@ export const benchComparison: Comparison<BenchCell, TimedRecord> = {
   inOrder: rowsInOrder,
   disturbed(records) {
     const found = machineVerdictOf(records)
-    return found?.verdict === 'disturbed' ? found.statement : undefined
+    return found?.verdict === 'disturbed' ? busyText(found) : undefined
   },
   between(related, all) {
     const times = new PairedTimes(all)

@@ -1,6 +1,7 @@
 /** From which length on a method is faster than an exact form, as far as noise lets one say. */
 
 import {significant} from '../../../report/numbers.js'
+import {listed} from '../../../report/words.js'
 import type {CrossoverAnswer} from '../../../results/findings.js'
 import {type Estimate, passesOne} from '../../../stats/index.js'
 import {isSettled} from '../times/time-estimates.js'
@@ -32,11 +33,8 @@ type Order = 'faster' | 'slower' | 'open'
  */
 export function crossover(points: readonly Point[], baseline: string): Crossover {
   const orders = points.map(orderOf)
-  const [first, last] = [points[0]!.length, points.at(-1)!.length]
   if (orders.every(order => order === 'faster')) {
-    const where =
-      first === last ? `L=${first}` : `every length measured, from L=${first} to ${last}`
-    return without('faster', `is faster than ${baseline} at ${where}`)
+    return without('faster', `is faster than ${baseline} at ${everywhere(points)}`)
   }
   if (orders.at(-1) !== 'faster') return notInTheEnd(points, orders, baseline)
   const length = crossing(points)
@@ -62,9 +60,9 @@ function wideText(points: readonly Point[], orders: readonly Order[], baseline: 
   const slower = orders.lastIndexOf('slower')
   if (slower < 0) {
     const open = lengthsOf(points, orders, 'open')
-    return `is faster than ${baseline} from L=${after} on; unsettled at ${open}`
+    return `is faster than ${baseline} from L=${after} on, inconclusive at L=${open}`
   }
-  return `overtakes ${baseline} between L=${points[slower]!.length} and ${after}; where is unsettled`
+  return `overtakes ${baseline} between L=${points[slower]!.length} and ${after}`
 }
 
 /** The answer for a method that is not faster, or not for certain, at the longest length. */
@@ -73,27 +71,28 @@ function notInTheEnd(
   orders: readonly Order[],
   baseline: string,
 ): Crossover {
-  const last = points.at(-1)!.length
-  const place = orders.length === 1 ? `at L=${last}` : `up to L=${last}`
   if (orders.every(order => order === 'slower')) {
-    const statement =
-      orders.length === 1
-        ? `is slower than ${baseline} ${place}`
-        : `does not overtake ${baseline} within the lengths measured: it is slower ${place}`
-    return without('slower', statement)
+    return without('slower', `is slower than ${baseline} at ${everywhere(points)}`)
   }
   if (orders.every(order => order === 'open')) {
-    const statement = `is neither faster nor slower than ${baseline} for certain ${place}: unsettled`
-    return without('unsettled', statement)
+    return without('unsettled', `is not distinguishable from ${baseline} at ${everywhere(points)}`)
   }
-  const told = (['faster', 'slower', 'open'] as const).flatMap(order => {
+  const found = (['faster', 'slower', 'open'] as const).flatMap(order => {
     const lengths = lengthsOf(points, orders, order)
-    return lengths === '' ? [] : [`${order === 'open' ? 'unsettled' : order} at ${lengths}`]
+    return lengths === '' ? [] : [{order, lengths}]
   })
-  return without(
-    orders.includes('faster') ? 'mixed' : 'unsettled',
-    `against ${baseline}: ${told.join(', ')}`,
-  )
+  const parts = found.map(({order, lengths}, at) => {
+    const word = order === 'open' ? 'inconclusive' : order
+    return `${word}${at === 0 ? ` than ${baseline}` : ''} at L=${lengths}`
+  })
+  const statement = `is ${listed(parts)}`
+  return without(orders.includes('faster') ? 'mixed' : 'unsettled', statement)
+}
+
+/** The lengths of an answer that all of them give. */
+function everywhere(points: readonly Point[]): string {
+  const [first, last] = [points[0]!.length, points.at(-1)!.length]
+  return first === last ? `L=${first}` : `every length measured, from L=${first} to ${last}`
 }
 
 function lengthsOf(points: readonly Point[], orders: readonly Order[], order: Order): string {

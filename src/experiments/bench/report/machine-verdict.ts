@@ -87,6 +87,23 @@ function signsOf({turn_spread, process_spread}: Facts): MachineVerdict['signs'] 
   return (Object.keys(found) as (keyof typeof found)[]).filter(sign => found[sign])
 }
 
+/** Waiting for a processor, and time that a host took, from which on times suffer: shares. */
+const BUSY = 0.1
+
+/** What a disturbed machine did, and what helps. */
+export function busyText(facts: MachineVerdict): string {
+  const {waiting_share, steal_share, process_spread, turn_spread} = facts
+  if ((waiting_share ?? 0) > BUSY) {
+    return `the machine was busy (cells waited up to ${percent(waiting_share!)} of the time for a processor): repeat when it is quiet`
+  }
+  if ((steal_share ?? 0) > BUSY) {
+    return `the host gave up to ${percent(steal_share!)} of the processor time to other machines: repeat later`
+  }
+  const [processes, turns] = [process_spread ?? 0, turn_spread ?? 0]
+  const [what, spread] = processes > turns ? ['processes', processes] : ['turns', turns]
+  return `times of the same cell differ by ${percent(spread)} between ${what}: repeat, or use more --processes`
+}
+
 const percent = (share: number) => `${Math.round(100 * share)} %`
 
 function statementOf(verdict: MachineVerdict['verdict'], facts: Facts): string {

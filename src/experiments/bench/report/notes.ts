@@ -1,7 +1,7 @@
 /** What stands under the times of a benchmark: what columns mean, what is unsettled and what would help, what disturbed the runs. */
 
-import {plural, significant} from '../../../report/numbers.js'
-import {median} from '../../../stats/index.js'
+import {percentText, plural, significant} from '../../../report/numbers.js'
+import {type Estimate, median} from '../../../stats/index.js'
 import {MOST_OF_PEAK, shareOfPeak} from '../../../theory/peak.js'
 import {variantLabel} from '../../labels.js'
 import {BASELINES} from '../fields/baselines.js'
@@ -17,7 +17,7 @@ import {
   warmingOf,
 } from '../times/time-estimates.js'
 import {backendGain, backendMarks} from './backends.js'
-import {machineVerdictOf} from './machine-verdict.js'
+import {busyText, machineVerdictOf} from './machine-verdict.js'
 import {type Growing, speedUp} from './trends.js'
 
 const PERCENT = Math.round(100 * (SETTLED_FACTOR - 1))
@@ -62,14 +62,15 @@ export function unsettledItem(told: readonly string[], rows: readonly TimedRecor
 /** What narrows intervals most, by the level that most of their width comes from. */
 function remedyFor(rows: readonly TimedRecord[]): string {
   const processes = Math.min(...rows.map(({result}) => processMedians(result).length))
-  if (processes < 2) return 'one process says nothing of what another would measure: --processes 3'
+  if (processes < 2) return 'one process has no interval, use --processes 3 or more'
   const levels = rows.flatMap(({result}) => levelsOf(result) ?? [])
+  if (levels.length === 0) return 'more --processes or a longer --min-time help'
   const of = (level: 'between' | 'within') => median(levels.map(one => one[level]))
   const [between, within] = [of('between'), of('within')]
-  const apart = `processes differ by ${percentOf(between)}, the noise of runs in each makes ${percentOf(within)}`
+  const apart = `processes differ by ${percentText(between)}, runs within one by ${percentText(within)}`
   return within > between
-    ? `${apart}: longer calls (--batch, --seq-len) or a longer --min-time help most`
-    : `${apart}: more --processes help most`
+    ? `${apart}; longer calls (--batch, --seq-len) or a longer --min-time help most`
+    : `${apart}; more --processes help most`
 }
 
 /** How many of a kind, in words; `null` for none. */
@@ -89,7 +90,7 @@ export function oddityItems(rows: readonly TimedRecord[]): string[] {
   if (!worst) return []
   const cells = `${warming.length} of ${plural(rows.length, 'cell')}`
   return [
-    `warning: the first runs are slower than the last ones in ${cells}, by ${percentOf(worst.factor - 1)} in ${worst.name}; a longer --warmup leaves them out`,
+    `warning: the first runs are slower than the last ones in ${cells}, by ${percentText(worst.factor - 1)} in ${worst.name}; a longer --warmup leaves them out`,
   ]
 }
 
@@ -117,7 +118,7 @@ export function interruptedItems(records: readonly BenchRecord[]): string[] {
   const part = records.filter(record => record.status === 'completed' && record.interrupted)
   if (part.length === 0) return []
   return [
-    `warning: interrupted: ${part.length} of ${plural(records.length, 'cell')} have fewer turns, or processes, than were asked for`,
+    `warning: interrupted: ${part.length} of ${plural(records.length, 'cell')} have fewer turns or processes than planned`,
   ]
 }
 
@@ -130,10 +131,31 @@ export function machineItems(records: readonly BenchRecord[]): string[] {
   return [`${warning}${statement}${unknown === null ? '' : ` (unknown: ${unknown})`}`]
 }
 
-/** In percent, of a share. */
-function percentOf(share: number): string {
-  const percent = 100 * share
-  return `${percent.toFixed(percent < 10 ? 1 : 0)} %`
+/**
+ * What first screens say of the conditions: cells that an interrupt cut short, impossible rates, a busy machine, and what would
+ * narrow wide intervals; nothing where times can be relied on.
+ *
+ * @param ratios - that the screen shows
+ */
+export function conditionSentences(
+  records: readonly BenchRecord[],
+  ratios: readonly Estimate[],
+): string[] {
+  const rows = records.filter(record => record.status === 'completed')
+  const machine = machineVerdictOf(records)
+  return [
+    ...interruptedItems(records),
+    ...impossibleItems(rows),
+    ...(machine?.verdict === 'disturbed'
+      ? [`warning: ${busyText(machine)}`]
+      : wideSentences(rows, ratios)),
+  ]
+}
+
+/** Where most ratios are not known well. */
+function wideSentences(rows: readonly TimedRecord[], ratios: readonly Estimate[]): string[] {
+  const wide = ratios.filter(ratio => !isSettled(ratio)).length
+  return 2 * wide > ratios.length ? [`warning: intervals are wide: ${remedyFor(rows)}`] : []
 }
 
 /** A row in a sentence. @param all - of its table */

@@ -67,15 +67,19 @@ export function speedUp(
  * @param times - of the whole run
  */
 export function trends(rows: readonly TimedRecord[], times: PairedTimes): Trend[] {
-  const variants = groupBy(rows, ({cell, result}) =>
-    JSON.stringify([variantLabel(cell), cell.redraw, result.backend]),
-  )
-  return variants.map(variant => ({
+  return variantsOf(rows).map(variant => ({
     label: [labelOf(variant[0]!), ...backendMarks(variant[0]!, rows)].join(' '),
     records: variant,
     growth: growthOf(longest(variant), times),
     crossovers: BASELINES.flatMap(baseline => crossoverOf(variant, rows, baseline, times)),
   }))
+}
+
+/** The records of each variant. @param rows - of one shape */
+export function variantsOf(rows: readonly TimedRecord[]): TimedRecord[][] {
+  return groupBy(rows, ({cell, result}) =>
+    JSON.stringify([variantLabel(cell), cell.redraw, result.backend]),
+  )
 }
 
 /** Those of several lengths. */
@@ -89,13 +93,14 @@ const OCTAVES = 2
 const LEAST_LENGTHS = 3
 
 /** Records at the lengths that a slope is taken over. @param variant - by length */
-function longest(variant: readonly TimedRecord[]): readonly TimedRecord[] {
+export function longest(variant: readonly TimedRecord[]): readonly TimedRecord[] {
   const most = variant.at(-1)!.cell.seq_len
   const top = variant.filter(({cell}) => cell.seq_len >= most / 2 ** OCTAVES)
   return top.length >= LEAST_LENGTHS ? top : variant.slice(-LEAST_LENGTHS)
 }
 
-function growthOf(variant: readonly TimedRecord[], times: PairedTimes): Growth | null {
+/** `null` for a single length. @param variant - by length */
+export function growthOf(variant: readonly TimedRecord[], times: PairedTimes): Growth | null {
   const lengths = variant.map(({cell}) => cell.seq_len)
   if (lengths.length < 2) return null
   const medians = variant.map(medianOf)

@@ -19,14 +19,14 @@ const FALSE_ALARMS = 0.05
 const INTERVAL_Z = normalQuantile(0.975)
 
 /** One projection of one cell. */
-interface Row {
+export interface Row {
   cell: CompletedVariance['cell']
   result: VarianceResult
   own: VarianceResult['per_projection'][number]
 }
 
 /** A row with what it says on one question. */
-interface Seen extends Row {
+export interface Seen extends Row {
   /** The ratio that is asked about, or |z|. */
   value: number
   /** How many standard errors it is from what would be true, with its sign. */
@@ -39,23 +39,66 @@ type Question = Exclude<Verdict['question'], 'errs_less'>
 export function varianceVerdicts(records: readonly VarianceRecord[]): Verdict[] {
   const rows = rowsOf(records)
   if (rows.length === 0) return []
-  const theory = rows.filter(row => exactVariance(row) !== null)
   const bounded = rows.filter(({own}) => own.theorem_bound !== null)
+  return [
+    judge('unbiased', rows, boundOf(rows, bias)),
+    ...onTheory(rows),
+    ...onProjections(rows),
+    ...byMethod(bounded).map(group =>
+      judge('keeps_theorem_bound', group, boundOf(bounded, overBound)),
+    ),
+  ].map(({verdict}) => verdict)
+}
+
+/** What a run says of one method. */
+export interface MethodJudgement {
+  method: string
+  unbiased: Judgement
+  /** Absent where no closed form is known. */
+  theory: Judgement | undefined
+  /** One for each random matrix beside i.i.d. rows. */
+  projections: readonly Judgement[]
+  /** Rows that were not measured on bias: their tails are too heavy. */
+  heavy: readonly Row[]
+}
+
+/** The judgements method by method; bounds are those of all methods together. */
+export function judgeMethods(records: readonly VarianceRecord[]): MethodJudgement[] {
+  const rows = rowsOf(records)
+  const bound = boundOf(rows, bias)
+  const [theory, projections] = [onTheory(rows), onProjections(rows)]
+  return byMethod(rows).map(group => {
+    const method = methodLabel(group[0]!.cell)
+    const own = ({verdict}: Judgement) => verdict.method === method
+    const unbiased = judge('unbiased', group, bound)
+    return {
+      ...{method, unbiased, heavy: unbiased.left},
+      theory: theory.find(own),
+      projections: projections.filter(own),
+    }
+  })
+}
+
+function byMethod(rows: readonly Row[]): Row[][] {
+  return groupBy(rows, ({cell}) => methodLabel(cell))
+}
+
+/** Measured variances beside closed forms, method by method. */
+function onTheory(rows: readonly Row[]): Judgement[] {
+  const known = rows.filter(row => exactVariance(row) !== null)
+  const bound = boundOf(known, overTheory)
+  return byMethod(known).map(group => judge('variance_as_theory', group, bound))
+}
+
+/** Random matrices beside i.i.d. rows, by method and matrix. */
+function onProjections(rows: readonly Row[]): Judgement[] {
   const compared = rows.filter(({cell, own}) => {
     return !isIndependent(own.projection) && cell.projections.includes('iid')
   })
-  return [
-    verdict('unbiased', rows, boundOf(rows, bias)),
-    ...groupBy(theory, ({cell}) => methodLabel(cell)).map(group =>
-      verdict('variance_as_theory', group, boundOf(theory, overTheory)),
-    ),
-    ...groupBy(compared, ({cell, own}) => `${methodLabel(cell)} ${drawLabel(cell, own)}`).map(
-      group => verdict('varies_less_than_iid', group, boundOf(compared, overIid)),
-    ),
-    ...groupBy(bounded, ({cell}) => methodLabel(cell)).map(group =>
-      verdict('keeps_theorem_bound', group, boundOf(bounded, overBound)),
-    ),
-  ]
+  const bound = boundOf(compared, overIid)
+  return groupBy(compared, ({cell, own}) => `${methodLabel(cell)} ${drawLabel(cell, own)}`).map(
+    group => judge('varies_less_than_iid', group, bound),
+  )
 }
 
 /** The bound on |z| of means: reports mark rows beyond it. */
@@ -121,8 +164,16 @@ function boundOf(rows: readonly Row[], reading: Reading): number {
   return length > 0 ? bonferroniZ(length, FALSE_ALARMS) : Number.POSITIVE_INFINITY
 }
 
+/** A verdict with the rows that it rests on. */
+export interface Judgement {
+  verdict: Verdict
+  seen: readonly Seen[]
+  /** Not measured. */
+  left: readonly Row[]
+}
+
 /** The verdict of some rows. @param bound - of all rows of the question */
-function verdict(question: Question, rows: readonly Row[], bound: number): Verdict {
+function judge(question: Question, rows: readonly Row[], bound: number): Judgement {
   const seen = rows.flatMap(READINGS[question])
   const values = seen.map(({value}) => value)
   const measured = new Set(seen.map(({own}) => own))
@@ -144,7 +195,8 @@ function verdict(question: Question, rows: readonly Row[], bound: number): Verdi
     needed_replicates: neededBy(left),
     without_variance: flat.length,
   }
-  return {...facts, statement: statementOf(facts, {seen, left, replicates: mostDraws(cell)})}
+  const statement = statementOf(facts, {seen, left, replicates: mostDraws(cell)})
+  return {verdict: {...facts, statement}, seen, left}
 }
 
 function answerTo(question: Question, seen: readonly Seen[], bound: number): Verdict['answer'] {
@@ -174,7 +226,7 @@ interface Evidence {
   replicates: number
 }
 
-const WORDS = {yes: 'yes', no: 'no', cannot_be_told: 'cannot be told'} as const
+const WORDS = {yes: 'yes', no: 'no', cannot_be_told: 'inconclusive'} as const
 const BOUND_WORDS = {...WORDS, yes: 'holds', no: 'violated'} as const
 
 /** The verdict as a sentence: question, answer, what it rests on, and what was left out. */

@@ -27,9 +27,7 @@ describe('crossover', () => {
   })
 
   it('is withheld where its interval is wide', () => {
-    expect(sentence([0.2, 0.6, 0.9], FAR)).toBe(
-      'overtakes softmax between L=128 and 256; where is unsettled',
-    )
+    expect(sentence([0.2, 0.6, 0.9], FAR)).toBe('overtakes softmax between L=128 and 256')
   })
 
   it('needs no narrow intervals to say which is faster, only such that 1 is outside', () => {
@@ -37,20 +35,18 @@ describe('crossover', () => {
       'is faster than softmax at every length measured, from L=128 to 256',
     )
     expect(sentence(SLOWER, [0.1, 0.4, 0.99])).toBe(
-      'does not overtake softmax within the lengths measured: it is slower up to L=256',
+      'is slower than softmax at every length measured, from L=128 to 256',
     )
     expect(sentence(SLOWER)).toBe('is slower than softmax at L=128')
   })
 
   it('says at which lengths it is open which one is faster', () => {
-    expect(sentence(SLOWER, OPEN, FASTER)).toBe(
-      'overtakes softmax between L=128 and 512; where is unsettled',
-    )
+    expect(sentence(SLOWER, OPEN, FASTER)).toBe('overtakes softmax between L=128 and 512')
     expect(sentence(OPEN, OPEN)).toBe(
-      'is neither faster nor slower than softmax for certain up to L=256: unsettled',
+      'is not distinguishable from softmax at every length measured, from L=128 to 256',
     )
     expect(sentence(FASTER, SLOWER, OPEN)).toBe(
-      'against softmax: faster at 128, slower at 256, unsettled at 512',
+      'is faster than softmax at L=128, slower at L=256 and inconclusive at L=512',
     )
   })
 
@@ -78,7 +74,9 @@ describe('crossover', () => {
 
   it('takes no interval for an open one', () => {
     const none: [number, number, number] = [Number.NaN, 2, Number.NaN]
-    expect(sentence(none, none)).toContain('unsettled')
-    expect(sentence(none, FASTER)).toBe('is faster than softmax from L=256 on; unsettled at 128')
+    expect(sentence(none, none)).toContain('is not distinguishable from softmax')
+    expect(sentence(none, FASTER)).toBe(
+      'is faster than softmax from L=256 on, inconclusive at L=128',
+    )
   })
 })

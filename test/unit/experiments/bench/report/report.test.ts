@@ -127,7 +127,7 @@ describe('benchReport', () => {
       const told = text(median => turnsOf(turns(median), turns(1.9 * median), turns(0.7 * median)))
       // log 1, log 1.9 and log 0.7 have a standard deviation of 0.51; turns one of 1 %, of which sqrt(pi / 2 / 3) are left
       expect(told).toContain(
-        'processes differ by 51 %, the noise of runs in each makes 0.7 %: more --processes help most',
+        'processes differ by 51 %, runs within one by 0.7 %; more --processes help most',
       )
     })
 
@@ -136,14 +136,14 @@ describe('benchReport', () => {
       const told = text(median => turnsOf(turns(median), turns(1.3 * median), turns(0.8 * median)))
       // log 2 apart: 0.69 sqrt(pi / 2 / 3)
       expect(told).toContain(
-        'processes differ by 0.0 %, the noise of runs in each makes 50 %: longer calls (--batch, --seq-len) or a longer --min-time help most',
+        'processes differ by 0.0 %, runs within one by 50 %; longer calls (--batch, --seq-len) or a longer --min-time help most',
       )
     })
 
     it('says that one process tells nothing of others', () => {
       const told = text(median => oneProcess(steady(median, 50)))
       expect(told).toContain(
-        '- unsettled (?): 6 of 12 speed-ups and 1 of 3 slopes (slopes: wider than ±0.25); one process says nothing of what another would measure: --processes 3',
+        '- unsettled (?): 6 of 12 speed-ups and 1 of 3 slopes (slopes: wider than ±0.25); one process has no interval, use --processes 3 or more',
       )
       expect(told).toMatch(/^favor-pos +orth +64 +64 +128 +3\.00 ms +0\.33\dx \? +0\.66\dx \? /m)
       expect(told).toMatch(/^favor-pos orth M=64 +128\.\.512 +1\.00 \? +1\.000$/m)
@@ -187,7 +187,7 @@ describe('benchReport', () => {
     it('tells what was measured, and of how many cells there is less', () => {
       const told = text(EXACT[0]!, whole, cut, alone)
       expect(told).toContain(
-        '- warning: interrupted: 2 of 4 cells have fewer turns, or processes, than were asked for',
+        '- warning: interrupted: 2 of 4 cells have fewer turns or processes than planned',
       )
       // 0.5 % to either side of their mean: t of one degree of freedom is 12.7
       expect(told).toMatch(/^elu .* 2\.01 ms ±7% +0\.\d{3}x \[/m)
@@ -431,7 +431,7 @@ describe('trends', () => {
       'is faster than softmax at every length measured, from L=128 to 512',
     )
     expect(crossovers(2e6, 8e6, 32e6)).toBe(
-      'does not overtake softmax within the lengths measured: it is slower up to L=512',
+      'is slower than softmax at every length measured, from L=128 to 512',
     )
   })
 

@@ -51,7 +51,7 @@ describe('varianceReport', () => {
     const record = changed({bias_z: null})
     const shown = renderTerminal(varianceReport([record]), WIDE)
     expect(shown).not.toMatch(/^method.*bias z/m)
-    expect(shown).toContain('Unbiased: cannot be told at 500 draws, no row was measured')
+    expect(shown).toContain('Unbiased: inconclusive at 500 draws, no row was measured')
   })
 
   it('shows what is needed where nothing was measured, and no number of a sample', () => {

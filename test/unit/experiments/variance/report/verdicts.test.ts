@@ -78,7 +78,7 @@ describe('the verdict on bias', () => {
     }
   })
 
-  it('cannot be told where nothing was measured, and says why', () => {
+  it('is inconclusive where nothing was measured, and says why', () => {
     const {bias} = verdictsOf(rows(HEAVY, {...HEAVY, needed_replicates: 9000}))
     expect(bias).toMatchObject({
       answer: 'cannot_be_told',
@@ -88,7 +88,7 @@ describe('the verdict on bias', () => {
       needed_replicates: 9000,
     })
     expect(bias.statement).toBe(
-      'Unbiased: cannot be told at 500 draws, no row was measured; 2 not measured (500 replicates are too few for this tail, the first takes R >= 9000).',
+      'Unbiased: inconclusive at 500 draws, no row was measured; 2 not measured (500 replicates are too few for this tail, the first takes R >= 9000).',
     )
   })
 
@@ -136,12 +136,12 @@ describe('the verdict on variance against theory', () => {
     expect(favor).toMatchObject({answer: 'yes', bound: bonferroniZ(6, 0.05)})
   })
 
-  it('cannot be told of rows that are too heavy or do not vary, which are counted apart', () => {
+  it('is inconclusive of rows that are too heavy or do not vary, which are counted apart', () => {
     const {theory} = verdictsOf(rows(HEAVY), rows(FLAT))
     expect(theory).toMatchObject({answer: 'cannot_be_told', not_measured: 1, without_variance: 1})
     const flat = verdictsOf(rows(FLAT, FLAT))
     expect(flat.theory.statement).toBe(
-      'favor-pos, variance as theory says: cannot be told at 500 draws, no row varies; 1 without variance.',
+      'favor-pos, variance as theory says: inconclusive at 500 draws, no row varies; 1 without variance.',
     )
     expect(flat.bias).toMatchObject({answer: 'cannot_be_told', without_variance: 2})
   })
@@ -170,11 +170,11 @@ describe('the verdict on other rows beside i.i.d. ones', () => {
     expect(orth).toMatchObject({answer: 'no', beyond: 2})
   })
 
-  it('cannot be told where intervals leave both open', () => {
+  it('is inconclusive where intervals leave both open', () => {
     const {orth} = verdictsOf(rows({}, ratio(0.9, 0.05)), rows({}, ratio(1.1, 0.05)))
     expect(orth.answer).toBe('cannot_be_told')
     expect(orth.statement).toContain(
-      'cannot be told at 500 draws, 0.900 to 1.10 of the variance of iid ones (95 % intervals exclude 1 in 1 of 2',
+      'inconclusive at 500 draws, 0.900 to 1.10 of the variance of iid ones (95 % intervals exclude 1 in 1 of 2',
     )
   })
 

@@ -1,0 +1,191 @@
+/** The first screen of a comparison: how many lines differ, which differ most, and what else differs between the runs. */
+import type {Comparison, Quantity, QuantityName} from '../experiments/comparison.js'
+import {type Block, type ColumnSpec, heading, list, table, text} from '../report/document.js'
+import {groupBy} from '../report/groups.js'
+import {MISSING, plural, ratioWithInterval} from '../report/numbers.js'
+import {fittedScreen} from '../report/screen.js'
+import {listed} from '../report/words.js'
+import {type Shared, sharedPlace, valueText, verdictItems} from './report.js'
+import type {ComparedRow, ComparedSide, ComparisonFacts, LeftRow} from './schema.js'
+
+/** Warnings that a screen has room for, and the characters of each. */
+const MOST_WARNINGS = 3
+const MOST_OF_WARNING = 150
+
+/** Blocks of the first screen. @param lines - that it may take; default: those of a screen */
+export function comparisonScreen(
+  facts: ComparisonFacts,
+  {quantities}: Comparison,
+  lines?: number,
+): Block[] {
+  const {rows, left, warnings} = facts
+  const shared = sharedPlace(rows)
+  const telling = rows.filter(row => row.answer !== 'same' || row.basis !== 'exact')
+  const ranked = (telling.length > 0 ? telling : rows).toSorted(
+    (a, b) => rankOf(a) - rankOf(b) || distanceOf(b) - distanceOf(a),
+  )
+  const notes = [
+    ...warnings.slice(0, MOST_WARNINGS).map(warning => `warning: ${cut(warning)}`),
+    ...leftItem(left),
+    ...verdictItems(facts, shared, 1).slice(-2),
+  ]
+  const hiddenWarnings = warnings.length - MOST_WARNINGS
+  return fittedScreen(
+    ranked.length,
+    shown => {
+      const hidden = [
+        ...(shown < rows.length ? [`${shown} of ${plural(rows.length, 'line')}`] : []),
+        ...(hiddenWarnings > 0 ? [`${MOST_WARNINGS} of ${warnings.length} warnings`] : []),
+      ]
+      const rest = hidden.length > 0 ? [`Shown: ${listed(hidden)}; --details has the rest.`] : []
+      return [
+        heading(2, titleOf(facts)),
+        text(comparisonAnswers(facts).join(' ')),
+        ...(ranked.length > 0
+          ? [table(columnsOf(quantities, shared), ranked.slice(0, shown))]
+          : []),
+        ...(rest.length > 0 ? [text(rest.join(' '))] : []),
+        ...list(notes),
+      ]
+    },
+    lines,
+  )
+}
+
+function titleOf({experiment, related, a, b}: ComparisonFacts): string {
+  const name = ({directory, method}: ComparedSide) => method ?? directory
+  const where = related === 'methods' ? ` in ${a.directory}` : ''
+  return `rfa compare: ${experiment}, B = ${name(b)} against A = ${name(a)}${where}`
+}
+
+/** What is said of B, after its verb. */
+const WORDS: Readonly<
+  Record<QuantityName, {verb: string} & Record<ComparedRow['answer'], string>>
+> = {
+  time: {
+    ...{verb: 'is', more: 'slower', less: 'faster', same: 'as fast'},
+    cannot_be_told: 'inconclusive',
+  },
+  memory: {
+    ...{verb: 'takes', more: 'more memory', less: 'less memory', same: 'the same memory'},
+    cannot_be_told: 'an unknown amount of memory',
+  },
+  error: {
+    ...{verb: 'has', more: 'a higher error', less: 'a lower error', same: 'the same error'},
+    cannot_be_told: 'no clear difference',
+  },
+  variance: {
+    ...{verb: 'has', more: 'a higher variance', less: 'a lower variance'},
+    ...{same: 'the same variance', cannot_be_told: 'no clear difference'},
+  },
+}
+
+/** What differs, a sentence for each quantity. */
+export function comparisonAnswers({rows}: ComparisonFacts): string[] {
+  if (rows.length === 0) return ['Nothing was compared.']
+  const shared = sharedPlace(rows)
+  return groupBy(rows, ({quantity}) => quantity).map(own => sentenceOf(own, shared))
+}
+
+function sentenceOf(rows: readonly ComparedRow[], shared: Shared): string {
+  const {quantity} = rows[0]!
+  const {verb, ...words} = WORDS[quantity]
+  const answers = (['more', 'less', 'same', 'cannot_be_told'] as const).flatMap(answer => {
+    const count = rows.filter(row => row.answer === answer).length
+    return count === 0 ? [] : [{answer, count}]
+  })
+  const [first] = answers as [(typeof answers)[number]]
+  const worst = mostDifferent(rows)
+  const ratio = worst ? ratioText(worst) : ''
+  const all = rows.length === 2 ? 'both lines' : `all ${plural(rows.length, 'line')}`
+  if (first.answer === 'cannot_be_told') {
+    const none = `There is no clear difference in ${quantity}`
+    return rows.length === 1 ? `${none}: ${ratio}.` : `${none} in any of ${rows.length} lines.`
+  }
+  if (rows.length === 1) {
+    return `B ${verb} ${words[first.answer]}${first.answer === 'same' ? '' : `: ${ratio}`}.`
+  }
+  const parts = answers.map(({answer, count}, at) => {
+    const many = at === 0 ? `${count} of ${plural(rows.length, 'line')}` : count
+    return `${words[answer]} in ${count === rows.length ? all : many}`
+  })
+  const most = worst
+    ? `; ${worst.answer === 'more' ? 'worst' : 'best'}: ${lineName(worst, shared)}, ${ratio}`
+    : ''
+  return `B ${verb} ${listed(parts)}${most}.`
+}
+
+/** Of the lines in which B has more, or else less, the one that differs most. */
+function mostDifferent(rows: readonly ComparedRow[]): ComparedRow | undefined {
+  const of = (answer: ComparedRow['answer']) =>
+    rows
+      .filter(row => row.answer === answer && row.ratio !== null)
+      .toSorted((a, b) => distanceOf(b) - distanceOf(a))[0]
+  return of('more') ?? of('less') ?? (rows.length === 1 ? rows[0] : undefined)
+}
+
+/** Regressions, then what is more, less, inconclusive and the same. */
+function rankOf({judgement, answer}: ComparedRow): number {
+  if (judgement === 'regression') return 0
+  return {more: 1, less: 2, cannot_be_told: 3, same: 4}[answer]
+}
+
+/** How far B is from A, as a logarithm. */
+function distanceOf({ratio}: ComparedRow): number {
+  return ratio === null || ratio === 0 ? Number.POSITIVE_INFINITY : Math.abs(Math.log(ratio))
+}
+
+function ratioText({ratio, ratio_low, ratio_high}: ComparedRow): string {
+  if (ratio === null) return MISSING
+  const ends = ratio_low === ratio_high ? [null, null] : [ratio_low, ratio_high]
+  const [low, high] = ends.map(end => end ?? Number.NaN) as [number, number]
+  return ratioWithInterval({value: ratio, low, high})
+}
+
+function columnsOf(quantities: readonly Quantity[], shared: Shared): ColumnSpec<ComparedRow>[] {
+  const of = ({quantity}: ComparedRow) => quantities.find(({name}) => name === quantity)!
+  return [
+    {title: 'line', align: 'left', flexible: true, cell: row => lineName(row, shared)},
+    {title: 'A', cell: row => valueText(row.a, of(row))},
+    {title: 'B', cell: row => valueText(row.b, of(row))},
+    {title: 'B/A', align: 'left', cell: row => ratioText(row)},
+    {title: 'B is', align: 'left', flexible: true, cell: row => answerText(row, of(row))},
+  ]
+}
+
+/** `slower`, `more memory`, `slower, beyond 10%`. */
+function answerText(
+  {answer, quantity, judgement, limit_percent}: ComparedRow,
+  {more, less}: Quantity,
+): string {
+  const word = {more, less, same: 'equal', cannot_be_told: 'inconclusive'}[answer]
+  const what = quantity === 'memory' ? `${word} memory` : word
+  return judgement === 'regression' ? `${what}, beyond ${limit_percent}%` : what
+}
+
+/** Names that need no words before them. */
+const PLAIN = ['mode', 'method', 'projection']
+
+/** `favor-pos orth M=64 L=512`: what tells a line from the others; of the only one, its method. */
+function lineName({at}: ComparedRow, shared: Shared): string {
+  const common = new Map(shared)
+  const own = Object.entries(at).filter(([name, value]) => value && common.get(name) !== value)
+  const parts = (own.length > 0 ? own : Object.entries(at).slice(0, 2)).map(([name, value]) => {
+    if (PLAIN.includes(name)) return value
+    return /^[A-Z]/.test(name) ? `${name}=${value}` : `${name} ${value}`
+  })
+  return parts.filter(Boolean).join(' ')
+}
+
+function cut(warning: string): string {
+  return warning.length <= MOST_OF_WARNING ? warning : `${warning.slice(0, MOST_OF_WARNING - 3)}...`
+}
+
+/** What was not compared, and the most frequent reason. */
+function leftItem(left: readonly LeftRow[]): string[] {
+  const groups = groupBy(left, ({reason}) => reason).toSorted((a, b) => b.length - a.length)
+  const [most] = groups
+  if (!most) return []
+  const others = groups.length > 1 ? `, and ${plural(groups.length - 1, 'other reason')}` : ''
+  return [`not compared: ${plural(left.length, 'line')}: ${cut(most[0]!.reason)}${others}`]
+}

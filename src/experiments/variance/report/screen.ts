@@ -1,0 +1,140 @@
+/** The first screen of a variance experiment: per method whether it is unbiased, as theory says, and what random matrices do. */
+import {type Block, type ColumnSpec, heading, list, table, text} from '../../../report/document.js'
+import {fitted} from '../../../report/fit.js'
+import {MISSING, plural} from '../../../report/numbers.js'
+import {fittedScreen, SCREEN_WIDTH} from '../../../report/screen.js'
+import {listed, numbersListed} from '../../../report/words.js'
+import {backendLabel} from '../../labels.js'
+import {troubleSentences} from '../../trouble.js'
+import {type CompletedVariance, mostDraws, type VarianceRecord} from '../schema.js'
+import {effectOf, ratioText, varianceAnswers} from './answers.js'
+import {type Judgement, judgeMethods, type MethodJudgement} from './verdicts.js'
+
+/** Blocks of the first screen; nothing without records. */
+export function varianceScreen(records: readonly VarianceRecord[]): Block[] {
+  if (records.length === 0) return []
+  const completed = records.filter(record => record.status === 'completed')
+  const notes = list(troubleSentences(records))
+  if (completed.length === 0) return [text('rfa variance: nothing was measured.'), ...notes]
+  const methods = judgeMethods(records)
+  const ranked = methods.toSorted((a, b) => rankOf(a) - rankOf(b))
+  const answers = varianceAnswers(methods)
+  const names = projectionsOf(methods)
+  return fittedScreen(methods.length, shown => {
+    const kept = new Set(ranked.slice(0, shown))
+    const rows = methods.filter(method => kept.has(method))
+    const {columns, count} = columnsThatFit(names, rows)
+    const hidden = [
+      ...(shown < methods.length ? [`${shown} of ${methods.length} methods`] : []),
+      ...(count < names.length ? [`${count} of ${names.length} random matrices`] : []),
+    ]
+    const legend = names.length > 0 ? ['x: variance over that of iid rows at the same M.'] : []
+    const rest = hidden.length > 0 ? [`Shown: ${listed(hidden)}; --details has the rest.`] : []
+    const below = [...legend, ...rest].join(' ')
+    return [
+      heading(2, titleOf(completed)),
+      text(answers.join(' ')),
+      table(columns, rows),
+      ...(below === '' ? [] : [text(below)]),
+      ...notes,
+    ]
+  })
+}
+
+/** Methods that something speaks against come first, then inconclusive ones. */
+function rankOf({unbiased, theory, projections}: MethodJudgement): number {
+  const answers = [unbiased, ...(theory ? [theory] : []), ...projections].map(
+    ({verdict}) => verdict.answer,
+  )
+  if (answers.includes('no')) return 0
+  return answers.includes('cannot_be_told') ? 1 : 2
+}
+
+/** What was drawn, in one line. */
+function titleOf(records: readonly CompletedVariance[]): string {
+  const cells = records.map(({cell}) => cell)
+  const numbers = (of: (cell: CompletedVariance['cell']) => number) => [...new Set(cells.map(of))]
+  const pairs = new Set(
+    cells.map(({norm, key_norm, angle_deg, batch, head, query_index, key_index}) =>
+      [norm, key_norm, angle_deg, batch, head, query_index, key_index].join(),
+    ),
+  )
+  const {head, sum_norm} = cells[0]!
+  const from =
+    head !== undefined
+      ? 'of an input'
+      : sum_norm === undefined
+        ? 'by norm and angle'
+        : 'by sum and difference'
+  const backends = new Set(records.map(({result}) => backendLabel(result).replace(/^backend /, '')))
+  return [
+    'rfa variance: kernel estimates',
+    `D=${numbersListed(numbers(({head_dim}) => head_dim))}`,
+    `M=${numbersListed(numbers(({num_features}) => num_features))}`,
+    `${numbersListed(numbers(mostDraws))} draws`,
+    `${plural(pairs.size, 'pair')} ${from}`,
+    [...backends].join(' and '),
+  ].join(', ')
+}
+
+/** Random matrices beside i.i.d. rows. */
+function projectionsOf(methods: readonly MethodJudgement[]): string[] {
+  const all = methods.flatMap(({projections}) =>
+    projections.map(({verdict}) => verdict.projection ?? ''),
+  )
+  return [...new Set(all)]
+}
+
+/** Columns of as many random matrices as fit. */
+function columnsThatFit(names: readonly string[], rows: readonly MethodJudgement[]) {
+  for (let count = names.length; ; count--) {
+    const columns = (flexible: boolean) => columnsOf(names.slice(0, count), flexible)
+    const fit = fitted(table(columns(false), rows), SCREEN_WIDTH)
+    if (count <= 1 || fit) return {columns: columns(true), count}
+  }
+}
+
+function columnsOf(names: readonly string[], flexible: boolean): ColumnSpec<MethodJudgement>[] {
+  return [
+    {title: 'method', align: 'left', flexible, cell: ({method}) => method},
+    {title: 'unbiased', align: 'left', cell: ({unbiased}) => countText(unbiased)},
+    {
+      title: 'variance as theory',
+      align: 'left',
+      cell: ({theory}) => (theory ? countText(theory) : MISSING),
+      tells: ({theory}) => theory !== undefined,
+    },
+    ...names.map((name): ColumnSpec<MethodJudgement> => {
+      const found = ({projections}: MethodJudgement) =>
+        projections.find(({verdict}) => verdict.projection === name)
+      return {
+        title: `${name} helps`,
+        align: 'left',
+        cell: method => helpText(found(method)),
+      }
+    }),
+    {
+      title: 'too few draws',
+      align: 'left',
+      cell: ({heavy, unbiased}) =>
+        heavy.length === 0
+          ? 'none'
+          : `${heavy.length} of ${heavy.length + unbiased.seen.length + unbiased.verdict.without_variance}`,
+      tells: ({heavy}) => heavy.length > 0,
+    },
+  ]
+}
+
+/** `yes, 5 of 5`: how many of the measured rows agree. */
+function countText({verdict: {answer, measured, beyond}}: Judgement): string {
+  if (measured === 0) return 'not measured'
+  return `${answer === 'no' ? 'no' : 'yes'}, ${measured - beyond} of ${measured}`
+}
+
+function helpText(judgement: Judgement | undefined): string {
+  if (!judgement) return MISSING
+  const effect = effectOf(judgement)
+  return effect === 'not measured' ? effect : `${HELPS[effect]}, ${ratioText(judgement)}`
+}
+
+const HELPS = {lower: 'yes', raise: 'no', 'raise some': 'not always', inconclusive: 'inconclusive'}
