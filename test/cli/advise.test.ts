@@ -9,6 +9,8 @@ import {
   adviceForecast,
 } from '../../src/cli/program/json-documents.js'
 import {RfaError} from '../../src/errors.js'
+import {allExperiments} from '../../src/experiments/index.js'
+import {anyPlan} from '../../src/results/manifest.js'
 import type {CellRecord} from '../../src/results/record.js'
 import type {ExperimentRun} from '../../src/runner/run-experiment.js'
 import {temporaryFolder} from '../helpers/folders.js'
