@@ -1,12 +1,12 @@
-import {pluginFlag} from '../src/cli/flags/shared.js'
+import {detailsFlag, pluginFlag} from '../src/cli/flags/shared.js'
 import {asFlags} from '../src/cli/program/error-report.js'
 import type {DoctorDocument} from '../src/cli/program/json-documents.js'
 import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
 
 export default class Doctor extends RfaCommand {
-  static override summary = 'Tell which backends run here, and what to do about the others'
+  static override summary = 'Check which backends run here, and how to add the others'
   static override description = helpText(
-    'Loads every backend, runs one small operation on it, and prints what it found together with the facts of this machine. Missing backends are no error: the exit code is 0.',
+    'Loads every backend and runs one small operation on it. Prints what works, how to get what is missing, and facts of this machine: its load, too, as timings on a busy machine are poor. The exit code is 0 even if backends are missing.',
   )
   static override examples = [
     '<%= config.bin %> doctor',
@@ -14,26 +14,31 @@ export default class Doctor extends RfaCommand {
     '<%= config.bin %> doctor --plugin ./my-estimator.js',
   ]
   static override flags = {
-    plugin: pluginFlag(undefined, 'tells whether it loads, and what is wrong where it does not'),
+    plugin: pluginFlag(undefined, 'says whether it loads, and if not, what is wrong'),
+    details: detailsFlag(),
   }
 
-  /** What does not load is told with the rest. */
+  /** Plug-ins that do not load are reported with the rest. */
   protected override async loadPlugins() {
     return this.plugins
   }
 
   async run() {
-    await this.parse(Doctor)
+    const {flags} = await this.parse(Doctor)
+    const {activityFacts, pythonFacts} = await import('../src/cli/describe/diagnose.js')
     const {pluginReports} = await import('../src/cli/run/plugins.js')
     const {probeBackends} = await import('../src/backends/index.js')
-    const {doctorReport} = await import('../src/report/doctor.js')
+    const {doctorReport, doctorScreen} = await import('../src/report/doctor.js')
     const {renderTerminal} = await import('../src/report/terminal.js')
     const diagnosis = {
       backends: await probeBackends(),
       machine: await this.services.machineFacts({timed: true}),
+      activity: await activityFacts(),
+      python: await pythonFacts(),
       plugins: await pluginReports(this.argv, process.env),
     }
-    const text = renderTerminal(doctorReport(diagnosis), this.layout())
+    const blocks = flags.details ? doctorReport(diagnosis) : doctorScreen(diagnosis)
+    const text = renderTerminal(blocks, this.layout())
     this.print(asFlags(text, ['backend']))
     return {schema: 'rfa.doctor/1', ...diagnosis} satisfies DoctorDocument
   }

@@ -1,9 +1,9 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import {METHOD_NAMES, methodNames, PRESET_NAMES, PROJECTION_NAMES} from '../src/attention/names.js'
-import {completedWith, oneName, oneNumber} from '../src/cli/flags/kinds.js'
+import {completedWith, oneName, oneNumber, present} from '../src/cli/flags/kinds.js'
 import {POSITIVE_INTEGER} from '../src/cli/flags/ranges.js'
-import {pluginFlag} from '../src/cli/flags/shared.js'
+import {detailsFlag, pluginFlag} from '../src/cli/flags/shared.js'
 import type {
   FieldsDocument,
   MethodsDocument,
@@ -17,19 +17,19 @@ import type {Block} from '../src/report/document.js'
 const TABLE_OWNERS = [...EXPERIMENT_NAMES, 'claims', 'compare']
 
 export default class Methods extends RfaCommand {
-  static override summary = 'List the estimators or the projections, or show one of them in full'
+  static override summary = 'List the estimators or the projections, or show some of them in full'
   static override description = helpText(
-    'Without a name: all estimators in a table. With one: formula, options with defaults, presets with their quirks, facts and advice. With --projections the same of random matrices. With --records what each column of saved tables says.',
+    'Without a name: all estimators by groups. With names: formula, options with defaults, presets with their quirks, facts and advice of each. With --projections the same for random matrices. With --records the meaning of each column of saved tables.',
   )
   static override usage = [
-    'methods [NAME] [--num-features N] [--head-dim N]',
-    'methods [NAME] --preset NAME',
-    'methods [NAME] --projections',
-    'methods [EXPERIMENT] --records',
+    'methods [NAME...] [--num-features N] [--head-dim N] [--details]',
+    'methods [NAME...] --preset NAME',
+    'methods [NAME...] --projections',
+    'methods [EXPERIMENT...] --records',
   ]
   static override examples = [
     '<%= config.bin %> methods',
-    '<%= config.bin %> methods favor-pos',
+    '<%= config.bin %> methods favor-pos rfa',
     '<%= config.bin %> methods --preset performer-pytorch',
     '<%= config.bin %> methods --projections',
     '<%= config.bin %> methods orth --projections',
@@ -39,7 +39,9 @@ export default class Methods extends RfaCommand {
   static override args = {
     name: Args.string({
       ...completedWith(() => [...methodNames(), ...PROJECTION_NAMES]),
-      description: `an estimator: ${METHOD_NAMES.join(', ')}; with --projections a random matrix: ${PROJECTION_NAMES.join(', ')}; with --records whose tables: ${TABLE_OWNERS.join(', ')}`,
+      multiple: true,
+      parse: async word => present(word, 'methods'),
+      description: `estimators: ${METHOD_NAMES.join(', ')}; with --projections random matrices: ${PROJECTION_NAMES.join(', ')}; with --records the owners of tables: ${TABLE_OWNERS.join(', ')}`,
     }),
   }
   static override flags = {
@@ -58,10 +60,11 @@ export default class Methods extends RfaCommand {
     records: Flags.boolean({
       default: false,
       description:
-        'what each column of saved tables says, of all or of the experiment or command named',
+        'the meaning of each column of saved tables, of all or of the experiments or commands named',
       exclusive: ['preset', 'projections', 'num-features', 'head-dim'],
     }),
     plugin: pluginFlag(undefined, 'its estimators are listed with the others'),
+    details: detailsFlag(),
     markdown: Flags.boolean({default: false, description: 'print Markdown, every column included'}),
     'num-features': oneNumber(POSITIVE_INTEGER)({
       description: 'M at which the length of phi is shown (default: 256)',
@@ -78,17 +81,18 @@ export default class Methods extends RfaCommand {
     )
     if (flags.records) {
       const {describeFields} = await import('../src/cli/describe/describe-fields.js')
-      const {blocks, tables} = await describeFields(args.name)
+      const {blocks, tables} = await describeFields(args.name ?? [])
       await this.show(blocks, flags)
       return {schema: 'rfa.fields/1', tables} satisfies FieldsDocument
     }
     if (flags.projections) {
-      const {blocks, projections} = describeProjections(args.name)
+      const {blocks, projections} = describeProjections(args.name ?? [])
       await this.show(blocks, flags)
       return {schema: 'rfa.projections/1', projections} satisfies ProjectionsDocument
     }
     const {blocks, methods} = await describeMethods({
-      name: args.name,
+      names: args.name ?? [],
+      details: flags.details || flags.markdown,
       preset: flags.preset,
       numFeatures: flags['num-features'] ?? 256,
       headDim: flags['head-dim'] ?? 64,

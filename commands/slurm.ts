@@ -6,7 +6,7 @@ import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
 export default class Slurm extends RfaCommand {
   static override summary = 'Write a plan as jobs for Slurm'
   static override description = helpText(
-    'Writes an array whose tasks run the shards of a plan, a merge that waits for them, and submit.sh, which submits both; with --submit it does that. A task that is killed, requeued or submitted again goes on where it was. The plan is one that error-sweep, bench or variance has printed under --dry-run --json; its input files and plug-ins must be where all nodes see them. A plan with plug-ins is a program: each of them is named here, and the scripts name it.',
+    'Writes an array job that runs the shards of a plan, a merge job that follows it, and submit.sh, which submits both (--submit does that at once). A task that is killed, requeued or submitted again continues where it stopped. The plan comes from --dry-run --json of error-sweep, bench or variance; all nodes must see its input files and plug-ins. A plan with plug-ins is a program: name each of them here, and the scripts name it.',
   )
   static override examples = [
     '<%= config.bin %> slurm plan.json --shards 64 --cpus 4 --time 02:00:00 --output results/sweep',
@@ -31,13 +31,14 @@ export default class Slurm extends RfaCommand {
     const {args, flags} = await this.parse(Slurm)
     const {readPlanFile} = await import('../src/cli/run/plan-file.js')
     const {withNamedPlugins} = await import('../src/cli/run/plugins.js')
-    const {slurmReport, writeSlurmJob} = await import('../src/cli/slurm/run-slurm.js')
+    const {shortTasks, slurmReport, writeSlurmJob} = await import('../src/cli/slurm/run-slurm.js')
     const {renderTerminal} = await import('../src/report/terminal.js')
     const {plan: from} = args
     const read = await readPlanFile(from)
     const plan = withNamedPlugins(read, {from, keeper: 'plan'}, this.plugins)
     const job = await writeSlurmJob(plan, flags, this.invocation())
     this.print(renderTerminal(slurmReport(job), this.layout()))
+    this.caution(shortTasks(job, from))
     return job
   }
 }

@@ -23,12 +23,14 @@ export async function referencePages(root) {
   const {describeFields} = await built('cli/describe/describe-fields')
   const {renderMarkdown} = await built('report/markdown')
 
-  const request = {...SIZE, name: undefined, preset: undefined}
+  const request = {...SIZE, preset: undefined}
   const all = await describeMethods(request)
-  const each = await Promise.all(all.methods.map(({name}) => describeMethods({...request, name})))
-  const {projections, blocks} = describeProjections(undefined)
-  const projected = projections.map(({name}) => describeProjections(name))
-  const records = await describeFields(undefined)
+  const each = await Promise.all(
+    all.methods.map(({name}) => describeMethods({...request, names: [name]})),
+  )
+  const {projections, blocks} = describeProjections()
+  const projected = projections.map(({name}) => describeProjections([name]))
+  const records = await describeFields()
   const page = (title, intro, parts) =>
     [`# ${title}`, intro, ...parts.map(own => nested(renderMarkdown(own.blocks)))].join('\n\n')
   return {

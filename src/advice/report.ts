@@ -6,6 +6,7 @@ import {commandText} from '../report/command-line.js'
 import {type Block, heading, type Item, list, table, text} from '../report/document.js'
 import {groupBy} from '../report/groups.js'
 import {bytes, MISSING, nanoseconds, significant} from '../report/numbers.js'
+import {listed} from '../report/words.js'
 import type {Estimate} from '../stats/index.js'
 import {reasonOf} from './not-tried.js'
 import type {Advice, AdviceCandidate, HeadAdvice, LayerAdvice} from './schema.js'
@@ -85,7 +86,7 @@ function frontTable(layer: LayerAdvice, advice: Advice): Block {
 }
 
 /** What is on the front, and averaging V. */
-export function shownOf({candidates}: LayerAdvice): AdviceCandidate[] {
+function shownOf({candidates}: LayerAdvice): AdviceCandidate[] {
   return candidates.filter(one => one.on_front || one.method === YARDSTICK)
 }
 
@@ -99,8 +100,7 @@ function estimateOf(
   return {value: value ?? Number.NaN, low: low ?? Number.NaN, high: high ?? open}
 }
 
-/** An error as documents have it, with its interval. */
-export function errorOf({error, error_low, error_high}: HeadError): Estimate {
+function errorOf({error, error_low, error_high}: HeadError): Estimate {
   return estimateOf([error, error_low, error_high])
 }
 type HeadError = Pick<AdviceCandidate, 'error' | 'error_low' | 'error_high'>
@@ -163,19 +163,22 @@ export function takeText({candidate, obstacle}: Pick<HeadAdvice, 'candidate' | '
   return candidate ?? `exact (${WHY[obstacle!]})`
 }
 
+/** Heads that a sentence names. */
+const MOST_HEADS = 9
+
 const WHY = {
-  error: 'error',
-  mean: 'no better than mean-value',
+  error: 'nothing is accurate enough',
+  mean: 'no better than averaging V',
   time: 'no faster',
   budget: 'over budget',
 }
 
 export const capital = (words: string) => words[0]!.toUpperCase() + words.slice(1)
 
-/** `head 3`, `heads 0, 2`, `every head`. @param all - how many there are */
+/** `head 3`, `heads 0 and 2`, `every head`. @param all - how many there are */
 export function headList(heads: readonly number[], all = Number.POSITIVE_INFINITY): string {
   if (heads.length === all) return 'every head'
-  return `${heads.length === 1 ? 'head' : 'heads'} ${heads.join(', ')}`
+  return `${heads.length === 1 ? 'head' : 'heads'} ${listed(heads.map(String), MOST_HEADS)}`
 }
 
 /** What a reader of the table has to know. */

@@ -3,31 +3,31 @@ import {YARDSTICK} from '../experiments/error-sweep/report/ranking.js'
 import {type Block, list, table, text} from '../report/document.js'
 import {groupBy} from '../report/groups.js'
 import {nanoseconds, plural} from '../report/numbers.js'
-import {firstOf, listed, numbersListed} from '../report/words.js'
+import {firstOf, listed} from '../report/words.js'
 import {
   capital,
-  errorOf,
   exactRows,
   type FrontRow,
   gainOf,
   headList,
   headsText,
-  shownOf,
   takeText,
   titleOf,
   warnings,
 } from './report.js'
 import type {Advice, AdviceCandidate, HeadAdvice, LayerAdvice} from './schema.js'
-import {errorText, speedText} from './words.js'
+import {exactError, speedText} from './words.js'
 
-/** Candidates of the table beside the exact form and averaging V. */
+/** Candidates of the table, without the exact form and averaging V. */
 const MOST_CANDIDATES = 3
-/** Kinds of heads that have a line. */
-const MOST_KINDS = 3
+/** The same beside choices that differ from head to head. */
+const FEWER_CANDIDATES = 2
+/** Choices for heads that have a line. */
+const MOST_CHOICES = 2
 /** Warnings that are shown. */
 const MOST_WARNINGS = 2
 /** Layers of the table. */
-const MOST_LAYERS = 12
+const MOST_LAYERS = 8
 
 /** At most 20 lines of 80 columns, for one layer or many. */
 export function adviceScreen(advice: Advice): Block[] {
@@ -37,52 +37,56 @@ export function adviceScreen(advice: Advice): Block[] {
 }
 
 function layerBlocks(layer: LayerAdvice, advice: Advice): Block[] {
-  const kinds = kindsOf(layer.heads)
-  const heads = kinds.length > 1 ? [headsText(layer, advice)] : []
+  const choices = choicesOf(layer.heads)
+  const differ = choices.length > 1
+  const agree = layer.candidate === null || differ ? [] : [`All ${layer.heads.length} heads agree.`]
+  const heads = differ ? [headsText(layer, advice)] : agree
   return [
     text([layer.statement, ...changesText(layer), ...heads].join(' ')),
-    methodTable(layer, advice),
-    ...list([...(kinds.length > 1 ? kindLines(kinds, advice) : []), ...ranked(advice)]),
+    methodTable(layer, advice, differ ? FEWER_CANDIDATES : MOST_CANDIDATES),
+    ...list([
+      ...(differ ? choiceLines(choices, advice) : []),
+      ...ranked(advice).slice(0, differ ? 1 : MOST_WARNINGS),
+    ]),
   ]
 }
 
-/** What would change the answer; what is known not to, in one sentence. */
+/** What would change the answer, but for averaging V; what is known not to, in one sentence. */
 function changesText({changes, mixed, candidate}: LayerAdvice): string[] {
+  const helpful = changes.filter(
+    change => change.candidate !== null && change.candidate !== YARDSTICK,
+  )
   const useless = changes.flatMap(({ruled_out}) => ruled_out ?? [])
   const all = candidate === null && mixed === null && useless.length > 0
   const names = [...(all ? ['head'] : []), ...useless].map(name => `no ${name}`)
   return [
-    ...changes.filter(({ruled_out}) => ruled_out === null).map(({statement}) => statement),
     ...(names.length > 0 ? [`${capital(listed(names))} changes that.`] : []),
+    ...helpful.map(({statement}) => statement),
   ]
 }
 
 /** Heads with the same choice. */
-function kindsOf(heads: readonly HeadAdvice[]): HeadAdvice[][] {
+function choicesOf(heads: readonly HeadAdvice[]): HeadAdvice[][] {
   return groupBy(heads, takeText).sort((a, b) => b.length - a.length)
 }
 
 /** `heads 0, 3: elu, up to 4.1 % off`. */
-function kindLines(kinds: readonly HeadAdvice[][], {metric}: Advice): string[] {
+function choiceLines(choices: readonly HeadAdvice[][], {metric}: Advice): string[] {
   const line = (heads: readonly HeadAdvice[]) => {
-    const errors = heads.map(errorOf).filter(({value}) => Number.isFinite(value))
-    const worst = errors.reduce((a, b) => (b.value > a.value ? b : a), errors[0]!)
-    const off = worst
-      ? `, up to ${errorText(metric, {...worst, low: worst.value, high: worst.value})} off`
-      : ''
-    const numbers = heads.map(({head}) => head)
-    const names = numbers.length > 8 ? plural(numbers.length, 'head') : headList(numbers)
-    return `${names}: ${takeText(heads[0]!)}${off}`
+    const {candidate = null} = heads[0] ?? {}
+    const worst = Math.max(...heads.map(({error}) => error ?? 0))
+    const off = candidate === null ? '' : `, up to ${exactError(metric, worst)} off`
+    return `${headList(heads.map(({head}) => head))}: ${takeText(heads[0]!)}${off}`
   }
-  const rest = kinds.slice(MOST_KINDS).flat().length
+  const rest = choices.slice(MOST_CHOICES).flat().length
   return [
-    ...kinds.slice(0, MOST_KINDS).map(line),
+    ...choices.slice(0, MOST_CHOICES).map(line),
     ...(rest > 0 ? [`${plural(rest, 'other head')}: other choices`] : []),
   ]
 }
 
 /** The fastest exact form, what is recommended or comes nearest, and averaging V. */
-function methodTable(layer: LayerAdvice, advice: Advice): Block {
+function methodTable(layer: LayerAdvice, advice: Advice, most: number): Block {
   const {metric} = advice
   const [fastest] = exactRows(advice).sort((a, b) => (a.time_ns ?? 0) - (b.time_ns ?? 0))
   return table<FrontRow>(
@@ -92,7 +96,7 @@ function methodTable(layer: LayerAdvice, advice: Advice): Block {
       {title: 'time', cell: ({time_ns}) => nanoseconds(time_ns)},
       {title: 'speed-up', cell: row => (row.error === 0 ? '' : speedText(gainOf(row)))},
     ],
-    [...(fastest ? [fastest] : []), ...candidatesOf(layer)],
+    [...(fastest ? [fastest] : []), ...candidatesOf(layer, most)],
   )
 }
 
@@ -101,19 +105,18 @@ function nameOf(label: string): string {
 }
 
 function shortError(row: FrontRow, {metric}: Advice): string {
-  const {value} = errorOf(row)
-  return row.error === 0 ? 'exact' : errorText(metric, {value, low: value, high: value})
+  return row.error === 0 ? 'exact' : exactError(metric, row.error ?? Number.NaN)
 }
 
-/** The recommended one first, then those of lowest error; averaging V last. */
-function candidatesOf(layer: LayerAdvice): AdviceCandidate[] {
-  const shown = shownOf(layer).filter(({label}) => label !== YARDSTICK)
-  const taken = shown.filter(({label}) => label === layer.candidate)
-  const others = shown
-    .filter(({label}) => label !== layer.candidate)
-    .sort((a, b) => (a.error ?? Infinity) - (b.error ?? Infinity))
-  const mean = layer.candidates.filter(({label}) => label === YARDSTICK)
-  return [...[...taken, ...others].slice(0, MOST_CANDIDATES), ...mean]
+/** What is recommended, or else what has the lowest error; then others of low error; averaging V last. */
+function candidatesOf({candidate, candidates}: LayerAdvice, most: number): AdviceCandidate[] {
+  const rows = candidates
+    .filter(({method, unfit}) => method !== YARDSTICK && unfit === null)
+    .sort((a, b) => (a.error ?? Number.POSITIVE_INFINITY) - (b.error ?? Number.POSITIVE_INFINITY))
+  const [first] = [...rows.filter(({label}) => label === candidate), ...rows]
+  const others = rows.filter(row => row.on_front && row !== first)
+  const mean = candidates.filter(({method}) => method === YARDSTICK)
+  return [...(first ? [first] : []), ...others.slice(0, most - 1), ...mean]
 }
 
 /** The warnings that matter most: what was left out is named first. */
@@ -121,7 +124,7 @@ function ranked(advice: Advice): string[] {
   const {left_out} = advice
   const others = warnings({...advice, left_out: []})
   const missing = left_out.length > 0 ? [`left out: ${firstOf(left_out, 1)}`] : []
-  return [...missing, ...others].slice(0, MOST_WARNINGS)
+  return [...missing, ...others]
 }
 
 /** Layers side by side. */
@@ -135,13 +138,7 @@ function layersBlocks(advice: Advice): Block[] {
     table<LayerAdvice>(
       [
         {title: 'layer', cell: ({layer}) => String(layer)},
-        {title: 'take', align: 'left', cell: takeText},
-        {
-          title: 'nearest',
-          align: 'left',
-          cell: layer => rowOf(layer)?.label ?? '-',
-          tells: ({candidate}) => candidate === null,
-        },
+        {title: 'take', align: 'left', cell: layerTake},
         {
           title: metric === 'rel_l2' ? 'error' : metric,
           cell: layer => {
@@ -153,18 +150,32 @@ function layersBlocks(advice: Advice): Block[] {
       ],
       shown,
     ),
-    ...list([...(rest > 0 ? [`and ${plural(rest, 'more layer')}`] : []), ...ranked(advice)]),
+    ...list([
+      ...(rest > 0 ? [`and ${plural(rest, 'more layer')}`] : []),
+      ...ranked(advice).slice(0, MOST_WARNINGS),
+    ]),
   ]
+}
+
+/** `elu`, or `exact (nearest: elu)`. */
+function layerTake(layer: LayerAdvice): string {
+  const nearest = rowOf(layer)?.label
+  return layer.candidate ?? (nearest === undefined ? 'exact' : `exact (nearest: ${nearest})`)
 }
 
 /** What is taken for a layer, or the method of lowest error. */
 function rowOf(layer: LayerAdvice): AdviceCandidate | undefined {
-  return candidatesOf(layer)[0]
+  return candidatesOf(layer, 1)[0]
 }
 
 function layersText(layers: readonly LayerAdvice[], replaced: readonly LayerAdvice[]): string {
-  if (replaced.length === 0) return `Keep exact attention in all ${layers.length} layers.`
-  if (replaced.length === layers.length) return `Replace attention in all ${layers.length} layers.`
-  const numbers = numbersListed(replaced.map(({layer}) => layer!))
-  return `Replace attention in ${plural(replaced.length, 'layer').replace(/^\d+ /, '')} ${numbers}; keep exact attention in the other ${layers.length - replaced.length}.`
+  if (replaced.length === 0) return `Keep exact attention in every layer (${layers.length}).`
+  if (replaced.length === layers.length)
+    return `Replace attention in every layer (${layers.length}).`
+  const names = listed(
+    replaced.map(({layer}) => String(layer)),
+    9,
+  )
+  const noun = replaced.length === 1 ? 'layer' : 'layers'
+  return `Replace attention in ${noun} ${names}; keep exact attention in the other ${layers.length - replaced.length}.`
 }

@@ -1,8 +1,9 @@
 /** What checks of estimators found, as tables. */
 import {z} from 'zod'
-import {CHECK_GROUPS, CHECK_STATUSES, type CheckOutcome} from '../check/index.js'
+import {CHECK_GROUPS, CHECK_STATUSES, type CheckOutcome, type CheckStatus} from '../check/index.js'
 import {type Block, heading, list, table, text} from './document.js'
-import {MISSING, significant} from './numbers.js'
+import {MISSING, plural, significant} from './numbers.js'
+import {listed} from './words.js'
 
 /** One check, as `--json` shows it. */
 const checkFacts = z.object({
@@ -65,7 +66,101 @@ export function checkedFacts(
   }
 }
 
-/** Blocks of one estimator: a table, failures and warnings in full, how many of each kind there are, what was not checked. */
+/** Failures and warnings that the first screen has. */
+const MOST_FAULTS = 5
+/** What a table of counts calls each status. */
+const COUNTED: readonly (readonly [CheckStatus, string])[] = [
+  ['passed', 'passed'],
+  ['failed', 'failed'],
+  ['warning', 'warnings'],
+  ['not measurable', 'undecided'],
+  ['not applicable', 'skipped'],
+]
+
+/** The first screen: how many checks passed, by kinds or by estimators, then what failed and what to do. */
+export function checkScreen(estimators: readonly Checked[]): Block[] {
+  const several = estimators.length > 1
+  const faults = estimators.flatMap(({name, checks}) =>
+    checks.filter(isFault).map(check => (several ? `${name}: ` : '') + faultLine(check)),
+  )
+  const rest = faults.length - MOST_FAULTS
+  const all = estimators.flatMap(({checks}) => checks)
+  const skipped = all.some(({status}) => status === 'not applicable')
+    ? 'skipped: does not apply to what is declared. '
+    : ''
+  return [
+    text(answersOf(estimators).join(' ')),
+    several ? countsTable('estimator', estimators) : countsTable('kind', kindsOf(estimators[0]!)),
+    ...list([
+      ...faults.slice(0, MOST_FAULTS),
+      ...(rest > 0 ? [`and ${rest} more, with --details`] : []),
+      ...estimators.flatMap(uncheckedLine),
+    ]),
+    text(`${skipped}Every check with its numbers: --details`),
+  ]
+}
+
+/** Of several estimators those that pass are named together, last. */
+function answersOf(estimators: readonly Checked[]): string[] {
+  const settled = (one: Checked) => one.passed && one.unchecked.length === 0
+  const passing = estimators.filter(settled).map(({name}) => name)
+  const others = estimators.filter(one => !settled(one))
+  if (passing.length < 2) return estimators.map(answerOf)
+  return [...others.map(answerOf), `${listed(passing)} pass all checks that apply.`]
+}
+
+/** `elu passes all 33 checks that apply.` */
+function answerOf({name, checks}: Checked): string {
+  const count = (...wanted: CheckStatus[]) =>
+    checks.filter(({status}) => wanted.includes(status)).length
+  const [failed, open, decided] = [
+    count('failed'),
+    count('not measurable'),
+    count('passed', 'failed', 'warning'),
+  ]
+  const undecided = open > 0 ? `, ${open} undecided` : ''
+  if (failed > 0) return `${name} fails ${failed} of ${plural(decided, 'check')}${undecided}.`
+  return open > 0
+    ? `${name} passes ${plural(decided, 'check')}${undecided}.`
+    : `${name} passes ${decided === 1 ? 'the one check that applies' : `all ${decided} checks that apply`}.`
+}
+
+/** The checks of an estimator by their kinds. */
+function kindsOf({checks}: Checked): {name: string; checks: Checked['checks']}[] {
+  const kinds = CHECK_GROUPS.map(name => ({
+    name,
+    checks: checks.filter(({group}) => group === name),
+  }))
+  return kinds.filter(kind => kind.checks.length > 0)
+}
+
+/** How checks ended, a column for each way that occurs. */
+function countsTable(
+  title: string,
+  rows: readonly {name: string; checks: Checked['checks']}[],
+): Block {
+  const count = (status: CheckStatus, {checks}: {checks: Checked['checks']}) =>
+    checks.filter(check => check.status === status).length
+  return table<(typeof rows)[number]>(
+    [
+      {title, align: 'left', cell: ({name}) => name},
+      ...COUNTED.map(([status, name]) => ({
+        title: name,
+        cell: (row: (typeof rows)[number]) => String(count(status, row)),
+        tells: (row: (typeof rows)[number]) => count(status, row) > 0,
+      })),
+    ],
+    rows,
+  )
+}
+
+/** What is declared and was not decided. */
+function uncheckedLine({name, unchecked}: Checked): string[] {
+  if (unchecked.length === 0) return []
+  return [`${name}: declared, and not decided in the time: ${listed(unchecked)}; try --max-time 60`]
+}
+
+/** Everything about one estimator: a table, failures and warnings in full, how many of each kind there are, what was not checked. */
 export function checkReport({name, checks, unchecked}: Checked): Block[] {
   const open = unchecked.length > 0 ? ` Declared and not checked: ${unchecked.join(', ')}.` : ''
   return [
@@ -97,7 +192,7 @@ export function checkReport({name, checks, unchecked}: Checked): Block[] {
       ],
       checks,
     ),
-    ...list(checks.filter(isTold).map(failureLine)),
+    ...list(checks.filter(isFault).map(faultLine)),
     text(`${name}: ${countsText(checks)}.${open}`),
   ]
 }
@@ -109,16 +204,16 @@ function triedCell({tried}: Checked['checks'][number]): string {
 }
 
 function findingCell(check: Checked['checks'][number]): string {
-  return isTold(check) ? 'see below' : (check.finding ?? MISSING)
+  return isFault(check) ? 'see below' : (check.finding ?? MISSING)
 }
 
 /** Whether it has a line below the table. */
-function isTold({status}: Checked['checks'][number]): boolean {
+function isFault({status}: Checked['checks'][number]): boolean {
   return status === 'failed' || status === 'warning'
 }
 
-function failureLine({check, status, finding, advice}: Checked['checks'][number]): string {
-  return `${status === 'warning' ? 'warning, ' : ''}${check}: ${finding ?? ''}${advice ? `. Look at ${advice}` : ''}`
+function faultLine({check, status, finding, advice}: Checked['checks'][number]): string {
+  return `${status}, ${check}: ${finding ?? ''}${advice ? `. Look at ${advice}` : ''}`
 }
 
 /** `28 passed, 1 failed, 4 not applicable`. */

@@ -4,8 +4,9 @@ import {z} from 'zod'
 import type {BackendReport} from '../backends/types.js'
 import {packageRoot} from '../package.js'
 import {type Machine, machine} from '../results/manifest.js'
-import {type Block, factTable, heading, list, table} from './document.js'
-import {bytes} from './numbers.js'
+import {nullableNumber} from '../results/record.js'
+import {type Block, factTable, heading, list, table, text} from './document.js'
+import {bytes, significant} from './numbers.js'
 
 /** One backend, and whether it runs here. */
 const backendReport: z.ZodType<BackendReport> = z.object({
@@ -27,21 +28,119 @@ const pluginReport = z.object({
 })
 export type PluginReport = z.infer<typeof pluginReport>
 
+/** Python as `--peers` would start it. */
+const python = z.object({
+  command: z.string().describe('Program: RFA_PYTHON, or python3.'),
+  version: z.string().describe('Version of Python.'),
+  torch: z.string().nullable().describe('Version of PyTorch; `null`: it is not installed.'),
+})
+
+/** How busy the machine is. */
+const activity = z.object({
+  load: nullableNumber.describe('Load average over a minute; `null`: unknown.'),
+  governor: z
+    .string()
+    .nullable()
+    .describe('Frequency governor of the first processor; `null`: unknown.'),
+})
+
 /** What `rfa doctor` prints. */
 export const diagnosisFacts = {
   backends: z.array(backendReport).describe('All backends, in the order of `--backend auto`.'),
   machine: machine.describe('Where this was found out.'),
+  activity: activity.describe('How busy it is.'),
+  python: python.nullable().describe('Python of `--peers`; `null`: there is none.'),
   plugins: z.array(pluginReport).describe('Plug-ins that were named, or that RFA_PLUGINS names.'),
 }
 export type Diagnosis = z.infer<z.ZodObject<typeof diagnosisFacts>>
+
+/** Backends that speed nothing up which the others do not: done without by most. */
+const OPTIONAL: readonly string[] = ['tensorflow']
+/** Above this load for each processor, others disturb what is timed. */
+const BUSY = 0.5
+
+/** Something that is there, or what to do to have it. */
+interface Part {
+  there: boolean
+  name: string
+  detail: string
+}
+
+/** The first screen: what is there, what is missing with its remedy, and the machine. */
+export function doctorScreen(diagnosis: Diagnosis): Block[] {
+  const {backends, plugins, machine, activity, python} = diagnosis
+  const used = backends.find(({available}) => available)
+  const parts = [
+    ...backends.map(backend => backendPart(backend, backend === used)),
+    pythonPart(python),
+    ...plugins.map(pluginPart),
+  ]
+  return [
+    table<Part>(
+      [
+        {title: 'state', align: 'left', cell: ({there}) => (there ? 'ok' : 'missing')},
+        {title: 'part', align: 'left', cell: ({name}) => name},
+        {title: 'detail, or what to do', align: 'left', flexible: true, cell: ({detail}) => detail},
+      ],
+      parts,
+    ),
+    text(machineText(machine, activity)),
+    ...list([
+      {label: 'export a PyTorch model with', command: inPackage('python', 'rfa_export.py')},
+      {label: 'explained in', command: inPackage('docs', 'your-model.md')},
+    ]),
+  ]
+}
+
+function backendPart(backend: BackendReport, used: boolean): Part {
+  const {name, available, detail, reason = 'not available', remedy} = backend
+  if (available) return {there: true, name, detail: used ? `${detail} (used)` : detail}
+  if (!OPTIONAL.includes(name)) return {there: false, name, detail: withRemedy(reason, remedy)}
+  const [first = reason] = (remedy ?? reason).split('; ')
+  return {there: false, name, detail: `optional: ${first}`}
+}
+
+function pythonPart(python: Diagnosis['python']): Part {
+  const name = 'torch'
+  if (python?.torch != null) {
+    const {command, version, torch} = python
+    return {there: true, name, detail: `PyTorch ${torch} in ${command} ${version}, for --peers`}
+  }
+  const how = python ? `${python.command} -m pip install torch` : 'install Python 3 and PyTorch'
+  return {there: false, name, detail: `optional, for bench --peers: ${how}`}
+}
+
+function pluginPart({path, methods, sha256, reason = '', remedy}: PluginReport): Part {
+  const there = sha256 !== null
+  return {there, name: path, detail: there ? methods.join(', ') : withRemedy(reason, remedy)}
+}
+
+function withRemedy(reason: string, remedy: string | undefined): string {
+  return remedy === undefined ? reason : `${reason}; ${remedy}`
+}
+
+/** `Machine: AMD EPYC, 2 cores, 23.5 GiB, load 15 (busy: timings will be poor), Node 20.20.2, rfa 0.2.0`. */
+function machineText(machine: Machine, {load, governor}: Diagnosis['activity']): string {
+  const {cpu, available_parallelism: cores, memory_bytes, platform, arch, node} = machine
+  const busy = load !== null && load > BUSY * cores ? ' (busy: timings will be poor)' : ''
+  const facts = [
+    ...[cpu, `${cores} core${cores === 1 ? '' : 's'}`, bytes(memory_bytes)],
+    ...(load === null ? [] : [`load ${significant(load, 2)}${busy}`]),
+    ...(governor === null ? [] : [`governor ${governor}`]),
+    ...[`${platform} ${arch}`, `Node ${node}`, versionText(machine)],
+  ]
+  return `Machine: ${facts.join(', ')}`
+}
+
+function versionText({rfa, commit}: Machine): string {
+  return `rfa ${rfa}${commit ? ` (${commit})` : ''}`
+}
 
 /** Blocks of a diagnosis: backends, remedies, plug-ins, machine, and where the package's script for models is. */
 export function doctorReport({backends, machine, plugins}: Diagnosis): Block[] {
   const remedies = backends
     .filter(({available}) => !available)
-    .map(({name, reason, remedy}) =>
-      [`${name}: ${reason ?? 'not available'}`, ...(remedy ? [remedy] : [])].join('; '),
-    )
+    .map(({name, reason, remedy}) => `${name}: ${withRemedy(reason ?? 'not available', remedy)}`)
   return [
     heading(1, 'Backends, in the order of --backend auto'),
     table(
@@ -57,7 +156,7 @@ export function doctorReport({backends, machine, plugins}: Diagnosis): Block[] {
     heading(1, 'Machine'),
     factTable(machineRows(machine)),
     ...list([
-      `q, k, v of your own PyTorch model: ${inPackage('python', 'rfa_export.py')} writes them, ${inPackage('docs', 'your-model.md')} tells how`,
+      `to export q, k, v of your own PyTorch model: ${inPackage('python', 'rfa_export.py')}, explained in ${inPackage('docs', 'your-model.md')}`,
     ]),
   ]
 }

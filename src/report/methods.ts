@@ -126,6 +126,53 @@ function formsOf(estimator: Estimator, options: Record<string, unknown>): Method
   return {...forms, key_mask: keyMask}
 }
 
+/** Method to try first. */
+const FIRST = 'favor-pos'
+
+/** Groups of methods, the first that fits counts. */
+const GROUPS: readonly {title: string; has(method: MethodFacts): boolean}[] = [
+  {title: 'from plug-ins', has: ({plugin}) => plugin !== null},
+  {title: 'exact softmax', has: ({unbiased_for}) => unbiased_for === 'exact'},
+  {title: 'yardsticks', has: ({title}) => title.includes('yardstick')},
+  {
+    title: 'random features of softmax',
+    has: ({unbiased_for}) => unbiased_for === 'softmax-kernel' || unbiased_for === 'smreg-kernel',
+  },
+  {
+    title: 'random features of other kernels',
+    has: ({feature_dim, sized_by}) => feature_dim > 0 && sized_by !== null,
+  },
+  {title: 'fixed features', has: ({feature_dim}) => feature_dim > 0},
+  {title: 'samples, chunks, landmarks', has: () => true},
+]
+/** Groups as the list has them. */
+const SHOWN_ORDER = [1, 3, 4, 5, 6, 2, 0]
+
+/** The names of all estimators by what they do; the first to try has a star. */
+export function methodsScreen(methods: readonly MethodFacts[]): Block[] {
+  const groupOf = (method: MethodFacts) => GROUPS.find(({has}) => has(method))
+  const rows = SHOWN_ORDER.flatMap(at => {
+    const group = GROUPS[at]!
+    const names = methods.filter(method => groupOf(method) === group).map(({name}) => name)
+    const shown = names.map(name => (name === FIRST ? `${name}*` : name))
+    return names.length > 0 ? [{title: group.title, names: shown.join(', ')}] : []
+  })
+  return [
+    table(
+      [
+        {title: 'group', align: 'left', cell: ({title}) => title},
+        {title: 'methods', align: 'left', flexible: true, cell: ({names}) => names},
+      ],
+      rows,
+    ),
+    ...list([
+      `start with ${FIRST} (*): positive features, the plain estimate of softmax attention`,
+      {label: 'formula, options and presets', command: `rfa methods ${FIRST} rfa`},
+      {label: 'titles, kernels and forms of all', command: 'rfa methods --details'},
+    ]),
+  ]
+}
+
 /** The table of all estimators. */
 export function methodsReport(methods: readonly MethodFacts[], size: FeatureSize): Block[] {
   return [
@@ -135,7 +182,7 @@ export function methodsReport(methods: readonly MethodFacts[], size: FeatureSize
         .filter(({plugin}) => plugin !== null)
         .map(({name, plugin}) => `${name} comes from ${plugin}`),
     ),
-    text('rfa methods NAME shows formula, options and presets of one of them.'),
+    text('rfa methods NAME... shows formula, options and presets.'),
   ]
 }
 
@@ -182,7 +229,7 @@ export function methodReport(method: MethodFacts, preset?: string): Block[] {
     ],
     ['--num-features counts', method.sized_by ?? 'nothing here'],
     ['default projection', method.default_projection ?? 'none'],
-    ['drawn beside it', listOr(method.noise, 'nothing')],
+    ['also drawn', listOr(method.noise, 'nothing')],
     ['learned arrays', listOr(method.parameters, 'none')],
     [
       'depends on data',

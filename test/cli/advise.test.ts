@@ -3,8 +3,14 @@ import {join} from 'node:path'
 import {beforeEach, describe, expect, it, vi} from 'vitest'
 import Advise from '../../commands/advise.js'
 import {asTyped} from '../../src/cli/advise/run-advise.js'
-import {adviceDocument} from '../../src/cli/program/json-documents.js'
+import {
+  type AdviceForecast,
+  adviceDocument,
+  adviceForecast,
+} from '../../src/cli/program/json-documents.js'
 import {RfaError} from '../../src/errors.js'
+import {allExperiments} from '../../src/experiments/index.js'
+import {anyPlan} from '../../src/results/manifest.js'
 import type {CellRecord} from '../../src/results/record.js'
 import type {ExperimentRun} from '../../src/runner/run-experiment.js'
 import {temporaryFolder} from '../helpers/folders.js'
@@ -66,7 +72,9 @@ describe('rfa advise', () => {
     const argv = ['--tolerance', '0.3', '--metric', 'rel-l2', '--causal', '--scale', '0.1']
     const {stdout} = await advise(...argv, '--output', output())
     expect(stdout).toContain('Take elu: 25 % off, 4')
-    expect(stdout).toMatch(
+    expect(stdout).not.toContain('error-sweep')
+    const detailed = await advise(...argv, '--details', '--output', output())
+    expect(detailed.stdout).toMatch(
       /error-sweep --input .*charlm-layer0.safetensors --scale 0.1 --methods elu/,
     )
   })
@@ -120,8 +128,22 @@ describe('rfa advise', () => {
   it('says beforehand what it is going to measure, and how long that takes', async () => {
     const {stderr} = await advise('--causal', '--output', output())
     expect(stderr).toMatch(
-      /^measuring \d+ cells of errors and \d+ of times: about [\d.]+ (s|min) on a quiet machine/m,
+      /^measuring \d+ cells, about [\d.]+ (s|min) on a quiet machine \(--quick: [\d.]+ (s|min)\)$/m,
     )
+  })
+
+  it('says what it would measure with --dry-run, and runs nothing', async () => {
+    const {stdout, result} = await advise('--causal', '--quick', '--dry-run')
+    expect(stdout).toMatch(/^\d+ cells, predicted time [\d.]+ s on a quiet machine$/m)
+    expect(stdout).toMatch(
+      /^- errors at smaller norms, measured only if nothing qualifies: \d+ cells/m,
+    )
+    expect(runner.runExperiment).not.toHaveBeenCalled()
+    const {cells, runs} = result as AdviceForecast
+    expect(cells).toBe(runs.error.cells + runs.time.cells + runs.norms.cells)
+    const full = await advise('--causal', '--dry-run', '--json')
+    const forecast = adviceForecast(anyPlan(await allExperiments())).parse(JSON.parse(full.stdout))
+    expect(forecast.cells).toBeGreaterThan(cells)
   })
 
   it('ends with 4 where cells failed, and tells how to run them again', async () => {

@@ -3,8 +3,9 @@ import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {afterAll, beforeEach, describe, expect, it, vi} from 'vitest'
 import Check from '../../commands/check.js'
-import type {CheckOutcome} from '../../src/check/index.js'
-import {checkedFacts, checkReport, countsText} from '../../src/report/check.js'
+import {CHECK_GROUPS, type CheckOutcome} from '../../src/check/index.js'
+import {checkedFacts, checkReport, checkScreen, countsText} from '../../src/report/check.js'
+import {renderTerminal} from '../../src/report/terminal.js'
 import {run, runner} from './services.js'
 
 const PASSED: CheckOutcome = {
@@ -36,22 +37,26 @@ beforeEach(() => {
 const check = (...argv: string[]) => run(Check, 'check', argv)
 
 describe('rfa check', () => {
-  it('prints a table with the nearest difference beside its bound, and succeeds', async () => {
+  it('prints counts by kind, and every difference beside its bound with --details', async () => {
     const {stdout, exitCode} = await check('elu')
-    expect(stdout).toMatch(/^shapes +passed +1\.00e-7 +2\.00e-5 /m)
-    expect(stdout).toContain('bidirectional; 2 more')
-    expect(stdout).toContain('elu: 1 passed.')
+    expect(stdout).toMatch(/^elu passes the one check that applies\.\n/)
+    expect(stdout).toMatch(/^shapes +1$/m)
     expect(exitCode).toBe(0)
+    const detailed = await check('elu', '--details')
+    expect(detailed.stdout).toMatch(/^shapes +passed +1\.00e-7 +2\.00e-5 /m)
+    expect(detailed.stdout).toContain('bidirectional; 2 more')
+    expect(detailed.stdout).toContain('elu: 1 passed.')
   })
 
-  it('tells of a failure in full and exits with 1', async () => {
+  it('reports a failure in full and exits with 1', async () => {
     runner.checkEstimator.mockResolvedValue([PASSED, FAILED])
     const {stdout, exitCode} = await check('elu')
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
-      'causality: changing token 9 and later ones changed row 3 by 0.02. Look at phi of a causal call',
+      'failed, causality: changing token 9 and later ones changed row 3 by 0.02. Look at phi of a causal call',
     )
-    expect(stdout).toContain('elu: 1 passed, 1 failed.')
+    expect(stdout).toMatch(/^elu fails 1 of 2 checks\.$/m)
     expect(exitCode).toBe(1)
+    expect((await check('elu', '--details')).stdout).toContain('elu: 1 passed, 1 failed.')
   })
 
   it('warns with exit code 0', async () => {
@@ -59,16 +64,16 @@ describe('rfa check', () => {
     runner.checkEstimator.mockResolvedValue([PASSED, warning])
     const {stdout, exitCode} = await check('elu', '--strict')
     expect(stdout).toContain('- warning, large norms: changing token 9')
-    expect(stdout).toContain('elu: 1 passed, 1 warning.')
     expect(exitCode).toBe(0)
   })
 
-  it('says last what was not checked, which fails under --strict', async () => {
+  it('says what stays undecided, which fails under --strict', async () => {
     const open = {...PASSED, check: 'kernel mean', status: 'not measurable'} as const
     runner.checkEstimator.mockResolvedValue([PASSED, open])
     const {stdout, exitCode} = await check('elu')
-    expect(stdout.trim().split('\n').at(-1)).toBe(
-      'elu: 1 passed, 1 not measurable. Declared and not checked: kernel mean.',
+    expect(stdout).toMatch(/^elu passes 1 check, 1 undecided\.\n/)
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+      'elu: declared, and not decided in the time: kernel mean; try --max-time 60',
     )
     expect(exitCode).toBe(0)
     expect((await check('elu', '--strict')).exitCode).toBe(1)
@@ -144,6 +149,28 @@ describe('rfa check', () => {
   })
 })
 
+describe('the first screen of checks', () => {
+  const groups = CHECK_GROUPS.flatMap(group =>
+    [1, 2, 3].map(at => ({...PASSED, group, check: `${group} ${at}`})),
+  )
+  const failures = Array.from({length: 7}, (_, at) => ({...FAILED, check: `law ${at}`}))
+  const skipped = {...PASSED, check: 'kernel mean', status: 'not applicable' as const}
+  const open = {...PASSED, check: 'output mean', status: 'not measurable' as const}
+  const RUNS = {
+    'all pass': [checkedFacts('elu', null, [...groups, skipped])],
+    'some fail': [checkedFacts('mine', '/mine.js', [...groups, ...failures, open, skipped])],
+    'several estimators': ['elu', 'rfa', 'mine'].map((name, at) =>
+      checkedFacts(name, null, at === 2 ? [...groups, FAILED] : groups),
+    ),
+  }
+
+  it.each(Object.entries(RUNS))('fits a terminal: %s', (_, checked) => {
+    const screen = renderTerminal(checkScreen(checked), {width: 80, colour: false})
+    expect(screen.split('\n').length).toBeLessThanOrEqual(checked[0]!.passed ? 22 : 30)
+    expect(screen).toMatchSnapshot()
+  })
+})
+
 describe('a report of checks', () => {
   it('counts them by how they ended', () => {
     const {checks} = checkedFacts('mine', '/mine.js', [PASSED, FAILED, PASSED])
@@ -154,6 +181,6 @@ describe('a report of checks', () => {
     const blocks = checkReport(checkedFacts('mine', null, [PASSED, FAILED]))
     const lists = blocks.filter(({kind}) => kind === 'list')
     expect(lists).toHaveLength(1)
-    expect(lists[0]).toMatchObject({items: [expect.stringMatching(/^causality: /)]})
+    expect(lists[0]).toMatchObject({items: [expect.stringMatching(/^failed, causality: /)]})
   })
 })

@@ -6,10 +6,17 @@ import {run} from './services.js'
 describe('rfa doctor', () => {
   it('reports every backend and the machine, and succeeds', async () => {
     const {stdout, exitCode} = await run(Doctor, 'doctor', [])
-    for (const line of [/^tensorflow /m, /^wasm +yes/m, /^cpu +yes/m, /^cpu +Test CPU$/m]) {
+    for (const line of [/ tensorflow /, /^ok +wasm /m, /^ok +cpu /m, /^Machine: Test CPU, /m]) {
       expect(stdout).toMatch(line)
     }
+    expect(stdout.trim().split('\n').length).toBeLessThanOrEqual(24)
     expect(exitCode).toBe(0)
+  })
+
+  it('prints tables with --details', async () => {
+    const {stdout} = await run(Doctor, 'doctor', ['--details'])
+    expect(stdout).toMatch(/^wasm +yes/m)
+    expect(stdout).toMatch(/^cpu +Test CPU$/m)
   })
 
   it('says where the script that exports a model and its document are', async () => {

@@ -7,7 +7,9 @@ import {run} from './services.js'
 describe('rfa methods', () => {
   it('lists all, or shows one, or what a preset does', async () => {
     const methods = (...argv: string[]) => run(Methods, 'methods', argv)
-    expect((await methods()).stdout).toMatch(/^mean-value /m)
+    expect((await methods()).stdout).toMatch(/^yardsticks +mean-value, identity$/m)
+    expect((await methods('--details')).stdout).toMatch(/^mean-value /m)
+    expect((await methods('--markdown')).stdout).toMatch(/^\| mean-value /m)
     expect((await methods('rfa')).stdout).toContain('Options (--option NAME=VALUE)')
     expect((await methods('--projections')).stdout).toMatch(/^orth +blocks of D orthogonal/m)
     expect((await methods('--preset', 'noahs-ark')).stdout).toMatch(/^rfa +features scaled/m)
@@ -63,6 +65,17 @@ describe('rfa methods', () => {
       exitCode: 2,
       stderr: expect.stringMatching(/did you mean bench\?\n$/),
     })
+  })
+
+  it('shows several methods one after the other, each once', async () => {
+    const {stdout, result} = await run(Methods, 'methods', ['favor-pos', 'rfa', 'favor-pos'])
+    expect(stdout.match(/^[\w-]+: /gm)).toEqual(['favor-pos: ', 'rfa: '])
+    expect(result).toMatchObject({methods: [{name: 'favor-pos'}, {name: 'rfa'}]})
+    const projections = await run(Methods, 'methods', ['orth', 'iid', '--projections'])
+    expect(projections.result).toMatchObject({projections: [{name: 'orth'}, {name: 'iid'}]})
+    const tables = await run(Methods, 'methods', ['bench', 'compare', '--records'])
+    expect(tables.stdout).toMatch(/^bench: records.csv\n/)
+    expect(tables.stdout).toMatch(/^compare: /m)
   })
 
   it('knows who was meant by a mistyped name', async () => {

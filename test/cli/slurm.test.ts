@@ -4,6 +4,8 @@ import {existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync} from 
 import {join} from 'node:path'
 import {describe, expect, it, vi} from 'vitest'
 import Slurm from '../../commands/slurm.js'
+import type {SlurmDocument} from '../../src/cli/program/json-documents.js'
+import {shortTasks} from '../../src/cli/slurm/run-slurm.js'
 import {arrayScript, mergeScript, submitScript} from '../../src/cli/slurm/slurm-script.js'
 import {newFolder, temporaryFolder} from '../helpers/folders.js'
 import {bench, sweep} from '../helpers/plans.js'
@@ -110,12 +112,25 @@ describe('rfa slurm', () => {
     expect(result).toMatchObject({schema: 'rfa.slurm/1', shards: 3, jobs: null})
   })
 
+  it('warns of an array for work that is shorter than its start', async () => {
+    const output = join(await newFolder(), 'job')
+    const {stderr} = await slurm('--shards', '3', '--output', output)
+    expect(stderr).toMatch(
+      /^warning: an array of 3 tasks for [\d.]+ m?s of work \(predicted\): starting them takes longer; run it on one machine: rfa run /m,
+    )
+    const job = {shards: 100, predicted_mean_seconds: 30} as SlurmDocument
+    expect(shortTasks(job, 'plan.json')).toContain('100 tasks for 50.0 min of work')
+    expect(shortTasks(job, 'plan.json')).toMatch(/; take --shards 50$/)
+    expect(shortTasks({...job, predicted_mean_seconds: 60}, 'plan.json')).toBeUndefined()
+    expect(shortTasks({...job, shards: 1}, 'plan.json')).toBeUndefined()
+  })
+
   it('gives times a node alone, and says that nodes have to be alike', async () => {
     const timed = join(await newFolder(), 'plan.json')
     writeFileSync(timed, JSON.stringify(bench()))
     const output = join(await newFolder(), 'job')
     const {stderr} = await run(Slurm, 'slurm', [timed, '-n', '2', '-o', output])
-    expect(stderr).toMatch(/^warning: times are compared within one kind of processor/)
+    expect(stderr).toMatch(/^warning: times compare only on one kind of processor/)
     expect(readFileSync(join(output, 'array.sbatch'), 'utf8')).toContain('#SBATCH --exclusive')
   })
 
@@ -158,7 +173,7 @@ describe('rfa slurm', () => {
     [['-n', '0'], /--shards: expected an integer from 1 to 100000, got 0/],
     [
       ['-n', '31'],
-      /--shards: expected at most 26 cells, got 31\n.*as many shards as there are cells/,
+      /--shards: expected at most 26 cells, got 31\n.*cells are not divided: --shards 26, or fewer/,
     ],
     [['-n', '3', '--mem', '4x'], /--mem: expected memory as Slurm writes it/],
     [['-n', '3', '--time', 'soon'], /--time: expected a time as Slurm writes it/],

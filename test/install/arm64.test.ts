@@ -48,7 +48,7 @@ describe('on 64-bit Arm', {timeout: PATIENCE}, () => {
     const program = join(installed, 'bin', 'run.js')
     expect((await emulated(program, '--version')).said).toContain('linux-arm64')
     const doctor = await emulated(program, 'doctor')
-    expect(doctor.said).toMatch(/native +yes +C\+\+ kernels, neon, release build/)
+    expect(doctor.said).toMatch(/ok +native +C\+\+ kernels, neon, release build/)
     const tiny = ['--methods=rfa,favor-pos', '--seq-len=64', '--num-features=16', '--replicates=4']
     const sweep = await emulated(program, 'error-sweep', ...tiny)
     expect(sweep.status, sweep.said).toBe(0)

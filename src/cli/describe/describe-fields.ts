@@ -8,19 +8,20 @@ import {factsOfTable, fieldsReport, type TableFacts, tableFacts} from '../../rep
 /**
  * The columns of the tables that are saved.
  *
- * @param name - an experiment, or a command that writes tables of its own; all when not given
+ * @param names - experiments, and commands that write tables of their own. Default: all
  * @throws {UNKNOWN_NAME} for one that is neither
  */
 export async function describeFields(
-  name: string | undefined,
+  names: readonly string[] = [],
 ): Promise<{blocks: Block[]; tables: TableFacts[]}> {
   const all = [
     ...(await allExperiments()).flatMap(tableFacts),
     ...claimTableColumns().map(table => factsOfTable('claims', table)),
     factsOfTable('compare', {file: 'FILE.csv', flag: 'output', columns: comparisonColumns()}),
   ]
-  const tables = all.filter(({experiment}) => name === undefined || experiment === name)
   const owners = [...new Set(all.map(({experiment}) => experiment))]
-  if (tables.length === 0) throw unknownName('--records', 'tables', name!, owners)
+  const strange = names.find(name => !owners.includes(name))
+  if (strange !== undefined) throw unknownName('--records', 'tables', strange, owners)
+  const tables = all.filter(({experiment}) => names.length === 0 || names.includes(experiment))
   return {blocks: fieldsReport(tables), tables}
 }

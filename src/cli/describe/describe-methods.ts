@@ -13,6 +13,7 @@ import {
   methodFacts,
   methodReport,
   methodsReport,
+  methodsScreen,
   presetReport,
 } from '../../report/methods.js'
 import {
@@ -25,11 +26,13 @@ import type {EstimatorFacts} from '../plans/method-specs.js'
 
 /** What `rfa methods` was asked for. */
 export interface MethodsRequest extends FeatureSize {
-  /** One estimator; all when not given. */
-  name: string | undefined
+  /** Estimators to show in full. Default: the list of all. */
+  names?: readonly string[]
   /** Only what this preset does. */
   preset: PresetName | undefined
-  /** Those that were loaded for it. */
+  /** The list as a table, not by groups. Default: true */
+  details?: boolean
+  /** Plug-ins that were loaded for it. */
   plugins?: readonly LoadedPlugin[]
 }
 
@@ -41,21 +44,26 @@ export interface MethodsRequest extends FeatureSize {
 export async function describeMethods(
   request: MethodsRequest,
 ): Promise<{blocks: Block[]; methods: MethodFacts[]}> {
-  const {name, preset, plugins = []} = request
+  const {names = [], preset, details = true, plugins = []} = request
   const estimators: EstimatorFacts = await loadEstimators()
   const ownerOf = (method: string) =>
     plugins.find(({record}) => record.methods.includes(method))?.record.path
   const all = Object.values(estimators).map(estimator =>
     methodFacts(estimator, request, ownerOf(estimator.name)),
   )
-  if (name === undefined) {
-    if (preset === undefined) return {blocks: methodsReport(all, request), methods: all}
+  if (names.length === 0) {
+    if (preset === undefined) {
+      return {blocks: details ? methodsReport(all, request) : methodsScreen(all), methods: all}
+    }
     const able = all.filter(({presets}) => presets.some(own => own.preset === preset))
     return {blocks: presetReport(all, preset), methods: able}
   }
-  const method = all.find(own => own.name === name)
-  if (!method) throw noSuchMethod(name)
-  return {blocks: methodReport(method, preset), methods: [method]}
+  const methods = [...new Set(names)].map(name => {
+    const method = all.find(own => own.name === name)
+    if (!method) throw noSuchMethod(name)
+    return method
+  })
+  return {blocks: methods.flatMap(method => methodReport(method, preset)), methods}
 }
 
 /** Who names a projection has found the right command, but the wrong list. */
@@ -66,18 +74,21 @@ function noSuchMethod(name: string): RfaError {
 }
 
 /**
- * One projection in full, or the table of all, with the facts shown.
+ * Projections in full, or the table of all, with the facts shown.
  *
- * @param name - a projection; all when not given
+ * @param names - projections. Default: all
  * @throws {UNKNOWN_NAME} for one that does not exist
  */
-export function describeProjections(name: string | undefined): {
+export function describeProjections(names: readonly string[] = []): {
   blocks: Block[]
   projections: ProjectionFacts[]
 } {
   const all = projectionFacts()
-  if (name === undefined) return {blocks: projectionsReport(all), projections: all}
-  const own = all.find(projection => projection.name === name)
-  if (!own) throw unknownName('--projections', 'projections', name, PROJECTION_NAMES)
-  return {blocks: projectionReport(own), projections: [own]}
+  if (names.length === 0) return {blocks: projectionsReport(all), projections: all}
+  const projections = [...new Set(names)].map(name => {
+    const own = all.find(projection => projection.name === name)
+    if (!own) throw unknownName('--projections', 'projections', name, PROJECTION_NAMES)
+    return own
+  })
+  return {blocks: projections.flatMap(projectionReport), projections}
 }

@@ -12,7 +12,7 @@ const SHARDS: NumberRule = {
   accepts: value => value >= 1 && value <= MOST_SHARDS,
 }
 
-/** Text of a form that sbatch takes; its lines are read word by word, so there is none with spaces. */
+/** Text of a form that sbatch takes, without spaces: its lines are read word by word. */
 const oneWord = (pattern: RegExp, what: string) =>
   Flags.custom<string>({
     parse: async (text, _context, {name}) => {
@@ -37,13 +37,13 @@ export const slurmFlags = {
     char: 'n',
     required: true,
     description:
-      'parts of the plan, a task of the array each; most clusters take up to 1000 (MaxArraySize)',
+      'parts of the plan, one task of the array each; most clusters allow up to 1000 (MaxArraySize)',
   }),
   output: oneText({
     char: 'o',
     helpValue: 'DIR',
     description:
-      'new folder for scripts, logs, shards and the merged run, which all nodes must see (default: results/<command>-<date>-<time>)',
+      'new folder for scripts, logs, shards and the merged run; all nodes must see it (default: results/<command>-<date>-<time>)',
   }),
   cpus: oneNumber(THREADS)({
     description: 'processors of a task, and its threads (default: 1, or the threads of the plan)',
@@ -53,32 +53,31 @@ export const slurmFlags = {
     'memory as Slurm writes it: 500M, 4G',
   )({
     helpValue: 'SIZE',
-    description:
-      'memory of a task, as in 4G (default: half as much again as is predicted, and 128 MiB)',
+    description: 'memory of a task, as in 4G (default: 1.5 times the prediction, plus 128 MiB)',
   }),
   time: oneWord(
     /^(\d+|\d+:\d\d|(\d+-)?\d+:\d\d:\d\d|\d+-\d+(:\d\d)?)$/,
     'a time as Slurm writes it: 90 (minutes), 01:30:00, 2-12:00:00',
   )({
     helpValue: 'TIME',
-    description: 'longest time of a task, as in 01:30:00 (default: that of the partition)',
+    description: 'longest time of a task, as in 01:30:00 (default: the limit of the partition)',
   }),
   partition: oneWord(
     /^[\w.,-]+$/,
     'names of partitions',
   )({
     helpValue: 'NAME',
-    description: 'partition (default: that of the cluster)',
+    description: 'partition (default: the default of the cluster)',
   }),
   'at-once': oneNumber(POSITIVE_INTEGER)({
-    description: 'most tasks at once (default: as many as there is room for)',
+    description: 'most tasks at once (default: no limit)',
   }),
   sbatch: sbatchOption({
     helpValue: 'OPTION',
-    description: 'another option for both jobs, may be repeated: --sbatch=--account=physics',
+    description: 'another sbatch option for both jobs, may be repeated: --sbatch=--account=physics',
   }),
-  plugin: pluginFlag(undefined, 'for a plan with its estimators, which is a program'),
-  submit: toggle('submit them, too: the same as sh DIR/submit.sh'),
+  plugin: pluginFlag(undefined, 'for a plan with its estimators'),
+  submit: toggle('submit the jobs, too: the same as sh DIR/submit.sh'),
 }
 /** What `rfa slurm` was asked for; a missing value was not typed. */
 export type SlurmFlags = FlagValues<typeof slurmFlags>

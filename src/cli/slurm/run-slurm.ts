@@ -7,6 +7,7 @@ import {expected, messageOf, RfaError} from '../../errors.js'
 import {deal, dealtCosts} from '../../experiments/deal.js'
 import {errorCode, writeAtomic} from '../../files.js'
 import {packageRoot} from '../../package.js'
+import {commandText, typeablePath} from '../../report/command-line.js'
 import {type Block, list, text} from '../../report/document.js'
 import {neededMemory, plural, waitingTime} from '../../report/numbers.js'
 import {makeFolder} from '../../results/files.js'
@@ -47,7 +48,7 @@ export async function writeSlurmJob(
   for (const warning of warnings) caution(warning)
   const {shards} = flags
   if (shards > jobs.length) {
-    const remedy = 'cells are dealt whole: name as many shards as there are cells, or fewer'
+    const remedy = `cells are not divided: --shards ${jobs.length}, or fewer`
     throw expected(
       'USAGE',
       '--shards',
@@ -90,14 +91,14 @@ export async function writeSlurmJob(
 }
 
 const ONE_KIND =
-  'times are compared within one kind of processor: where the nodes differ, choose one with --sbatch=--constraint=NAME, or rfa merge will refuse the shards'
+  'times compare only on one kind of processor: if nodes differ, choose one with --sbatch=--constraint=NAME, or rfa merge refuses the shards'
 
 /** Slurm replaces `%` and what follows in the whole path of a log, quoted or not. @throws {USAGE} */
 function requirePlainName(output: string | undefined): void {
   const path = resolve(output ?? '.')
   const [fault] = /[%\\\n\r]/.exec(path) ?? []
   if (fault === undefined) return
-  const what = 'a path without %, backslashes and line breaks, which mean something to Slurm'
+  const what = 'a path without %, backslashes and line breaks, which Slurm interprets'
   throw expected('USAGE', '--output', what, JSON.stringify(path), 'choose another `output`')
 }
 
@@ -150,6 +151,24 @@ async function submit(script: string): Promise<NonNullable<SlurmDocument['jobs']
   return {array, merge}
 }
 
+/** A task that computes for less than this is not worth its start, in s. */
+const SHORT_TASK = 60
+
+/** A warning where the work of a task is so short that an array gains nothing; `undefined` else. @param plan - its file */
+export function shortTasks(
+  {shards, predicted_mean_seconds}: SlurmDocument,
+  plan: string,
+): string | undefined {
+  if (shards === 1 || predicted_mean_seconds >= SHORT_TASK) return undefined
+  const total = shards * predicted_mean_seconds
+  const fewer = Math.floor(total / SHORT_TASK)
+  const instead =
+    fewer > 1
+      ? `take --shards ${fewer}`
+      : `run it on one machine: ${commandText(['rfa', 'run', typeablePath(plan)])}`
+  return `an array of ${shards} tasks for ${waitingTime(total * 1e9)} of work (predicted): starting them takes longer; ${instead}`
+}
+
 /** What the command prints. */
 export function slurmReport(job: SlurmDocument): Block[] {
   const {files, shards, cells, cpus, memory, directory, merged, jobs} = job
@@ -162,9 +181,9 @@ export function slurmReport(job: SlurmDocument): Block[] {
       `${plural(shards, 'shard')} of ${plural(cells, 'cell')} in ${directory}; ${plural(cpus, 'processor')} and ${memory} each (predicted ${peak})`,
     ),
     ...list([
-      `predicted time of the longest shard ${longest}, of all on average ${mean}`,
+      `predicted time: longest shard ${longest}, average ${mean}`,
       `array: ${files.array}`,
-      `merge, which waits for it: ${files.merge}; writes ${merged}`,
+      `merge, after the array: ${files.merge}; writes ${merged}`,
       jobs
         ? `submitted as jobs ${jobs.array} and ${jobs.merge}`
         : {label: 'submit both with', command: `sh ${quoted(files.submit)}`},

@@ -159,7 +159,7 @@ describe('advise', () => {
   it('names no M where predictions are uncertain, and says why', () => {
     const layer = adviceOn([erring(0.2, [0.2, 0.2], {prediction_unknown: 'uncertain'})])
     expect(layer.changes[0]).toEqual({
-      ...{kind: 'features', candidate: null, value: null},
+      ...{kind: 'features', candidate: null, value: null, ruled_out: null},
       statement:
         'The M that would reach 5 % is not predicted here: two seeds differ by more than 15 %, or errors rise with M.',
     })

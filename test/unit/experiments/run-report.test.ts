@@ -1,7 +1,7 @@
 import {describe, expect, it} from 'vitest'
 import {experimentNamed} from '../../../src/experiments/index.js'
 import {type ReportedRun, runReport} from '../../../src/experiments/run-report.js'
-import {doctorReport} from '../../../src/report/doctor.js'
+import {doctorReport, doctorScreen} from '../../../src/report/doctor.js'
 import {renderMarkdown} from '../../../src/report/markdown.js'
 import {renderTerminal} from '../../../src/report/terminal.js'
 import {BENCH_MANIFEST, timed} from '../../helpers/records/bench.js'
@@ -102,24 +102,73 @@ describe('runReport', () => {
   })
 })
 
+const BACKENDS = [
+  {
+    name: 'tensorflow',
+    available: false,
+    detail: 'libtensorflow',
+    reason: 'not installed',
+    remedy: 'add it; or not',
+  },
+  {name: 'gpu', available: false, detail: 'none', reason: 'no device', remedy: 'add one'},
+  {name: 'wasm', available: true, detail: 'WebAssembly'},
+  {name: 'cpu', available: true, detail: 'plain JavaScript'},
+]
+const DIAGNOSIS = {
+  backends: BACKENDS,
+  machine: MACHINE,
+  activity: {load: 15.2, governor: 'performance'},
+  python: {command: 'python3', version: '3.12.1', torch: '2.15.0'},
+  plugins: [
+    {path: './good.js', methods: ['good', 'better'], sha256: 'ab'},
+    {path: './bad.js', methods: [], sha256: null, reason: './bad.js: broken', remedy: 'mend it'},
+  ],
+}
+
 describe('doctorReport', () => {
   it('gives reason and remedy of what is missing', () => {
-    const backends = [
-      {name: 'tensorflow', available: false, detail: 'libtensorflow', reason: 'not installed'},
-      {name: 'gpu', available: false, detail: 'none', reason: 'no device', remedy: 'add one'},
-      {name: 'cpu', available: true, detail: 'plain JavaScript'},
-    ]
-    const plugins = [
-      {path: './good.js', methods: ['good', 'better'], sha256: 'ab'},
-      {path: './bad.js', methods: [], sha256: null, reason: './bad.js: broken', remedy: 'mend it'},
-    ]
-    const text = renderTerminal(doctorReport({backends, machine: MACHINE, plugins}), WIDE)
+    const text = renderTerminal(doctorReport(DIAGNOSIS), WIDE)
     expect(text).toMatch(/^tensorflow {2}no +libtensorflow$/m)
     expect(text).toMatch(/^cpu {9}yes +plain JavaScript$/m)
-    expect(text).toContain('- tensorflow: not installed\n- gpu: no device; add one')
+    expect(text).toContain('- tensorflow: not installed; add it; or not\n- gpu: no device; add one')
     expect(text).toMatch(/^cores +4, usable 2$/m)
     expect(text).toMatch(/^\.\/good\.js {2}yes {4}good, better$/m)
     expect(text).toMatch(/^\.\/bad\.js {3}no {5}-$/m)
     expect(text).toContain('- ./bad.js: broken; mend it')
+  })
+})
+
+describe('doctorScreen', () => {
+  const screen = (changes: Partial<typeof DIAGNOSIS> | {python: null} = {}) =>
+    renderTerminal(doctorScreen({...DIAGNOSIS, ...changes}), {width: 80, colour: false})
+
+  it('has a line for each part, with what to do about those that are missing', () => {
+    const text = screen()
+    expect(text.split('\n').length).toBeLessThanOrEqual(20)
+    expect(text.split('\n').slice(0, 12)).toEqual([
+      'state    part        detail, or what to do',
+      '-------  ----------  ---------------------------------------------',
+      'missing  tensorflow  optional: add it',
+      'missing  gpu         no device; add one',
+      'ok       wasm        WebAssembly (used)',
+      'ok       cpu         plain JavaScript',
+      'ok       torch       PyTorch 2.15.0 in python3 3.12.1, for --peers',
+      'ok       ./good.js   good, better',
+      'missing  ./bad.js    ./bad.js: broken; mend it',
+      '',
+      'Machine: Test CPU, 2 cores, 8.00 GiB, load 15 (busy: timings will be poor),',
+      'governor performance, linux x64, Node v20.19.0, rfa 0.2.0 (abc1234)',
+    ])
+  })
+
+  it('says how to get PyTorch, and nothing of a load or governor that is not known', () => {
+    const {python} = DIAGNOSIS
+    expect(screen({python: {...python, torch: null as never}})).toContain(
+      'missing  torch       optional, for bench --peers: python3 -m pip install torch',
+    )
+    const bare = screen({python: null, activity: {load: null as never, governor: null as never}})
+    expect(bare).toContain('install Python 3 and PyTorch')
+    expect(bare).not.toMatch(/load|governor/)
+    expect(screen({activity: {load: 0.5, governor: 'powersave'}})).not.toContain('busy')
   })
 })

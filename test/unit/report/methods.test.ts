@@ -5,6 +5,7 @@ import {
   methodFacts,
   methodReport,
   methodsReport,
+  methodsScreen,
   presetReport,
 } from '../../../src/report/methods.js'
 import {renderTerminal} from '../../../src/report/terminal.js'
@@ -26,6 +27,22 @@ describe('methodsReport', () => {
     for (const name of Object.keys(estimators)) expect(text).toMatch(new RegExp(`^${name} `, 'm'))
     expect(text).toMatch(/^favor-pos .* 31 {2}yes/m)
     expect(text).toMatch(/^rfa .* 62 {2}yes/m)
+  })
+})
+
+describe('methodsScreen', () => {
+  it('has every estimator in one group, in a screen of 80 columns', () => {
+    const plugin = {...methodFacts(estimators.elu!, SIZE, './mine.js'), name: 'mine'}
+    const blocks = methodsScreen([...facts(), plugin])
+    const text = renderTerminal(blocks, {width: 80, colour: false})
+    expect(text.split('\n').length).toBeLessThanOrEqual(22)
+    expect(text).toMatch(/^from plug-ins +mine$/m)
+    const [table] = blocks
+    const names = table!.kind === 'table' ? table!.rows.flatMap(row => row[1]!.split(', ')) : []
+    expect(names.map(name => name.replace('*', '')).sort()).toEqual(
+      [...Object.keys(estimators), 'mine'].sort(),
+    )
+    expect(text).toMatchSnapshot()
   })
 })
 
