@@ -89,7 +89,7 @@ describe('stars', () => {
     expect(text).toContain(
       '★ lowest rel L2 with at most its F, ties included (paired tests; differences below 1 % are equal); never on a row worse than averaging V.',
     )
-    expect(errorSweepHighlights(rows)[0]).toMatch(/^The best variant, favor-pos iid M=256, is /)
+    expect(errorSweepHighlights(rows)[0]).toMatch(/^The best method, favor-pos iid M=256, is /)
   })
 
   it('are never on a row above averaging V, and say so where none is below', () => {
