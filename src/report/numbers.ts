@@ -44,6 +44,50 @@ export function withInterval(
   return `${middle} [${significant(low)}, ${significant(high)}]`
 }
 
+/** From here on an error relative to the output is a factor. */
+const AS_FACTOR = 10
+
+/**
+ * An error relative to the output, as people read it: `84 %`, `3.2 %`, `102 %`, from 1000 % on as a factor, `120x`.
+ *
+ * @param value - 0.84 is 84 %; `null` and what is not finite give `-`
+ * @param digits - significant ones; from 100 % on percents have one more. Default: 2
+ */
+export function errorText(value: number | null, digits = 2): string {
+  if (value === null || !Number.isFinite(value)) return MISSING
+  const asFactor = value >= AS_FACTOR
+  return `${errorDigits(value, asFactor, digits)}${asFactor ? 'x' : ' %'}`
+}
+
+function errorDigits(value: number, asFactor: boolean, digits: number): string {
+  if (asFactor) return significant(value, digits)
+  return significant(100 * value, value >= 1 ? digits + 1 : digits)
+}
+
+/** An error by the ends of its interval, `90-94 %`, or `94 %` where both read the same. */
+export function errorSpan(low: number, high: number): string {
+  const asFactor = high >= AS_FACTOR
+  const least = errorDigits(low, asFactor, 2)
+  const most = errorText(high)
+  return errorText(low) === most ? most : `${least}-${most}`
+}
+
+/**
+ * An error with its interval, `84 % [81, 87]`; with a third digit where the ends read the same with two, `84.0 % [83.9, 84.1]`;
+ * alone where the interval is a point, or not known.
+ */
+export function errorWithInterval(
+  value: number | null,
+  low: number | null,
+  high: number | null,
+): string {
+  if (value === null || low === null || high === null || low === high) return errorText(value)
+  const asFactor = value >= AS_FACTOR
+  const ends = (digits: number) => [low, high].map(end => errorDigits(end, asFactor, digits))
+  const digits = new Set(ends(2)).size > 1 ? 2 : 3
+  return `${errorText(value, digits)} [${ends(digits).join(', ')}]`
+}
+
 /** A value with its standard error, `0.0256 ± 0.00031`; the value alone where it has no error. */
 export function withError(value: number | null, standardError: number): string {
   const middle = significant(value)

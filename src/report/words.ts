@@ -36,3 +36,11 @@ export function firstOf(names: readonly string[], most: number): string {
   const rest = names.length - most
   return [...names.slice(0, most), ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ')
 }
+
+/** A name without its middle where it is longer than that: `favor-pos (perfor...-pytorch)`. */
+export function shortened(name: string, most: number): string {
+  if (name.length <= most) return name
+  const kept = most - '...'.length
+  const before = Math.ceil(kept / 2)
+  return `${name.slice(0, before)}...${name.slice(name.length - (kept - before))}`
+}

@@ -34,10 +34,10 @@ export default defineExperiment({
   run: async (cell, context) =>
     (await import('./measure/cell.js')).runErrorSweepCell(cell, context),
   verdicts: async records => (await import('./report/paired.js')).errorSweepVerdicts(records),
-  highlights: async records =>
-    (await import('./report/lowest-errors.js')).errorSweepHighlights(records),
+  highlights: async records => (await import('./report/answer.js')).errorSweepHighlights(records),
   figures: async records => (await import('./report/figures.js')).errorSweepFigures(records),
   comparison: async () => (await import('./report/comparison.js')).errorSweepComparison,
+  screen: async records => (await import('./report/screen.js')).errorSweepScreen(records),
   report: async records => (await import('./report/report.js')).errorSweepReport(records),
   earlier: async () => (await import('./earlier.js')).asPresentRecord,
 })

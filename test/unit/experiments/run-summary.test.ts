@@ -47,7 +47,7 @@ describe('runSummary', () => {
     const manifest = {...BENCH_MANIFEST, plan: sweepPlan()}
     const rows = (['iid', 'orth'] as const).map(projection => sweep({projection}))
     const {findings} = await runSummary(run({manifest, records: rows}))
-    expect(findings[0]).toContain('the lowest relative error is 0.250 [0.200, 0.300]')
+    expect(findings[0]).toContain('is 25 % [20, 30] off exact attention')
     expect((await runSummary(run({manifest, records: []}))).findings).toEqual([])
   })
 })

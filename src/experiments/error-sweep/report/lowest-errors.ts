@@ -2,21 +2,12 @@
 import type {BestRule} from '../../../report/best.js'
 import {type Block, list, text} from '../../../report/document.js'
 import {groupBy} from '../../../report/groups.js'
-import {plural, roundNumber, significant, withInterval} from '../../../report/numbers.js'
-import {listed} from '../../../report/words.js'
+import {significant} from '../../../report/numbers.js'
 import {LEAST_FOR_FLIPS} from '../../../stats/index.js'
-import {inputLabel, variantLabel} from '../../labels.js'
-import type {CompletedSweep, ErrorSweepRecord} from '../schema.js'
+import {variantLabel} from '../../labels.js'
+import type {CompletedSweep} from '../schema.js'
 import {isDrawn} from './comparison.js'
-import {
-  errorOf,
-  isWorseThanAverage,
-  type Ranking,
-  rankingsOf,
-  sizeOf,
-  YARDSTICK,
-} from './ranking.js'
-import {atLargestFeatures, rowLabel} from './sections.js'
+import {errorOf, isWorseThanAverage, type Ranking, sizeOf, YARDSTICK} from './ranking.js'
 
 /** The mark of rel L2. @param rankings - of all rows of the table */
 export function lowestError(rankings: readonly Ranking[]): BestRule<CompletedSweep> {
@@ -121,53 +112,4 @@ function withTies(first: CompletedSweep, others: readonly CompletedSweep[]): str
 function averaging(rows: readonly CompletedSweep[]): string[] {
   const row = rows.find(({cell}) => cell.method === YARDSTICK)
   return row ? [`averaging V ${significant(errorOf(row))}`] : []
-}
-
-/** Sections that sentences tell; tables have them all. */
-const MOST_SECTIONS = 4
-
-/** What the first screen of a report tells: one or two sentences for each input, length, scale and causality. */
-export function errorSweepHighlights(records: readonly ErrorSweepRecord[]): string[] {
-  const raw = records.filter(
-    (record): record is CompletedSweep =>
-      record.status === 'completed' && record.cell.target === 'raw',
-  )
-  const sections = groupBy(raw, ({cell: {input, seq_len, scale, logit_scale, causal, layer}}) =>
-    JSON.stringify([input, seq_len, scale, logit_scale, causal, layer]),
-  )
-  return sections
-    .slice(0, MOST_SECTIONS)
-    .flatMap(rows => [...rankingsOf(rows).flatMap(lowestOf), ...featuresNeeded(rows)])
-}
-
-/** The lowest of the rows with a star, or where there is none that all tie, and how many tie with it. */
-function lowestOf(ranking: Ranking): string[] {
-  const {front, competing} = ranking
-  const [best, ties] = leastOf(front.size > 0 ? [...front] : competing, ranking)
-  if (!best || competing.length < 2) return []
-  const {median, low, high} = best.result.rel_l2
-  const tied =
-    ties.length === 0 ? '' : `, not distinguishable from ${plural(ties.length, 'other row')}`
-  return [
-    `${placeOf(best)} the lowest relative error is ${withInterval(median, low, high)}, of ${variantLabel(best.cell)}${tied}.`,
-  ]
-}
-
-/** How many features a relative error of 5 % takes: all variants that theory can tell of, the fewest first. */
-function featuresNeeded(rows: readonly CompletedSweep[]): string[] {
-  const needs = atLargestFeatures(rows).flatMap(row => {
-    const count = row.result.num_features_for_5_percent
-    return count === null ? [] : [{name: rowLabel(row), count}]
-  })
-  if (needs.length === 0) return []
-  const told = needs
-    .toSorted((a, b) => a.count - b.count)
-    .map(({name, count}) => `${name} about ${roundNumber(Math.log10(count))}`)
-  return [`${placeOf(rows[0]!)} a relative error of 5 % takes so many features: ${listed(told)}.`]
-}
-
-function placeOf({cell, result}: CompletedSweep): string {
-  const layer = cell.layer === undefined ? '' : `, layer ${cell.layer}`
-  const scale = cell.scale === 1 ? '' : `, q and k times ${cell.scale}`
-  return `On ${inputLabel(cell.input)}${layer} at ${result.query_len} tokens${scale}`
 }

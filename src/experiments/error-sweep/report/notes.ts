@@ -35,15 +35,14 @@ function asTyped(_: string, value?: string): string {
   return value === undefined ? '--layout' : `--layout ${value}`
 }
 
-/** What a key mask leaves out of errors. */
+/** What a key mask leaves out of errors: padding where keys and queries are the same tokens. */
 function hidden(result: CompletedSweep['result']): string[] {
   const {batch, query_len, key_len, hidden_keys, judged_queries} = result
   if (hidden_keys === 0) return []
-  const keys = `the key mask hides ${hidden_keys} of ${batch * key_len} keys, which take no part`
-  if (judged_queries === null || judged_queries === batch * query_len) return [keys]
-  return [
-    `${keys}; as many queries stand for the same tokens: they are no part of the model's result and count in no number here`,
-  ]
+  const share = `${hidden_keys} of ${batch * key_len}`
+  return judged_queries === null || judged_queries === batch * query_len
+    ? [`${share} keys are masked and are ignored`]
+    : [`${share} tokens are padding and are ignored, as keys and as queries`]
 }
 
 /** Below a table of errors: what is worse than averaging V, and what is left out or noise in it. @param rows - of one layer */
@@ -169,10 +168,15 @@ export function featureNotes(records: readonly CompletedSweep[]): string[] {
   const overflowing = records.find(({result}) => result.prediction_unknown === 'overflow')
   if (overflowing) return [overflowWarning(overflowing)]
   return groupBy(records, ({cell}) => methodLabel(cell)).flatMap(group => {
-    const predicted = group.filter(({result}) => isPredicted(result))
+    const predicted = group.filter(isPredicted)
     const needs = predicted.length > 0 ? errorWarning(predicted) : varianceWarning(group)
     return [...roundingWarning(group), ...needs]
   })
+}
+
+/** Where float32 rounding decides on outputs, a sentence for each method. */
+export function roundingNotes(records: readonly CompletedSweep[]): string[] {
+  return groupBy(records, ({cell}) => methodLabel(cell)).flatMap(roundingWarning)
 }
 
 /** Deviation of sums of weights from 1 at which rounding is no detail any more. */
@@ -203,8 +207,8 @@ function sumsToOne({cell, result}: CompletedSweep): boolean {
 }
 
 /** Whether theory has an error for it, known or not. */
-function isPredicted({predicted_rel_l2, prediction_unknown}: CompletedSweep['result']): boolean {
-  return predicted_rel_l2 !== null || prediction_unknown !== null
+export function isPredicted({result}: CompletedSweep): boolean {
+  return result.predicted_rel_l2 !== null || result.prediction_unknown !== null
 }
 
 /** The factor that brings the mean |x+y|^2 of inputs down to one is named by its power of ten. */

@@ -103,7 +103,7 @@ function sizesText(result: HeldSweepResult): string {
 }
 
 /** The scale of logits, where it is another than usual. */
-function unusualScale({logit_scale: scale, head_dim}: HeldSweepResult): number | undefined {
+export function unusualScale({logit_scale: scale, head_dim}: HeldSweepResult): number | undefined {
   const usual = head_dim ** -0.5
   const same = scale === null || Math.abs(scale - usual) < ROUNDED * usual
   return same ? undefined : scale

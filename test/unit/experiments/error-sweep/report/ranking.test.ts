@@ -1,7 +1,7 @@
 import {readFileSync} from 'node:fs'
 import {describe, expect, it} from 'vitest'
+import {errorSweepHighlights} from '../../../../../src/experiments/error-sweep/report/answer.js'
 import {errorSweepFigures} from '../../../../../src/experiments/error-sweep/report/figures.js'
-import {errorSweepHighlights} from '../../../../../src/experiments/error-sweep/report/lowest-errors.js'
 import {errorSweepVerdicts} from '../../../../../src/experiments/error-sweep/report/paired.js'
 import {rankingsOf} from '../../../../../src/experiments/error-sweep/report/ranking.js'
 import {errorSweepReport} from '../../../../../src/experiments/error-sweep/report/report.js'
@@ -89,9 +89,7 @@ describe('stars', () => {
     expect(text).toContain(
       '★ lowest rel L2 with at most its F, ties included (paired tests; differences below 1 % are equal); never on a row worse than averaging V.',
     )
-    expect(errorSweepHighlights(rows)[0]).toMatch(
-      /lowest relative error .* of favor-pos iid M=256\.$/,
-    )
+    expect(errorSweepHighlights(rows)[0]).toMatch(/^The best method, favor-pos iid M=256, is /)
   })
 
   it('are never on a row above averaging V, and say so where none is below', () => {

@@ -1,0 +1,357 @@
+/** What a sweep answers, in sentences: of its first screen, and of pages. */
+import {spanOf} from '../../../report/groups.js'
+import {
+  errorText,
+  errorWithInterval,
+  plural,
+  roundNumber,
+  significant,
+} from '../../../report/numbers.js'
+import {listed} from '../../../report/words.js'
+import {LEAST_FOR_FLIPS} from '../../../stats/index.js'
+import {methodLabel, projectionLabel, variantLabel} from '../../labels.js'
+import {type CompletedSweep, type ErrorSweepRecord, replicatesOf} from '../schema.js'
+import {isDrawn, medianOf} from './comparison.js'
+import {isPredicted} from './notes.js'
+import {axesOf, type Place, placeLabel, placesOf} from './places.js'
+import {errorOf, type Ranking, rankingsOf} from './ranking.js'
+import {atLargestFeatures, unusualScale} from './sections.js'
+import {averageError, byError, byStanding, methodsOf} from './standing.js'
+
+/** Errors up to which a method is close to exact attention, and from which it is not. */
+const [CLOSE, FAR] = [0.05, 0.5]
+
+/** What averaging V does, in words. */
+const IGNORES = 'which ignores q and k'
+
+/** The sentences of the first screen, the answer first. */
+export function errorSweepHighlights(records: readonly ErrorSweepRecord[]): string[] {
+  return answerSentences(placesOf(records.filter(record => record.status === 'completed')))
+}
+
+/** The same of places. */
+export function answerSentences(places: readonly Place[]): string[] {
+  const [first, ...others] = places
+  if (!first) return []
+  return others.length > 0 ? overPlaces(places) : onePlace(first)
+}
+
+/** How exact attention is called, or what else estimates are held against. */
+function targetName({cell, result}: CompletedSweep): string {
+  return cell.target === 'raw' ? 'exact attention' : `its limit, ${result.target_label}`
+}
+
+/** The best method, how far it is off, what ties with it, what averaging V does, and why. */
+function onePlace(rows: Place): string[] {
+  const {exact, yardstick, broken, unusable, worse, better} = byStanding(rows)
+  const estimates = [...broken, ...unusable, ...worse, ...better]
+  const average = averageError(rows)
+  if (estimates.length === 0) return [...exactSentence(exact), ...averageSentence(average)]
+  const [ranking] = rankingsOf(rows)
+  const [best] = byError(better)
+  if (best) {
+    const exactHere = exact.filter(isApproximation)
+    return [
+      ...exactSentence(exactHere),
+      bestSentence(best, {estimates, other: exactHere.length > 0 ? ' other' : ''}),
+      ...tieSentence(best, better, ranking!),
+      ...againstAverage(best, {ranking: ranking!, average, yardstick: yardstick[0]}),
+      ...whySentences(rows, best),
+    ]
+  }
+  const [closest] = byError(worse)
+  if (closest) return [...noneSentence(closest, worse, average), ...whySentences(rows, closest)]
+  return [...noneUsable(unusable, broken), ...averageSentence(average)]
+}
+
+/** Whether a row is of a method that is no exact form. */
+function isApproximation({cell, result}: CompletedSweep): boolean {
+  return cell.num_features !== null || result.feature_dim > 0
+}
+
+function exactSentence(exact: readonly CompletedSweep[]): string[] {
+  if (exact.length === 0) return []
+  const names = methodsOf(exact)
+  const verb = names.length > 1 ? 'equal' : 'equals'
+  return [`${listed(names)} ${verb} ${targetName(exact[0]!)} up to float32 rounding.`]
+}
+
+/** @param average - rel L2 of averaging V */
+function averageSentence(average: number | undefined): string[] {
+  if (average === undefined) return []
+  if (average === 0) return ['Averaging V is exact here, as V hardly varies.']
+  return [`Averaging V, ${IGNORES}, is ${offBy(errorText(average))}.`]
+}
+
+/** `84 % off`, `off by 120x the output`. */
+function offBy(error: string): string {
+  return error.includes('%') ? `${error} off` : `off by ${error} the output`
+}
+
+/** The error of a row with its 95 % interval, or with the range of fewer draws. */
+function errorPhrase({result}: CompletedSweep): string {
+  const {median, low, high, min, max} = result.rel_l2
+  if (low === null && high === null && min !== max) {
+    return errorWithInterval(median, min, max).replace(/\[(.*)\]/, '($1)')
+  }
+  return errorWithInterval(median, low, high)
+}
+
+/** The interval of an error; the error itself where it has none. */
+function endsOf(row: CompletedSweep): [low: number, high: number] {
+  const {value, low, high} = medianOf(row)
+  return Number.isNaN(low) || Number.isNaN(high) ? [value, value] : [low, high]
+}
+
+/** @param of.other - how methods are called beside those without error: ` other`, or nothing */
+function bestSentence(
+  best: CompletedSweep,
+  {estimates, other}: {estimates: readonly CompletedSweep[]; other: string},
+): string {
+  const name = variantLabel(best.cell)
+  const target = targetName(best)
+  const off = offBy(errorPhrase(best))
+  const [low, high] = endsOf(best)
+  const methods = methodsOf(estimates)
+  const lone = estimates.length === 1
+  const ofOne = methods.length === 1
+  if (high <= CLOSE) {
+    return `${name} comes within 5 % of ${target}: it is ${off}.`
+  }
+  if (low >= FAR) {
+    if (lone) return `${name} does not come close to ${target}: it is ${off}.`
+    const subject = ofOne ? `${methods[0]} does not come` : `No${other} method comes`
+    return `${subject} close to ${target}: the best${ofOne ? ' variant' : ''}, ${name}, is ${off}.`
+  }
+  if (lone) return `${name} is ${off} ${target}.`
+  return `The best${ofOne ? ' variant' : `${other} method`}, ${name}, is ${off} ${target}.`
+}
+
+/** What is not distinguishable from the best, or why nothing is. */
+function tieSentence(
+  best: CompletedSweep,
+  better: readonly CompletedSweep[],
+  {basis, compare}: Ranking,
+): string[] {
+  const others = better.filter(row => row !== best)
+  if (others.length === 0) return []
+  if (basis === 'few_draws') {
+    const few = Math.min(...[best, ...others].filter(isDrawn).map(replicatesOf))
+    const verb = few === 1 ? 'is' : 'are'
+    return [
+      `${plural(few, 'draw')} ${verb} too few to rank them; use --replicates ${LEAST_FOR_FLIPS} or more.`,
+    ]
+  }
+  const ties = others.filter(row => compare(best, row).answer !== 'less')
+  const names = tieNames(best, ties)
+  return names.length > 0 ? [`Not distinguishable from it: ${listed(names, 4)}.`] : []
+}
+
+/** The same with fewer features, then other methods. */
+function tieNames(best: CompletedSweep, ties: readonly CompletedSweep[]): string[] {
+  const own = methodLabel(best.cell)
+  const fewer = ties.filter(
+    ({cell}) =>
+      methodLabel(cell) === own &&
+      projectionLabel(cell) === projectionLabel(best.cell) &&
+      (cell.num_features ?? 0) < (best.cell.num_features ?? 0),
+  )
+  const counts = fewer.map(({cell}) => cell.num_features!).sort((a, b) => a - b)
+  return [
+    ...(counts.length > 0 ? [`${own} with M=${listed(counts.map(String), 3)}`] : []),
+    ...methodsOf(ties).filter(name => name !== own),
+  ]
+}
+
+interface Yardstick {
+  ranking: Ranking
+  /** rel L2 of averaging V. */
+  average: number | undefined
+  /** Its row, where it was measured. */
+  yardstick: CompletedSweep | undefined
+}
+
+/** How averaging V does, and whether the best row is distinguishable from it. */
+function againstAverage(best: CompletedSweep, {ranking, average, yardstick}: Yardstick): string[] {
+  if (average === undefined || average === 0) return averageSentence(average)
+  const {high} = medianOf(best)
+  const isLower = yardstick
+    ? ranking.compare(best, yardstick).answer === 'less'
+    : Number.isNaN(high) || high < average
+  const own = errorText(average)
+  if (!isLower) return [`It is not distinguishable from averaging V (${own} off), ${IGNORES}.`]
+  // two digits may hide the difference
+  const digits = own === errorText(errorOf(best)) ? 3 : 2
+  return [`Averaging V, ${IGNORES}, is ${offBy(errorText(average, digits))}.`]
+}
+
+function noneSentence(
+  closest: CompletedSweep,
+  worse: readonly CompletedSweep[],
+  average: number | undefined,
+): string[] {
+  const name = variantLabel(closest.cell)
+  const off = offBy(errorPhrase(closest))
+  const yardstick =
+    average === undefined || average === 0
+      ? 'averaging V'
+      : `averaging V (${errorText(average)} off)`
+  if (worse.length === 1) return [`${name} is ${off}, more than ${yardstick}, ${IGNORES}.`]
+  return [
+    `No method has a lower error than ${yardstick}, ${IGNORES}; the closest, ${name}, is ${off}.`,
+  ]
+}
+
+function noneUsable(
+  unusable: readonly CompletedSweep[],
+  broken: readonly CompletedSweep[],
+): string[] {
+  const signs = methodsOf(unusable)
+  const ends = methodsOf(broken).filter(name => !signs.includes(name))
+  const be = (names: readonly string[]) => (names.length > 1 ? 'are' : 'is')
+  return [
+    ...(signs.length > 0
+      ? [`${listed(signs)} ${be(signs)} unusable: denominators change sign.`]
+      : []),
+    ...(ends.length > 0 ? [`${listed(ends)} ${be(ends)} broken: outputs are not finite.`] : []),
+  ]
+}
+
+/** Mean |x+y|^2 from which logits are called large: exp(5) = 148 draws for one kernel entry. */
+const LARGE = 5
+
+/** Why errors are as they are: how large logits are, and what theory says 5 % would take. Nothing within 5 %. */
+function whySentences(rows: Place, best: CompletedSweep): string[] {
+  if (best.cell.target !== 'raw' || errorOf(best) <= CLOSE) return []
+  const need = neededText(atLargestFeatures(rows))
+  const {sum_norm2: size} = best.result.statistics
+  const large = `Logits are large (mean ${normName(best)} = ${significant(size, 2)})`
+  if (!need) return []
+  return size >= LARGE ? [`${large}: ${need}.`] : [`${need}.`]
+}
+
+/** |x+y|^2 by q and k. */
+function normName({result}: CompletedSweep): string {
+  const beta = unusualScale(result)
+  return beta === undefined ? '|q+k|^2/sqrt(D)' : `${significant(beta)} |q+k|^2`
+}
+
+/** What theory says of random vectors for 5 %, of the method that needs least; or how many show a kernel entry at all. */
+function neededText(variants: readonly CompletedSweep[]): string | undefined {
+  const predicted = variants.filter(({result}) => result.predicted_rel_l2 !== null)
+  const least = leastBy(predicted, ({result}) => result.num_features_for_5_percent)
+  if (least) {
+    const {row, value} = least
+    return `${methodLabel(row.cell)} would need about ${roundNumber(Math.log10(value))} random vectors (M) for 5 %`
+  }
+  const beyond = predicted.filter(({result}) => result.prediction_unknown === null)
+  if (beyond.length > 0) {
+    return `${listed(methodsOf(beyond), 3)} would need over 16 million random vectors (M) for 5 %`
+  }
+  const entry = leastBy(
+    variants.filter(isPredicted),
+    ({result}) => result.needed_num_features_log10,
+  )
+  if (!entry || entry.value <= Math.log10(entry.row.cell.num_features ?? 1)) return undefined
+  const count = `about ${roundNumber(entry.value)} random vectors (M)`
+  return `${methodLabel(entry.row.cell)} needs ${count} before each head's kernel exceeds its noise`
+}
+
+/** The row for which a number is smallest, of those that have one. */
+function leastBy(
+  rows: readonly CompletedSweep[],
+  of: (row: CompletedSweep) => number | null,
+): {row: CompletedSweep; value: number} | undefined {
+  const able = rows.flatMap(row => {
+    const value = of(row)
+    return value === null ? [] : [{row, value}]
+  })
+  return able.toSorted((a, b) => a.value - b.value)[0]
+}
+
+/** The least error of a place. */
+export interface PlaceAnswer {
+  place: Place
+  /** The row of the lowest error below that of averaging V. */
+  best: CompletedSweep | undefined
+  /** rel L2 of averaging V. */
+  average: number | undefined
+}
+
+/** The lowest error of each place. */
+export function placeAnswers(places: readonly Place[]): PlaceAnswer[] {
+  return places.map(place => ({
+    place,
+    best: byError(byStanding(place).better)[0],
+    average: averageError(place),
+  }))
+}
+
+/** Over several places: from where to where the lowest error goes, and what averaging V does. */
+function overPlaces(places: readonly Place[]): string[] {
+  const axes = axesOf(places)
+  const all = placeAnswers(places)
+  const noun = axes.length === 1 ? axes[0]!.plural : 'settings'
+  const count = `${places.length} ${noun}`
+  const estimates = places.flatMap(rows => {
+    const {broken, unusable, worse, better} = byStanding(rows)
+    return [...broken, ...unusable, ...worse, ...better]
+  })
+  const averages = averageSpan(all)
+  if (estimates.length === 0) {
+    return [...exactSentence(places.flatMap(rows => byStanding(rows).exact)), ...averages]
+  }
+  const found = all.filter(({best}) => best !== undefined)
+  if (found.length === 0) {
+    return [`For none of the ${count} has a method a lower error than averaging V.`, ...averages]
+  }
+  const sorted = found.toSorted((a, b) => errorOf(a.best!) - errorOf(b.best!))
+  const rest = places.length - found.length
+  return [
+    spanSentence(sorted, {count, rest}, place => placeLabel(place, axes)),
+    ...(rest > 0
+      ? [`For ${rest} of the ${count} no method has a lower error than averaging V.`]
+      : []),
+    ...averages,
+    ...sizesSentence(places),
+  ]
+}
+
+/** @param sorted - places with a best row, from the lowest error to the highest */
+function spanSentence(
+  sorted: readonly PlaceAnswer[],
+  {count, rest}: {count: string; rest: number},
+  named: (place: Place) => string,
+): string {
+  const [lowest, highest] = [sorted[0]!, sorted.at(-1)!]
+  const ends = sorted.map(({best}) => endsOf(best!))
+  const one = ({place, best}: PlaceAnswer) =>
+    `${errorText(errorOf(best!))} (${named(place)}: ${variantLabel(best!.cell)})`
+  const target = lowest.best!.cell.target === 'raw' ? 'exact attention' : 'its limit'
+  const span =
+    sorted.length === 1 ? `is ${one(lowest)}` : `goes from ${one(lowest)} to ${one(highest)}`
+  if (rest === 0 && ends.every(([, high]) => high <= CLOSE)) {
+    return `For all ${count} a method comes within 5 % of ${target}: the lowest error ${span}.`
+  }
+  if (ends.every(([low]) => low >= FAR)) {
+    return `No method comes close to ${target} for any of the ${count}: the lowest error ${span}.`
+  }
+  return `The lowest error against ${target} ${span}.`
+}
+
+function averageSpan(all: readonly PlaceAnswer[]): string[] {
+  const errors = all.flatMap(({average}) => average ?? [])
+  if (errors.length === 0) return []
+  const [low, high] = spanOf(errors)
+  const [least, most] = [low, high].map(error => errorText(error)) as [string, string]
+  const off = least === most ? most : `${least} to ${most}`
+  return [`Averaging V, ${IGNORES}, is ${offBy(off)}.`]
+}
+
+/** How large logits are, where that differs. */
+function sizesSentence(places: readonly Place[]): string[] {
+  const sizes = places.map(([{result}]) => result.statistics.sum_norm2)
+  const [low, high] = spanOf(sizes).map(size => significant(size, 2))
+  if (low === high || places[0]![0].cell.target !== 'raw') return []
+  return [`The size of logits, mean ${normName(places[0]![0])}, goes from ${low} to ${high}.`]
+}

@@ -1,0 +1,144 @@
+/** Where errors of a sweep are compared: on one input at one length, scale, causality and layer. */
+import {numbered} from '../../../inputs/layers.js'
+import {groupBy, spanOf} from '../../../report/groups.js'
+import {significant} from '../../../report/numbers.js'
+import {shortened} from '../../../report/words.js'
+import {causalLabel, inputLabel} from '../../labels.js'
+import type {CompletedSweep} from '../schema.js'
+import {unusualScale} from './sections.js'
+
+/** Rows that are compared, at least one. */
+export type Place = readonly [CompletedSweep, ...CompletedSweep[]]
+
+/**
+ * Those against softmax of the given q and k; where there are none, what each method converges to is a place of its own.
+ *
+ * @param completed - records of a sweep
+ */
+export function placesOf(completed: readonly CompletedSweep[]): Place[] {
+  const raw = completed.filter(({cell}) => cell.target === 'raw')
+  const rows = raw.length > 0 ? raw : completed
+  const groups = groupBy(rows, ({cell, result}) => {
+    const {input, seq_len, scale, logit_scale, causal, layer, target} = cell
+    const label = target === 'raw' ? '' : result.target_label
+    return JSON.stringify([input, seq_len, scale, logit_scale, causal, layer, label])
+  })
+  return groups.map(([first, ...others]) => [first!, ...others])
+}
+
+/** In what places differ. */
+export interface PlaceAxis {
+  title: string
+  /** Of several places that differ in nothing else. */
+  plural: string
+  value(row: CompletedSweep): string
+  /** A value within a sentence. */
+  phrase(value: string): string
+}
+
+const AXES: readonly PlaceAxis[] = [
+  {
+    title: 'input',
+    plural: 'inputs',
+    value: ({cell}) => shortened(inputLabel(cell.input), 28),
+    phrase: value => value,
+  },
+  {
+    title: 'D',
+    plural: 'head dimensions',
+    value: ({result}) => String(result.head_dim),
+    phrase: value => `D=${value}`,
+  },
+  {
+    title: 'layer',
+    plural: 'layers',
+    value: ({cell}) => String(cell.layer ?? '-'),
+    phrase: value => `layer ${value}`,
+  },
+  {
+    title: 'tokens',
+    plural: 'lengths',
+    value: ({result}) => String(result.query_len),
+    phrase: value => `${value} tokens`,
+  },
+  {
+    title: 'q, k times',
+    plural: 'scales',
+    value: ({cell}) => shortNumber(cell.scale),
+    phrase: value => `q and k times ${value}`,
+  },
+  {
+    title: 'compared with',
+    plural: 'targets',
+    value: ({cell, result}) => (cell.target === 'raw' ? 'softmax' : result.target_label),
+    phrase: value => value,
+  },
+]
+
+/** The axes in which places differ. */
+export function axesOf(places: readonly Place[]): PlaceAxis[] {
+  return AXES.filter(({value}) => new Set(places.map(([first]) => value(first))).size > 1)
+}
+
+/** A place among others: `layer 3, 256 tokens`. */
+export function placeLabel([first]: Place, axes: readonly PlaceAxis[]): string {
+  return axes.map(({value, phrase}) => phrase(value(first))).join(', ')
+}
+
+/** What was measured, in a line: `minilm-layer5.safetensors: 12 heads, 256 tokens, bidirectional`. */
+export function measuredLabel(places: readonly Place[]): string {
+  const firsts = places.map(([first]) => first)
+  const {cell, result} = firsts[0]!
+  const inputs = new Set(firsts.map(({cell}) => inputLabel(cell.input)))
+  const layers = [...new Set(firsts.flatMap(({cell}) => cell.layer ?? []))].sort((a, b) => a - b)
+  const unusual = firsts.flatMap(({result}) => unusualScale(result) ?? [])
+  const scales = firsts.map(({cell}) => cell.scale)
+  const name = inputs.size === 1 ? shortened([...inputs].join(), 40) : `${inputs.size} inputs`
+  const alike = firsts.every(one => one.result.ran_causal === result.ran_causal)
+  const parts = [
+    ...(layers.length > MOST_NUMBERS ? [`${layers.length} layers`] : layersText(layers)),
+    ranged(
+      firsts.map(({result}) => result.heads),
+      value => `${value} head${value === '1' ? '' : 's'}`,
+    ),
+    lengths(firsts),
+    causalLabel(cell.causal, alike ? result.ran_causal : null),
+    ...(unusual.length > 0 ? [ranged(unusual, value => `logits ${value} q.k`)] : []),
+    ...(scales.some(scale => scale !== 1)
+      ? [ranged(scales, value => `q and k times ${value}`)]
+      : []),
+  ]
+  return `${name}: ${parts.join(', ')}`
+}
+
+/** Layers that are named by their numbers. */
+const MOST_NUMBERS = 4
+
+function layersText(layers: readonly number[]): string[] {
+  return layers.length > 0 ? [numbered(layers)] : []
+}
+
+function lengths(firsts: readonly CompletedSweep[]): string {
+  const queries = ranged(
+    firsts.map(({result}) => result.query_len),
+    String,
+  )
+  const keys = ranged(
+    firsts.map(({result}) => result.key_len),
+    String,
+  )
+  return queries === keys ? `${queries} tokens` : `${queries} queries, ${keys} keys`
+}
+
+/** `12 heads`, or `8 to 12 heads`. */
+function ranged(values: readonly number[], named: (value: string) => string): string {
+  const [low, high] = spanOf(values)
+  const text = low === high ? shortNumber(low) : `${shortNumber(low)} to ${shortNumber(high)}`
+  return named(text)
+}
+
+/** A number as it was typed, unless that is long. */
+function shortNumber(value: number): string {
+  const typed = String(value)
+  return typed.length <= 6 ? typed : significant(value)
+}

@@ -1,0 +1,384 @@
+/** The first screen of a sweep: what was measured, the answer, one table, and where the rest is. */
+import {type Block, type ColumnSpec, heading, list, table, text} from '../../../report/document.js'
+import {evenly} from '../../../report/evenly.js'
+import {groupBy, spanOf} from '../../../report/groups.js'
+import {errorSpan, errorText, MISSING, plural, significant} from '../../../report/numbers.js'
+import {renderTerminal} from '../../../report/terminal.js'
+import {listed, shortened} from '../../../report/words.js'
+import {LEAST_FOR_INTERVAL} from '../../../stats/index.js'
+import {methodLabel, projectionLabel, troubleItems, variantLabel} from '../../labels.js'
+import {type CompletedSweep, type ErrorSweepRecord, replicatesOf} from '../schema.js'
+import {answerSentences, type PlaceAnswer, placeAnswers} from './answer.js'
+import {isDrawn, medianOf} from './comparison.js'
+import {inputNotes, precisionNotes, roundingNotes} from './notes.js'
+import {axesOf, measuredLabel, type Place, placesOf} from './places.js'
+import {errorOf, type Ranking, rankingsOf} from './ranking.js'
+import {atLargestFeatures} from './sections.js'
+import {byError, methodsOf, type Standing, standingOf} from './standing.js'
+
+/** What a screen has room for, beside two or three lines on where the run was saved. */
+const [LINES, WIDTH] = [20, 80]
+
+/** Rows of a table, columns of M, and notes. */
+const [MOST_ROWS, MOST_COUNTS, MOST_NOTES] = [9, 3, 3]
+
+/** Reasons why nothing was measured. */
+const MOST_TROUBLES = 8
+
+/** Characters of a method's name and of a note. */
+const [NAME, NOTE] = [28, 150]
+
+/** The blocks of the first screen: at most 20 lines of 80 columns. */
+export function errorSweepScreen(records: readonly ErrorSweepRecord[]): Block[] {
+  const completed = records.filter(record => record.status === 'completed')
+  const places = placesOf(completed)
+  const [first] = places
+  if (!first) return list(troubleItems(records).slice(0, MOST_TROUBLES).map(shortNote))
+  const parts: Parts = {
+    title: `Error on ${measuredLabel(places)}`,
+    sentences: answerSentences(places).join(' '),
+    table: places.length > 1 ? placesTable(places) : methodsTable(first, limitsOf(completed)),
+    legend: legend(places),
+    notes: screenNotes(records, completed, places),
+  }
+  return fitted(parts)
+}
+
+/** What a screen is made of. */
+interface Parts {
+  title: string
+  sentences: string
+  table: CutTable
+  legend: string
+  /** The most important first. */
+  notes: readonly string[]
+}
+
+/** A table with its first rows alone, and what the others are called. */
+interface CutTable {
+  count: number
+  noun: string
+  blocks(rows: number): Block[]
+}
+
+/** As many rows, then notes, as there is room for. */
+function fitted(parts: Parts): Block[] {
+  const most = Math.min(MOST_ROWS, parts.table.count)
+  const mostNotes = Math.min(MOST_NOTES, parts.notes.length)
+  for (const least of [6, 3, 1]) {
+    for (let notes = mostNotes; notes >= 0; notes--) {
+      for (let rows = most; rows >= Math.min(most, least); rows--) {
+        const blocks = blocksOf(parts, rows, notes)
+        if (lineCount(blocks) <= LINES) return blocks
+      }
+    }
+  }
+  return blocksOf(parts, 1, 0)
+}
+
+function blocksOf({title, sentences, table, legend, notes}: Parts, rows: number, most: number) {
+  const rest = [...counted(table.count - rows, table.noun), ...counted(notes.length - most, 'note')]
+  const more = rest.length > 0 ? [`The details have ${listed(rest)}.`] : []
+  return [
+    heading(2, title),
+    ...(sentences === '' ? [] : [text(sentences)]),
+    ...table.blocks(rows),
+    text([legend, ...more].join(' ')),
+    ...list(notes.slice(0, most).map(shortNote)),
+  ]
+}
+
+function lineCount(blocks: readonly Block[]): number {
+  return renderTerminal(blocks, {width: WIDTH, colour: false}).split('\n').length
+}
+
+/** `3 more rows`; nothing of none. */
+function counted(count: number, noun: string): string[] {
+  return count > 0 ? [plural(count, `more ${noun}`)] : []
+}
+
+function shortNote(note: string): string {
+  return note.length > NOTE ? `${note.slice(0, NOTE - 3)}...` : note
+}
+
+/** What to be wary of, the gravest first. */
+function screenNotes(
+  records: readonly ErrorSweepRecord[],
+  completed: readonly CompletedSweep[],
+  places: readonly Place[],
+): string[] {
+  const ofPlaces = [...new Set(places.flatMap(([first]) => inputNotes(first)))]
+  return [
+    ...troubleItems(records),
+    ...ofPlaces,
+    ...roundingNotes(completed),
+    ...limitNotes(completed),
+    ...precisionNotes(completed),
+    ...rowMetricsNote(places),
+  ]
+}
+
+/** Methods that were compared with their limit alone, beside others. */
+function limitNotes(completed: readonly CompletedSweep[]): string[] {
+  const [raw, matched] = ['raw', 'matched'].map(target =>
+    methodsOf(completed.filter(({cell}) => cell.target === target)),
+  ) as [string[], string[]]
+  const alone = matched.filter(name => !raw.includes(name))
+  if (raw.length === 0 || alone.length === 0) return []
+  return [`${listed(alone)}: only compared with what they converge to; see the details`]
+}
+
+/** What became of row metrics: those of the best method of one place. */
+function rowMetricsNote([first, ...others]: readonly Place[]): string[] {
+  if (!first || others.length > 0) return []
+  const [best] = byError(first.filter(row => standingOf(row) === 'better'))
+  const {row_kl_nats: kl, row_total_variation: tv, row_top1_agreement: top} = best?.result ?? {}
+  if (!best || !kl || !tv) return []
+  const agreement =
+    top?.median == null ? '' : `, the largest weight agrees in ${errorText(top.median)} of rows`
+  return [
+    `rows of weights of ${variantLabel(best.cell)}: KL divergence ${significant(kl.median, 2)} nats, total variation ${significant(tv.median, 2)}${agreement}`,
+  ]
+}
+
+/** What the numbers of the table are. */
+function legend(places: readonly Place[]): string {
+  const drawn = places.flat().filter(isDrawn)
+  const counts = spanOf(drawn.map(replicatesOf))
+  const error = 'Error: |estimate - exact| / |exact|'
+  if (drawn.length === 0) return `${error}.`
+  const draws = [...new Set(counts)].join(' to ')
+  const few = counts[0] < LEAST_FOR_INTERVAL
+  return `${error}, ${few ? `range over ${draws} draws` : `median of ${draws} draws or its 95 % interval`}.`
+}
+
+/** A method, or one of its projections where those differ. */
+interface MethodRow {
+  name: string
+  rows: readonly CompletedSweep[]
+  note: string
+}
+
+/** What a row of a method is judged by. */
+interface Judged {
+  ranking: Ranking
+  /** Errors against what methods converge to, by {@link variantLabel}. */
+  limits: ReadonlyMap<string, number>
+}
+
+/** Of each variant that converges to something else than softmax: how far it is off that. */
+function limitsOf(completed: readonly CompletedSweep[]): Judged['limits'] {
+  const matched = completed.filter(({cell}) => cell.target === 'matched')
+  return new Map(matched.map(row => [variantLabel(row.cell), errorOf(row)]))
+}
+
+/** A row for each method, the lowest error first, exact forms last. */
+function methodsTable(place: Place, limits: Judged['limits']): CutTable {
+  const [ranking] = rankingsOf(place)
+  const all = methodRows(place, {ranking: ranking!, limits})
+  const counts = evenly(
+    [...new Set(place.flatMap(({cell}) => cell.num_features ?? []))].sort((a, b) => a - b),
+    MOST_COUNTS,
+  )
+  const columns: ColumnSpec<MethodRow>[] = [
+    {title: 'method', align: 'left', cell: ({name}) => name},
+    ...(counts.length === 0 ? [null] : counts).map(
+      (count, at): ColumnSpec<MethodRow> => ({
+        title: count === null ? 'error' : `M=${count}`,
+        cell: ({rows}) => cellText(rows, count, at === 0),
+      }),
+    ),
+    {
+      title: 'features',
+      cell: ({rows}) => featuresText(rows),
+      tells: ({rows}) => rows.some(({result}) => result.feature_dim > 0),
+    },
+    {
+      title: 'note',
+      align: 'left',
+      flexible: true,
+      cell: ({note}) => note,
+      tells: ({note}) => note !== '',
+    },
+  ]
+  return {
+    count: all.length,
+    noun: 'row',
+    blocks: rows => [table(columns, kept(all, rows))],
+  }
+}
+
+/** The first rows, with the yardstick in the place of the last where it would be left out. */
+function kept(all: readonly MethodRow[], count: number): readonly MethodRow[] {
+  const shown = all.slice(0, count)
+  const yardstick = all.find(({rows}) => standingOf(rows[0]!) === 'yardstick')
+  if (!yardstick || shown.includes(yardstick) || count < 2) return shown
+  return [...shown.slice(0, -1), yardstick]
+}
+
+function methodRows(place: Place, judged: Judged): MethodRow[] {
+  const exact = place.filter(row => standingOf(row) === 'exact' && row.cell.num_features === null)
+  const others = place.filter(row => !exact.includes(row))
+  const rows = groupBy(others, ({cell}) => methodLabel(cell)).flatMap(own =>
+    variantsOf(own, judged),
+  )
+  return [
+    ...rows.toSorted((a, b) => orderOf(a) - orderOf(b)),
+    ...(exact.length > 0
+      ? [{name: shortened(listed(methodsOf(exact)), NAME), rows: exact, note: ''}]
+      : []),
+  ]
+}
+
+/** What broke last, before it what is unusable; else by the error at the largest M. */
+function orderOf({rows}: MethodRow): number {
+  const [best] = byError(atLargestFeatures(rows))
+  const penalty: Partial<Record<Standing, number>> = {unusable: 1e30, broken: 1e60, exact: 1e90}
+  return Math.min(1e29, errorOf(best!)) + (penalty[standingOf(best!)] ?? 0)
+}
+
+/** A method as one row, or a row for each of its projections where any two differ. */
+function variantsOf(own: readonly CompletedSweep[], judged: Judged): MethodRow[] {
+  const name = shortened(methodLabel(own[0]!.cell), NAME)
+  const projections = groupBy(own, ({cell}) => projectionLabel(cell) ?? '')
+  if (projections.length === 1) return [{name, rows: own, note: noteOf(own, judged)}]
+  const names = projections.map(([first]) => projectionLabel(first!.cell) ?? '')
+  if (!differ(own, judged.ranking)) {
+    const alike = `${listed(names)} not distinguishable`
+    return [{name, rows: own, note: noteOf(own, judged) || alike}]
+  }
+  return projections.map((rows, at) => ({
+    name: shortened(`${name} ${names[at]}`, NAME),
+    rows,
+    note: noteOf(rows, judged),
+  }))
+}
+
+/** Whether two projections differ at any M. */
+function differ(own: readonly CompletedSweep[], {compare}: Ranking): boolean {
+  return groupBy(own, ({cell}) => String(cell.num_features)).some(same => {
+    const able = same.filter(row => standingOf(row) !== 'unusable' && standingOf(row) !== 'broken')
+    if (able.length > 0 && able.length < same.length) return true
+    return able.some((a, at) =>
+      able.slice(at + 1).some(b => ['less', 'more'].includes(compare(a, b).answer)),
+    )
+  })
+}
+
+/** What stands out of a row: the gravest first. */
+function noteOf(rows: readonly CompletedSweep[], {ranking, limits}: Judged): string {
+  const standings = rows.map(standingOf)
+  const all = (own: Standing) => standings.every(standing => standing === own)
+  const at = (own: Standing) =>
+    all(own)
+      ? ''
+      : countsText(
+          rows.filter((_, i) => standings[i] === own),
+          rows,
+        )
+  if (standings.includes('broken')) return `not finite${at('broken')}`
+  if (standings.includes('unusable')) {
+    return `unusable${at('unusable')}: denominators change sign`
+  }
+  if (all('yardstick')) return 'averages V, ignores q and k'
+  const largest = atLargestFeatures(rows)
+  if (largest.every(row => isWorse(row, ranking))) return 'worse than averaging V'
+  if (rows.some(({result}) => result.means_unknown === 'sign_changes')) {
+    return 'denominators change sign: rare large errors'
+  }
+  if (largest.every(row => isNearLimit(row, limits))) return 'at its limit: more M does not help'
+  return ''
+}
+
+/** For which M of a method something is true of some: ` up to M=64`, ` at M=16 and 256`. */
+function countsText(some: readonly CompletedSweep[], all: readonly CompletedSweep[]): string {
+  const [own, every] = [some, all].map(rows =>
+    [...new Set(rows.map(({cell}) => cell.num_features ?? 0))].sort((a, b) => a - b),
+  ) as [number[], number[]]
+  if (own.length === every.length) return ' in part'
+  const first = own.every((count, place) => count === every[place])
+  return first && own.length > 1 ? ` up to M=${own.at(-1)}` : ` at M=${listed(own.map(String), 3)}`
+}
+
+/** Share of its error that a row near its limit is off that. */
+const NEAR = 1 / 3
+
+/** Whether most of an error is what the method converges to. */
+function isNearLimit(row: CompletedSweep, limits: Judged['limits']): boolean {
+  const off = limits.get(variantLabel(row.cell))
+  return row.cell.target === 'raw' && off !== undefined && off < NEAR * errorOf(row)
+}
+
+/** Whether averaging V has the lower error beyond doubt. */
+function isWorse(row: CompletedSweep, {rows, compare}: Ranking): boolean {
+  const average = rows.find(one => standingOf(one) === 'yardstick')
+  return average ? compare(row, average).answer === 'more' : standingOf(row) === 'worse'
+}
+
+/**
+ * The error at an M: the interval of the median, of several projections what all of theirs span.
+ *
+ * @param count - `null`: the one column of methods without M
+ * @param first - whether this is the column in which those without M stand
+ */
+function cellText(rows: readonly CompletedSweep[], count: number | null, first: boolean): string {
+  const own = rows.filter(
+    ({cell}) => cell.num_features === count || (first && cell.num_features === null),
+  )
+  if (own.length === 0) return rows.some(({cell}) => cell.num_features !== null) ? MISSING : ''
+  const standings = own.map(standingOf)
+  if (standings.some(standing => standing === 'unusable' || standing === 'broken')) return MISSING
+  if (standings.every(standing => standing === 'exact')) return 'exact'
+  const [low, high] = spanOf(own.flatMap(endsOf))
+  return errorSpan(low, high)
+}
+
+/** The interval of an error, or the range of few draws. */
+function endsOf(row: CompletedSweep): [number, number] {
+  const {value, low, high} = medianOf(row)
+  if (!Number.isNaN(low) && !Number.isNaN(high)) return [low, high]
+  const {min, max} = row.result.rel_l2
+  return [min ?? value, max ?? value]
+}
+
+/** The length of feature vectors: `M`, `2M`, or a number where it is no multiple. */
+function featuresText(rows: readonly CompletedSweep[]): string {
+  const sizes = rows.map(({cell, result}) => {
+    const {feature_dim: size} = result
+    if (size === 0) return MISSING
+    const factor = cell.num_features === null ? Number.NaN : size / cell.num_features
+    if (Number.isInteger(factor)) return factor === 1 ? 'M' : `${factor}M`
+    return String(size)
+  })
+  const distinct = [...new Set(sizes)]
+  if (distinct.length === 1) return distinct[0]!
+  const [low, high] = spanOf(rows.map(({result}) => result.feature_dim))
+  return `${low}-${high}`
+}
+
+/** A row for each place: the lowest error, of which variant, and what averaging V does. */
+function placesTable(places: readonly Place[]): CutTable {
+  const axes = axesOf(places)
+  const columns: ColumnSpec<PlaceAnswer>[] = [
+    ...axes.map(({title, value}) => ({
+      title,
+      cell: ({place: [first]}: PlaceAnswer) => shortened(value(first), NAME),
+    })),
+    {
+      title: 'lowest error',
+      cell: ({best}) => (best ? errorSpan(...endsOf(best)) : MISSING),
+    },
+    {
+      title: 'method',
+      align: 'left',
+      cell: ({best}) =>
+        best ? shortened(variantLabel(best.cell), NAME) : 'none below averaging V',
+    },
+    {title: 'averaging V', cell: ({average}) => errorText(average ?? null)},
+  ]
+  return {
+    count: places.length,
+    noun: 'row',
+    blocks: rows => [table(columns, placeAnswers(evenly(places, rows)))],
+  }
+}

@@ -1,0 +1,69 @@
+/** How rows of a sweep did: on their own, and against averaging V. */
+import {groupBy} from '../../../report/groups.js'
+import {methodLabel} from '../../labels.js'
+import type {CompletedSweep} from '../schema.js'
+import {isRounding} from './comparison.js'
+import {errorOf, isWorseThanAverage, YARDSTICK} from './ranking.js'
+
+/**
+ * - `yardstick`: averaging V
+ * - `broken`: a replicate is not finite
+ * - `exact`: no error but float32 rounding
+ * - `unusable`: denominators change sign, and the error is above that of averaging V
+ * - `worse`, `better`: than averaging V, by the medians
+ */
+export type Standing = 'yardstick' | 'broken' | 'exact' | 'unusable' | 'worse' | 'better'
+
+/** How a row did. */
+export function standingOf(row: CompletedSweep): Standing {
+  const {rel_l2, means_unknown, mse_over_mean_value} = row.result
+  if (row.cell.method === YARDSTICK) return 'yardstick'
+  if (rel_l2.median === null || rel_l2.max === null) return 'broken'
+  if (isRounding(row)) return 'exact'
+  const isWorse = isWorseThanAverage(row) || (mse_over_mean_value === null && rel_l2.median > 1)
+  if (!isWorse) return 'better'
+  return means_unknown === 'sign_changes' ? 'unusable' : 'worse'
+}
+
+/** Rows by how they did. */
+export function byStanding(
+  rows: readonly CompletedSweep[],
+): Readonly<Record<Standing, readonly CompletedSweep[]>> {
+  const of = (standing: Standing) => rows.filter(row => standingOf(row) === standing)
+  return {
+    yardstick: of('yardstick'),
+    broken: of('broken'),
+    exact: of('exact'),
+    unusable: of('unusable'),
+    worse: of('worse'),
+    better: of('better'),
+  }
+}
+
+/** From the lowest error to the highest. */
+export function byError(rows: readonly CompletedSweep[]): CompletedSweep[] {
+  return rows.toSorted((a, b) => errorOf(a) - errorOf(b))
+}
+
+/** Their methods, each once. */
+export function methodsOf(rows: readonly CompletedSweep[]): string[] {
+  return groupBy(rows, ({cell}) => methodLabel(cell)).map(([first]) => methodLabel(first!.cell))
+}
+
+/**
+ * rel L2 of averaging V: measured, or from its mean squared error, as both go by the norm of the exact output.
+ *
+ * @param rows - of one table
+ * @returns `undefined` where no row says so; 0 where V hardly varies
+ */
+export function averageError(rows: readonly CompletedSweep[]): number | undefined {
+  const measured = rows.find(row => standingOf(row) === 'yardstick')?.result.rel_l2.median
+  if (measured !== undefined && measured !== null) return measured
+  for (const {result} of rows) {
+    const {mean_value_mse, mse, rel_l2, mse_over_mean_value} = result
+    if (mse.min && rel_l2.min) {
+      return mse_over_mean_value === null ? 0 : rel_l2.min * Math.sqrt(mean_value_mse / mse.min)
+    }
+  }
+  return undefined
+}
