@@ -1,19 +1,25 @@
-// Pages of the commands and their flags, from the manifest that the build writes.
+// Pages of the commands and their flags, from what the build made of them.
 import {readFileSync} from 'node:fs'
+import {BRIEF_FLAGS} from '../../dist/src/cli/help/brief-flags.js'
+import {COMMAND_GROUPS} from '../../dist/src/cli/help/groups.js'
 
 /** The flags that all commands have: they come last. */
 const GLOBAL = 'GLOBAL'
 
+/** The commands in the order of `rfa -h`. */
+const IDS = COMMAND_GROUPS.flatMap(({commands}) => commands.map(([id]) => id))
+
 function manifest() {
   const file = new URL('../../oclif.manifest.json', import.meta.url)
-  return Object.values(JSON.parse(readFileSync(file, 'utf8')).commands)
+  const {commands} = JSON.parse(readFileSync(file, 'utf8'))
+  return IDS.map(id => commands[id])
 }
 
 /** Places in the sidebar: path without `.md`, title. */
 export function commandPages() {
   return [
     ['reference/commands/index', 'All commands and flags'],
-    ...manifest().map(({id}) => [`reference/commands/${id}`, `rfa ${id}`]),
+    ...IDS.map(id => [`reference/commands/${id}`, `rfa ${id}`]),
   ]
 }
 
@@ -29,13 +35,15 @@ export function commandReference(markdown) {
 }
 
 function indexPage(commands, markdown) {
-  const rows = commands.map(({id, summary}) => `| [rfa ${id}](${id}.md) | ${markdown(summary)} |`)
+  const rows = COMMAND_GROUPS.flatMap(({title, commands: own}) =>
+    own.map(([id, question]) => `| ${title} | [rfa ${id}](${id}.md) | ${markdown(question)} |`),
+  )
   const [{description}] = commands
   const codes = exitCodes(description).map(([code, text]) => `| ${code} | ${markdown(text)} |`)
   return [
     '# Commands and flags',
     'Written from the commands themselves; `rfa COMMAND --help` prints the same.',
-    table(['command', 'what it does'], rows),
+    table(['to', 'command', 'question'], rows),
     '## Every flag',
     table(['flag', 'commands'], flagRows(commands)),
     '## Exit codes',
@@ -70,6 +78,7 @@ function commandPage({id, summary, description = '', examples = [], args, flags,
     '## Examples',
     shell(examples.map(example => example.replace('<%= config.bin %> ', ''))),
     ...argumentParts(Object.values(args), markdown),
+    ...mostUsed(id, markdown),
     ...order.flatMap(group => [
       `## ${group ? `${group[0]}${group.slice(1).toLowerCase()} flags` : 'Flags'}`,
       ...own
@@ -80,6 +89,14 @@ function commandPage({id, summary, description = '', examples = [], args, flags,
   ]
     .filter(part => part !== '')
     .join('\n\n')
+}
+
+/** What `-h` shows. */
+function mostUsed(id, markdown) {
+  const rows = Object.entries(BRIEF_FLAGS[id] ?? {}).map(
+    ([name, text]) => `| [\`--${name}\`](#${name}) | ${markdown(text)} |`,
+  )
+  return rows.length > 0 ? ['## Most used', table(['flag', 'meaning'], rows)] : []
 }
 
 function argumentParts(args, markdown) {
@@ -93,11 +110,11 @@ function argumentParts(args, markdown) {
 
 /** A heading of its own, by which the search finds it, and its text. */
 function flagParts(
-  {name, char, allowNo, helpValue, description, options = [], exclusive = []},
+  {type, name, char, allowNo, helpValue, description, options = [], exclusive = []},
   markdown,
 ) {
-  const value = helpValue ? ` ${helpValue}` : ''
-  const long = `--${allowNo ? '[no-]' : ''}${name}${value}`
+  const value = helpValue ?? name.replace(/.*-/, '').toUpperCase()
+  const long = `--${allowNo ? '[no-]' : ''}${name}${type === 'option' ? ` ${value}` : ''}`
   const notes = [
     description,
     ...(options.length > 0 ? [`One of ${options.join(', ')}.`] : []),
