@@ -33,7 +33,7 @@ const ANY = new RegExp(CONSTRUCTIONS.map(([pattern]) => pattern.source).join('|'
  */
 const TODAY: Record<string, Partial<Record<Kind, number>>> = {
   commands: {texts: 15},
-  documents: {texts: 105},
+  documents: {texts: 0},
   src: {comments: 3},
   'src/advice': {texts: 8, comments: 6},
   'src/apply': {texts: 2, comments: 4},
