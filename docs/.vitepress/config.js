@@ -10,6 +10,8 @@ export default defineConfig({
   description: 'Measures what random-feature attention gets wrong and what it costs',
   // the folder of the server that has the pages, if not its root
   base: process.env.RFA_DOCS_BASE ?? '/',
+  // no icon, and no request for one
+  head: [['link', {rel: 'icon', href: 'data:,'}]],
   srcExclude: ['reference/api/README.md'],
   // a link to nowhere fails the build
   ignoreDeadLinks: false,

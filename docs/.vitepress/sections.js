@@ -1,17 +1,40 @@
-import {readdirSync, readFileSync} from 'node:fs'
+import {commandPages} from '../../scripts/docs/commands.js'
 
-/** The pages that have a place of their own: path without `.md`, title. */
-const PLACED = [
+/** All pages of the site in their order: path without `.md`, title. */
+export const SECTIONS = [
   {
-    text: 'Use',
+    text: 'Start',
     pages: [
       ['getting-started', 'Getting started'],
-      ['your-model', 'Your model'],
-      ['your-estimator', 'Your estimator'],
-      ['advice', 'Advice'],
-      ['reading-tables', 'Reading the tables'],
-      ['clusters', 'Several machines'],
       ['faq', 'Questions'],
+      ['reading-tables', 'Reading the tables'],
+    ],
+  },
+  {
+    text: 'Your own',
+    pages: [
+      ['your-model', 'Your model'],
+      ['inputs', 'Inputs'],
+      ['your-estimator', 'Your feature map'],
+      ['library', 'Library'],
+    ],
+  },
+  {
+    text: 'Measure and decide',
+    pages: [
+      ['benchmarks', 'Timing attention'],
+      ['advice', 'Advice'],
+      ['compare', 'Comparing runs'],
+      ['claims', 'Claims of the papers'],
+      ['performance', 'Performance'],
+    ],
+  },
+  {
+    text: 'Run',
+    pages: [
+      ['runs', 'Runs'],
+      ['clusters', 'Several machines'],
+      ['backends', 'Backends and installation'],
     ],
   },
   {
@@ -20,9 +43,10 @@ const PLACED = [
       ['kernel-estimates', 'Kernel estimates'],
       ['attention-outputs', 'From features to attention'],
       ['statistics', 'Statistics'],
-      ['claims', 'Claims of the papers'],
+      ['decisions', 'Decisions'],
     ],
   },
+  {text: 'Commands', pages: commandPages()},
   {
     text: 'Reference',
     pages: [
@@ -37,23 +61,3 @@ const PLACED = [
     ],
   },
 ]
-
-const placed = new Set(PLACED.flatMap(({pages}) => pages.map(([path]) => path)))
-const folder = new URL('..', import.meta.url)
-
-/** Pages of docs/ that were given no place, by their own titles. */
-const others = readdirSync(folder)
-  .filter(name => name.endsWith('.md') && name !== 'index.md')
-  .map(name => name.slice(0, -'.md'.length))
-  .filter(path => !placed.has(path))
-  .map(path => [path, titleOf(path)])
-
-/** All pages of the site in their order; those without a place end the first section. */
-export const SECTIONS = PLACED.map((section, index) =>
-  index > 0 ? section : {...section, pages: [...section.pages, ...others]},
-)
-
-function titleOf(path) {
-  const [, title] = /^# (.*)$/m.exec(readFileSync(new URL(`${path}.md`, folder), 'utf8')) ?? []
-  return title ?? path
-}

@@ -1,6 +1,7 @@
 // Pages of the site that are written from what the built program knows.
 import {mkdirSync, readdirSync, readFileSync, writeFileSync} from 'node:fs'
-import {join} from 'node:path'
+import {dirname, join} from 'node:path'
+import {commandReference} from './commands.js'
 
 /** M and D at which lengths of phi are shown, those of `rfa methods`. */
 const SIZE = {numFeatures: 256, headDim: 64}
@@ -10,18 +11,20 @@ const SIZE = {numFeatures: 256, headDim: 64}
  * @param folder - the pages are written into it
  */
 export async function writeReference(root, folder) {
-  mkdirSync(folder, {recursive: true})
   for (const [name, text] of Object.entries(await referencePages(root))) {
-    writeFileSync(join(folder, `${name}.md`), text)
+    const file = join(folder, `${name}.md`)
+    mkdirSync(dirname(file), {recursive: true})
+    writeFileSync(file, text)
   }
 }
 
-/** The pages by their names. @param root - folder of the package, built */
+/** The pages by their paths without `.md`. @param root - folder of the package, built */
 export async function referencePages(root) {
   const built = path => import(new URL(`../../dist/src/${path}.js`, import.meta.url))
   const {describeMethods, describeProjections} = await built('cli/describe/describe-methods')
   const {describeFields} = await built('cli/describe/describe-fields')
   const {renderMarkdown} = await built('report/markdown')
+  const {text} = await built('report/document')
 
   const request = {...SIZE, preset: undefined}
   const all = await describeMethods(request)
@@ -38,6 +41,7 @@ export async function referencePages(root) {
     projections: page('Projections', PROJECTIONS, [{blocks}, ...projected]),
     records: page('Saved tables', RECORDS, [records]),
     schemas: schemasPage(join(root, 'schemas')),
+    ...commandReference(content => renderMarkdown([text(content)]).trim()),
   }
 }
 

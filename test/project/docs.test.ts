@@ -1,11 +1,13 @@
 /** The site's pages: all of docs/ has a place, and what is generated says what the registries know. */
-import {readdirSync} from 'node:fs'
+import {mkdirSync, readdirSync, readFileSync, writeFileSync} from 'node:fs'
 import {join} from 'node:path'
 import {pathToFileURL} from 'node:url'
 import {beforeAll, describe, expect, it} from 'vitest'
 import {loadEstimators, PROJECTION_NAMES} from '../../src/attention/names.js'
 import {packageRoot} from '../../src/package.js'
 import {methodFacts} from '../../src/report/methods.js'
+import {commandIds, loadCommand} from '../helpers/commands.js'
+import {temporaryFolder} from '../helpers/folders.js'
 
 const root = packageRoot()
 const module = (path: string) => import(pathToFileURL(join(root, path)).href)
@@ -62,4 +64,51 @@ it('the page of schemas has each file of schemas/', () => {
   for (const name of readdirSync(join(root, 'schemas'))) {
     expect(section(pages.schemas!, name)).toMatch(/^\| \w+/m)
   }
+})
+
+describe('the pages of commands', () => {
+  it.each(commandIds)('have every flag of %s, each once', async id => {
+    const {flags} = await loadCommand(id)
+    const anchors = [...pages[`commands/${id}`]!.matchAll(/^### .* \{#(.*)\}$/gm)].map(
+      ([, to]) => to,
+    )
+    const shown = Object.entries(flags ?? {}).flatMap(([name, {hidden}]) => (hidden ? [] : [name]))
+    expect(anchors.toSorted()).toEqual([...shown, 'json', 'quiet'].toSorted())
+    for (const name of anchors) {
+      expect(pages['commands/index']).toContain(`[${id}](${id}.md#${name})`)
+    }
+  })
+
+  it('have a place in the sidebar, in the order of help', async () => {
+    const {SECTIONS} = await module('docs/.vitepress/sections.js')
+    const {COMMAND_GROUPS} = await module('dist/src/cli/help/groups.js')
+    const section = SECTIONS.find(({text}: {text: string}) => text === 'Commands')
+    const ids = COMMAND_GROUPS.flatMap(({commands}: {commands: string[][]}) =>
+      commands.map(([id]) => `rfa ${id}`),
+    )
+    expect(section.pages.slice(1).map(([, title]: string[]) => title)).toEqual(ids)
+  })
+})
+
+it('the home page leads to a model, a feature map and the papers', () => {
+  const home = readFileSync(join(root, 'docs', 'index.md'), 'utf8')
+  const links = [...home.matchAll(/^ {4}link: \/(.*)$/gm)].map(([, path]) => path)
+  expect(links).toEqual(['your-model', 'your-estimator', 'claims'])
+})
+
+describe('links to places on pages', () => {
+  const folder = temporaryFolder()
+
+  it('are found where they lead nowhere', async () => {
+    const {brokenAnchors} = await module('scripts/docs/anchors.js')
+    mkdirSync(join(folder, 'sub'))
+    const links = (...paths: string[]) => paths.map(path => `<a href="${path}">`).join('')
+    const there = links('/base/sub/#b', 'index.html#a', 'https://elsewhere.org/#c', '/base/none#d')
+    writeFileSync(join(folder, 'index.html'), `<p id="a">${there}`)
+    writeFileSync(join(folder, 'sub/index.html'), `<p id="b">${links('#a', '../#a', '/base/#z')}`)
+    expect(brokenAnchors(folder, '/base/')).toEqual([
+      'sub/index.html -> sub/index.html#a',
+      'sub/index.html -> index.html#z',
+    ])
+  })
 })
