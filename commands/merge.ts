@@ -49,13 +49,12 @@ export default class Merge extends RfaCommand {
     const {experimentNamed} = await import('../src/experiments/index.js')
     const {experimentFlagNames} = await import('../src/cli/plans/flag-names.js')
     const {printedReport} = await import('../src/experiments/experiment.js')
-    const {renderTerminal} = await import('../src/report/terminal.js')
     const merging = {...flags, plugins: this.plugins}
     const {run, closing, missing, fault} = await mergeFolders(args.run, merging, this.invocation())
     const experiment = await experimentNamed(run.manifest.plan.experiment)
     const report = await printedReport(experiment, run.records, flags.details)
     const blocks = this.withFlags(report, experimentFlagNames())
-    this.print(renderTerminal(blocks, this.layout()))
+    await this.printBlocks(blocks)
     for (const line of closing) this.note(line)
     if (run.counts.failed > 0 || missing > 0) process.exitCode = EXIT_CELLS_FAILED
     if (fault) this.complain(fault)

@@ -95,9 +95,8 @@ export default class Report extends RfaCommand {
     {html, plot}: {html?: string | undefined; plot: boolean | undefined},
   ): Promise<void> {
     if (this.jsonEnabled() || (html !== undefined && !plot)) return
-    const {renderTerminal} = await import('../src/report/terminal.js')
     const {draw, shown} = await this.plotted(blocks, {html, plot})
-    this.print(renderTerminal(shown, this.layout(), draw))
+    await this.printBlocks(shown, draw)
   }
 
   /** Blocks with the figures that are drawn in the terminal, and what draws them. */

@@ -32,12 +32,11 @@ export default class Slurm extends RfaCommand {
     const {readPlanFile} = await import('../src/cli/run/plan-file.js')
     const {withNamedPlugins} = await import('../src/cli/run/plugins.js')
     const {shortTasks, slurmReport, writeSlurmJob} = await import('../src/cli/slurm/run-slurm.js')
-    const {renderTerminal} = await import('../src/report/terminal.js')
     const {plan: from} = args
     const read = await readPlanFile(from)
     const plan = withNamedPlugins(read, {from, keeper: 'plan'}, this.plugins)
     const job = await writeSlurmJob(plan, flags, this.invocation())
-    this.print(renderTerminal(slurmReport(job), this.layout()))
+    await this.printBlocks(slurmReport(job))
     this.caution(shortTasks(job, from))
     return job
   }

@@ -117,21 +117,57 @@ export function messageOf(error: unknown): string {
  */
 export function closest(name: string, names: readonly string[]): string | undefined {
   const typed = name.toLowerCase()
-  if (typed.length > 2) {
-    const lower = (candidate: string) => candidate.toLowerCase()
-    const related =
-      names.find(candidate => lower(candidate).startsWith(typed)) ??
-      names.find(candidate => lower(candidate).includes(typed)) ??
-      names.find(candidate => candidate.length > 3 && typed.startsWith(lower(candidate)))
-    if (related !== undefined) return related
-  }
-  const ranked = names
-    .filter(candidate => typed.length > 4 || candidate[0]?.toLowerCase() === typed[0])
-    .map(candidate => ({candidate, edits: editsTo(typed, candidate.toLowerCase())}))
-    .sort((a, b) => a.edits - b.edits)
-  const best = ranked[0]
+  const related = relatedTo(typed, names)
+  if (related !== undefined) return related
+  const [best] = ranked(
+    typed,
+    names.filter(candidate => typed.length > 4 || candidate[0]?.toLowerCase() === typed[0]),
+  )
   const limit = Math.min(Math.max(1, Math.floor(typed.length / 3)), typed.length - 1)
   return best && best.edits <= limit ? best.candidate : undefined
+}
+
+/** A name that contains what was typed, or that it begins with. */
+function relatedTo(typed: string, names: readonly string[]): string | undefined {
+  if (typed.length <= 2) return undefined
+  const lower = (candidate: string) => candidate.toLowerCase()
+  return (
+    names.find(candidate => lower(candidate).startsWith(typed)) ??
+    names.find(candidate => lower(candidate).includes(typed)) ??
+    names.find(candidate => candidate.length > 3 && typed.startsWith(lower(candidate)))
+  )
+}
+
+/** Names with their edits to a lowercase word, the fewest first. */
+function ranked(typed: string, names: readonly string[]) {
+  return names
+    .map(candidate => ({candidate, edits: editsTo(typed, candidate.toLowerCase())}))
+    .sort((a, b) => a.edits - b.edits)
+}
+
+/** Names that a message lists; of more it shows the {@link SHOWN_CLOSE} closest. */
+const SHOWN_NAMES = 8
+const SHOWN_CLOSE = 3
+
+/**
+ * Names as a message lists them: `a, b, c`, or of many `a, b, c and 30 more`, those closest to what was typed first, if
+ * it is close to any.
+ *
+ * @param name - what was typed
+ * @param guess - what it may have meant
+ */
+export function listedFor(
+  name: string,
+  names: readonly string[],
+  guess = closest(name, names),
+): string {
+  if (names.length <= SHOWN_NAMES) return names.join(', ')
+  const others =
+    guess === undefined
+      ? names
+      : [guess, ...ranked(name.toLowerCase(), names).map(({candidate}) => candidate)]
+  const shown = [...new Set(others)].slice(0, SHOWN_CLOSE)
+  return `${shown.join(', ')} and ${names.length - shown.length} more`
 }
 
 function editsTo(typed: string, candidate: string): number {
@@ -147,6 +183,14 @@ function edits(typed: string, meant: string): number {
   return swapped === meant && typed !== meant ? 1 : distance(typed, meant)
 }
 
+/** Commands that list all names of a kind. */
+const LISTS: Readonly<Record<string, string>> = {
+  methods: 'rfa methods lists all',
+  projections: 'rfa methods --projections lists all',
+  presets: 'rfa methods --help lists all',
+  claims: 'rfa claims --explain lists all',
+}
+
 /** Error for a name that is not in a registry. @param guess - what it may have meant */
 export function unknownName(
   where: string,
@@ -155,11 +199,13 @@ export function unknownName(
   names: readonly string[],
   guess: string | undefined = typeof name === 'string' ? closest(name, names) : undefined,
 ) {
+  const list = names.length > SHOWN_NAMES ? LISTS[kind] : undefined
   return expected(
     'UNKNOWN_NAME',
     where,
-    `one of the ${kind} ${names.join(', ')}`,
+    `one of the ${kind} ${listedFor(String(name), names, guess)}`,
     describe(name),
     ...(guess ? [`did you mean ${guess}?`] : []),
+    ...(list ? [list] : []),
   )
 }

@@ -3,7 +3,13 @@
  */
 export {attendInputs} from './attention.js'
 export {exactOutput, hasExactLoop, hasLoopForm, isCanonicalSoftmax} from './exact.js'
-export {countingOn, footprint, leaveUncounted, type MeteredBackend, plainSeconds} from './footprint/index.js'
+export {
+  countingOn,
+  footprint,
+  leaveUncounted,
+  type MeteredBackend,
+  plainSeconds,
+} from './footprint/index.js'
 export {TRANSCENDENTAL} from './forms/costs.js'
 export {extendedDecoder} from './forms/decoders/stateful.js'
 export type {KernelFacts} from './forms/estimator.js'

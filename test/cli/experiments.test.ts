@@ -21,9 +21,11 @@ beforeEach(() => {
 })
 
 /** What stands below the tables of a run of one cell. */
-const saved = (directory: string) =>
-  `1 cell completed; saved in ${directory}\n` +
-  `next: rfa report ${directory} prints these tables again and writes them as Markdown\n`
+const saved = (directory: string, page = '') =>
+  `1 cell in 0.0 s, saved in ${directory}\nevery table: rfa report ${directory} --details${page}\n`
+
+/** The same text with no time in it. */
+const untimed = (text: string) => text.replace(/ in \d+\.\d s/, ' in 0.0 s')
 
 describe('an experiment', () => {
   it('prints tables on stdout without escape sequences, then on stderr where they are and what is next', async () => {
@@ -31,7 +33,7 @@ describe('an experiment', () => {
     const {stdout, stderr, exitCode} = await errorSweep('--quick')
     expect(stdout).toContain('Error against softmax of the given q and k')
     expect(stdout).not.toContain('\u001b')
-    expect(stderr).toBe(saved('results/error-sweep-now'))
+    expect(untimed(stderr)).toBe(saved('results/error-sweep-now'))
     expect(exitCode).toBe(0)
   })
 
@@ -111,16 +113,16 @@ describe('an experiment', () => {
     const none = skipped(sweep({method: 'rfa-gate'}), 'causal only')
     answerWith(none, none)
     const {stderr, exitCode} = await errorSweep('--quick', '-m', 'rfa-gate')
-    expect(stderr).toBe(
+    expect(untimed(stderr)).toBe(
       'warning: nothing was measured: rfa-gate skipped: causal only [2 cells]; add --causal\n' +
-        '0 of 2 cells completed, 2 skipped; saved in results/error-sweep-now\n',
+        '0 of 2 cells in 0.0 s, 2 skipped, saved in results/error-sweep-now\n',
     )
     expect(exitCode).toBe(4)
     answerWith(none, sweep())
     expect(await errorSweep('--quick')).toMatchObject({
       exitCode: 0,
       stderr: expect.stringMatching(
-        /^1 of 2 cells completed, 1 skipped; saved in results\/error-sweep-now\nnext: /,
+        /^1 of 2 cells in [\d.]+ s, 1 skipped, saved in results\/error-sweep-now\nevery table: /,
       ),
     })
   })
@@ -141,17 +143,19 @@ describe('an experiment', () => {
 
   it('says how cells ended, and how to run again what failed', async () => {
     answerWith(sweep(), failedSweep('CELL_CRASHED', 'killed', {num_features: 256}))
-    expect((await errorSweep('--quick', '-o', 'my runs')).stderr).toBe(
-      '1 of 2 cells completed, 1 failed; saved in my runs\n' +
-        "next: rfa error-sweep --quick --output 'my runs' --resume runs what failed again\n",
+    const {stderr} = await errorSweep('--quick', '-o', 'my runs')
+    expect(untimed(stderr)).toBe(
+      '1 of 2 cells in 0.0 s, 1 failed, saved in my runs\n' +
+        "retry what failed: rfa error-sweep --quick --output 'my runs' --resume\n",
     )
   })
 
   it('repeats no --timeout that stopped cells: it would stop them again', async () => {
     answerWith(sweep(), failedSweep('CELL_TIMEOUT', 'no end', {num_features: 256}))
-    expect((await errorSweep('--quick', '--timeout', '2', '-o', 'out')).stderr).toBe(
-      '1 of 2 cells completed, 1 failed; saved in out\n' +
-        'next: rfa error-sweep --quick --output out --resume runs what failed again, without the --timeout that stopped 1 cell; or give a longer one\n',
+    const {stderr} = await errorSweep('--quick', '--timeout', '2', '-o', 'out')
+    expect(untimed(stderr)).toBe(
+      '1 of 2 cells in 0.0 s, 1 failed, saved in out\n' +
+        'retry without --timeout, which stopped 1 cell: rfa error-sweep --quick --output out --resume\n',
     )
   })
 
@@ -222,8 +226,8 @@ describe('an experiment', () => {
         verdicts: [],
       }
     })
-    expect((await bench('-o', 'out')).stderr).toBe(
-      'no run yet\nwarning: mixed\n0 cells completed; saved in out\n',
+    expect(untimed((await bench('-o', 'out')).stderr)).toBe(
+      'no run yet\nwarning: mixed\n0 cells in 0.0 s, saved in out\n',
     )
     expect((await bench('-o', 'out', '--quiet')).stderr).toBe('warning: mixed\n')
   })
@@ -257,7 +261,7 @@ describe('an experiment', () => {
       return {...(await prepared(plan)), notes: ['native: X; using wasm']}
     })
     expect((await bench('--quick')).stderr).toMatch(
-      /^native: X; using wasm\n1 cell completed; saved in /,
+      /^native: X; using wasm\n1 cell in [\d.]+ s, saved in /,
     )
     expect(runner.prepareRun.mock.lastCall?.[0]).toMatchObject({backend: 'auto'})
     runner.prepareRun.mockRejectedValueOnce(
@@ -301,10 +305,10 @@ describe('an experiment', () => {
     const {stderr} = await bench('--quick', '--threads', '1024')
     expect(lastRun().plan.threads).toBe(1024)
     expect(stderr).toMatch(
-      /^threads: 1024 on \d+ processors?, which they will share\n1 cell completed; saved in /,
+      /^threads: 1024 on \d+ processors?, which they will share\n1 cell in [\d.]+ s, saved in /,
     )
     expect((await bench('--quick', '--threads', '1')).stderr).toMatch(
-      /^1 cell completed; saved in /,
+      /^1 cell in [\d.]+ s, saved in /,
     )
   })
 
@@ -328,7 +332,7 @@ describe('an experiment', () => {
     expect((await errorSweep(...alone, '--threads', '1')).stderr).toBe('')
     expect((await errorSweep(...alone)).stderr).toBe('') // nobody asked for more
     expect((await errorSweep('--quick', '--backend', 'wasm', '--threads', '2')).stderr).toMatch(
-      /^1 cell completed; saved in /,
+      /^1 cell in [\d.]+ s, saved in /,
     )
   })
 
@@ -345,8 +349,9 @@ describe('an experiment', () => {
 describe('--profile', () => {
   it('is passed on, with the place of the files, and with a word where times are taken', async () => {
     answerWith(timed())
-    expect((await bench('--quick', '--profile', '-o', 'out')).stderr).toBe(
-      `times are taken under a profiler, which slows them\nprofiles in ${join('out', 'profile')}\n${saved('out')}`,
+    const {stderr} = await bench('--quick', '--profile', '-o', 'out')
+    expect(untimed(stderr)).toBe(
+      `times are taken under a profiler, which slows them\nprofiles in ${join('out', 'profile')}\n${saved('out', ' (as a page: --html page.html)')}`,
     )
     expect(lastRun().options.profile).toBe(true)
     answerWith(sweep())

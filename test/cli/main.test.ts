@@ -2,7 +2,7 @@
 import {describe, expect, it} from 'vitest'
 import {runMain} from './run-command.js'
 
-const LISTED = 'rfa: expected one of the commands advise, apply, bench, .*'
+const LISTED = String.raw`rfa: expected one of the commands [\w-]+, [\w-]+, [\w-]+ and \d+ more`
 
 describe('the program', () => {
   it('shows an unknown command without obeying it, as text and as JSON', async () => {
@@ -20,14 +20,14 @@ describe('the program', () => {
     ['bech', 'did you mean rfa bench?'],
     ['bech --help', 'did you mean rfa bench?'],
     ['help bech', 'did you mean rfa bench?'],
-    ['measure a b', 'see rfa --help'],
-    ['', 'see rfa --help'],
+    ['measure a b', 'see rfa -h'],
+    ['', 'see rfa -h'],
   ])('refuses the unknown command "%s", with what there is', async (words, remedy) => {
     const {exitCode, stdout, stderr} = await runMain(...words.split(' '))
     expect({exitCode, stdout}).toEqual({exitCode: 2, stdout: ''})
     const got = words.replace(/ ?(--help|help) ?/, '')
     expect(stderr).toMatch(new RegExp(`^${LISTED}, got "${got}"\nCode: UNKNOWN_NAME {3}Try: `))
-    expect(stderr.endsWith(`Try: ${remedy}\n`)).toBe(true)
+    expect(stderr).toContain(`Try: ${remedy}\n`)
   })
 
   it('leaves stray words to the command that they stand behind', async () => {

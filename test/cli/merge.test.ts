@@ -32,7 +32,7 @@ it('prints the tables of the whole plan, and where they are', async () => {
   const merged = join(await newFolder(), 'merged')
   const {stdout, stderr, exitCode} = await merge(...shards, '--output', merged)
   expect(stdout).toMatch(/L=64|64/)
-  expect(stderr).toMatch(/^merged 2 shards\n\d+ cells completed; saved in .*\nnext: rfa report /)
+  expect(stderr).toMatch(/^merged 2 shards: \d+ cells, saved in .*\nevery table: rfa report /)
   expect(exitCode).toBe(0)
 })
 
@@ -55,5 +55,5 @@ it('refuses to lack cells, unless told to; then says so by its exit code', async
   const merged = join(await newFolder(), 'merged')
   const {exitCode, stderr} = await merge(shards[0]!, '--partial', '-o', merged)
   expect(exitCode).toBe(4)
-  expect(stderr).toContain(`missing: rfa bench --output ${merged} --resume runs them`)
+  expect(stderr).toContain(`1 cell missing: rfa bench --output ${merged} --resume`)
 })

@@ -80,7 +80,7 @@ describe('rfa methods', () => {
 
   it('knows who was meant by a mistyped name', async () => {
     const {stderr, exitCode} = await run(Methods, 'methods', ['favor-pso'])
-    expect(stderr).toMatch(/did you mean favor-pos\?\n$/)
+    expect(stderr).toMatch(/did you mean favor-pos\?\n +rfa methods lists all\n$/)
     expect(exitCode).toBe(2)
   })
 })

@@ -125,7 +125,7 @@ describe('rfa', () => {
     const {stderr, code} = await toFullDevice(`${TINY.join(' ')} --output full`)
     expect(code).toBe(3)
     expect(stderr).toMatch(
-      /saved in full\nnext: .*\nstdout: expected a place to print to, got ENOSPC/,
+      /saved in full\nevery table: .*\nstdout: expected a place to print to, got ENOSPC/,
     )
     expect(readdirSync(join(folder, 'full'))).toContain('records.csv')
   })
@@ -145,8 +145,12 @@ const TINY = [
 
 /** What a run of those cells says below its tables. */
 const endedIn = (directory: string) =>
-  `3 cells completed; saved in ${directory}\n` +
-  `next: rfa report ${directory} prints these tables again and writes them as Markdown\n`
+  expect.stringMatching(
+    new RegExp(
+      `^3 cells in \\d+(\\.\\d)? s, saved in ${directory}\n` +
+        `every table: rfa report ${directory} --details( \\(as a page: --html page.html\\))?\n$`,
+    ),
+  )
 
 describe('a run', () => {
   it.runIf(process.platform === 'linux')(
@@ -161,7 +165,7 @@ describe('a run', () => {
       const argv = ['--require', listing, program, ...TINY, '--output', 'light']
       const {code, stderr} = await execute(process.execPath, argv)
       expect(code).toBe(0)
-      expect(stderr).toMatch(/saved in light\nnext: .*\n0 of [1-9]\d+\n$/)
+      expect(stderr).toMatch(/saved in light\nevery table: .*\n0 of [1-9]\d+\n$/)
     },
   )
 
@@ -322,7 +326,7 @@ describe('a run', () => {
       )
 
       const again = await rfa('bench', '--output', 'cut', '--resume')
-      expect(again).toMatchObject({code: 0, stderr: expect.stringMatching(/^2 cells completed; /m)})
+      expect(again).toMatchObject({code: 0, stderr: expect.stringMatching(/^2 cells in /m)})
       expect(again.stdout).not.toContain('interrupted')
       expect(readdirSync(cut)).toContain('records.csv')
       expect(readFileSync(join(cut, 'records.jsonl'), 'utf8').trim().split('\n')).toHaveLength(4)

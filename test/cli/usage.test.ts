@@ -20,7 +20,7 @@ describe('wrong usage', () => {
     [
       'a mistyped method',
       ['--methods', 'favor-po'],
-      /^--methods: expected one of the methods .*, got "favor-po"\nCode: UNKNOWN_NAME {3}Try: did you mean favor-pos\?\n$/,
+      /^--methods: expected one of the methods .*, got "favor-po"\nCode: UNKNOWN_NAME {3}Try: did you mean favor-pos\?\n +rfa methods lists all\n$/,
     ],
     [
       'a range the wrong way round',

@@ -109,7 +109,7 @@ describe.runIf(FULL)('a cell', () => {
       ),
     })
     expect(stderr).toMatch(/^warning: memory and time of hang, .* are not predicted: /m)
-    expect(stderr).toMatch(/3 of 8 cells completed, 5 failed; saved in run/)
+    expect(stderr).toMatch(/3 of 8 cells in \S+ s, 5 failed, saved in run/)
   })
 
   const compiler = spawnSync('cc', ['--version']).status === 0

@@ -1,6 +1,6 @@
 import {describe, expect, it} from 'vitest'
 import {METHOD_NAMES, unknownMethod} from '../../src/attention/estimators/index.js'
-import {closest, describe as shown} from '../../src/errors.js'
+import {closest, listedFor, describe as shown, unknownName} from '../../src/errors.js'
 
 describe('closest', () => {
   it.each([
@@ -27,11 +27,38 @@ describe('closest', () => {
   })
 })
 
+describe('listedFor', () => {
+  it('lists eight names, and of more the closest three', () => {
+    expect(listedFor('x', [...'abcdefgh'])).toBe('a, b, c, d, e, f, g, h')
+    const count = METHOD_NAMES.length - 3
+    expect(listedFor('favr-pos', METHOD_NAMES)).toBe(
+      `favor-pos, favor-hyp, favor-trig and ${count} more`,
+    )
+  })
+
+  it('begins with the first names where none is close', () => {
+    expect(listedFor('xyzzy', [...'abcdefghi'])).toBe('a, b, c and 6 more')
+  })
+})
+
+describe('unknownName', () => {
+  it('says last where many names are listed', () => {
+    const many = METHOD_NAMES.map(name => `${name}-x`)
+    expect(unknownName('--claims', 'claims', 'favor-po', many).suggestions).toEqual([
+      'did you mean favor-pos-x?',
+      'rfa claims --explain lists all',
+    ])
+    expect(unknownName('--claims', 'claims', 'H1', ['H1-a', 'H2']).suggestions).toEqual([
+      'did you mean H1-a?',
+    ])
+  })
+})
+
 describe('unknownMethod', () => {
   it('knows what others call a method', () => {
     const {suggestions} = unknownMethod('--methods', 'Performer', ['favor-pos', 'all'])
     expect(suggestions).toEqual(['did you mean favor-pos?'])
-    expect(unknownMethod('--methods', 'rfaa').suggestions).toEqual(['did you mean rfa?'])
+    expect(unknownMethod('--methods', 'rfaa').suggestions[0]).toBe('did you mean rfa?')
   })
 })
 

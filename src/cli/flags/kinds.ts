@@ -3,7 +3,7 @@ import {extname} from 'node:path'
 import * as Flags from '@oclif/core/flags'
 import type * as Interfaces from '@oclif/core/interfaces'
 import {methodNames, unknownMethod} from '../../attention/names.js'
-import {describe, expected, unknownName} from '../../errors.js'
+import {describe, expected, listedFor, unknownName} from '../../errors.js'
 import {type NumberRule, parseNumber, parseNumberItem} from './ranges.js'
 
 /** What the parser makes of flags: one that may be missing may be left out. */
@@ -146,12 +146,25 @@ export interface OptionAssignment {
 export function parseOptionAssignment(text: string, where: string): OptionAssignment {
   const match = /^(?:([^.=]+)\.)?([^.=\s]+)=(.+)$/.exec(text.trim())
   if (!match) {
-    throw expected('BAD_OPTION', where, 'name=value or method.name=value', describe(text))
+    const remedy = `as in ${where} tau=0.5, or ${where} rfa.tau=0.5`
+    throw expected('BAD_OPTION', where, 'name=value or method.name=value', describe(text), remedy)
   }
   const [, method, name = '', value = ''] = match
   if (method !== undefined) known(method, where, 'methods', methodNames)
   return {method: method ?? null, name, value}
 }
+
+/** What others call some projections. */
+const ALSO_CALLED = new Map([
+  ['haar', 'orth'],
+  ['gaussian', 'iid'],
+  ['normal', 'iid'],
+  ['rademacher', 'sorf'],
+  ['hadamard', 'sorf'],
+])
+
+/** Backends that other programs have. */
+const GPUS = /^(cuda|gpu|mps|metal|rocm|hip|webgl|webgpu)(:\d+)?$/i
 
 /** The name itself, or the error that suggests the nearest one. @throws {UNKNOWN_NAME} */
 function known<Name extends string>(
@@ -163,10 +176,19 @@ function known<Name extends string>(
   const names = typeof choices === 'function' ? choices() : choices
   const found = names.find(name => name === text)
   if (found === undefined) {
-    if (text === '') throw emptyItem(where, `one of the ${kind} ${names.join(', ')}`)
-    throw kind === 'methods'
-      ? unknownMethod(where, text, names)
-      : unknownName(where, kind, text, names)
+    if (text === '') throw emptyItem(where, `one of the ${kind} ${listedFor(text, names)}`)
+    if (kind === 'methods') throw unknownMethod(where, text, names)
+    if (kind === 'backends' && GPUS.test(text)) {
+      const remedy = 'rfa runs on processors only: leave it out, or see rfa doctor'
+      throw expected(
+        'UNKNOWN_NAME',
+        where,
+        `one of the backends ${names.join(', ')}`,
+        describe(text),
+        remedy,
+      )
+    }
+    throw unknownName(where, kind, text, names, ALSO_CALLED.get(text.toLowerCase()))
   }
   return found
 }

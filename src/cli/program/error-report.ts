@@ -1,8 +1,9 @@
 /** Turns anything thrown into the one report that the terminal, `--json` and the exit code share. */
-import {closest, describe, messageOf, RfaError} from '../../errors.js'
+import {closest, describe, listedFor, messageOf, RfaError} from '../../errors.js'
 import {printable} from '../../report/printable.js'
 import {settingName} from '../../results/settings.js'
 import {EXIT_INTERNAL, exitCodeOf} from './exit-codes.js'
+import {withTypedCommands} from './typed.js'
 import {adviceOnStray, adviceOnUnknownFlag, type Typed} from './usage-advice.js'
 
 /** An error as `--json` tells it; json-documents.ts describes its fields. */
@@ -66,9 +67,10 @@ export function errorReport(error: unknown, typed = NOTHING_TYPED): ErrorReport 
 /** The report as lines for a terminal: the sentence, then the code with what to try. */
 export function formatErrorReport(report: ErrorReport): string {
   const {code} = report
-  const message = printable(report.message)
+  const shown = (text: string) => printable(withTypedCommands(text, process.env))
+  const message = shown(report.message)
   const head = `Code: ${code}`
-  const [first, ...others] = report.suggestions.map(printable)
+  const [first, ...others] = report.suggestions.map(shown)
   if (first === undefined) return `${message}\n${head}`
   const indent = ' '.repeat(head.length + '   Try: '.length)
   return [message, `${head}   Try: ${first}`, ...others.map(line => indent + line)].join('\n')
@@ -136,9 +138,10 @@ function choiceReport(message: string): {message: string; advice: string[]} | un
   const match = /^Expected (?:(--[\w-]+)=)?(.*) to be one of: (.+)$/.exec(message)
   if (!match) return undefined
   const [, flag, typed = '', choices = ''] = match
-  const guess = closest(typed, choices.split(', '))
+  const names = choices.split(', ')
+  const guess = closest(typed, names)
   return {
-    message: `${flag ?? 'argument'}: expected one of ${choices}, got ${describe(typed)}`,
+    message: `${flag ?? 'argument'}: expected one of ${listedFor(typed, names)}, got ${describe(typed)}`,
     advice: guess === undefined ? [] : [`did you mean ${guess}?`],
   }
 }

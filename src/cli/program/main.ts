@@ -7,7 +7,7 @@ import {flush} from '@oclif/core/flush'
 import {handle} from '@oclif/core/handle'
 import {run} from '@oclif/core/run'
 import {settings} from '@oclif/core/settings'
-import {closest, describe, expected, type RfaError} from '../../errors.js'
+import {closest, describe, expected, listedFor, type RfaError} from '../../errors.js'
 import {packageRoot} from '../../package.js'
 import {exitOfPlugins} from '../../plugins/import.js'
 import {printableJson} from '../../report/printable.js'
@@ -104,14 +104,15 @@ function unknownCommand(words: string): RfaError {
   const names = commandNames()
   const guess = closest(words.split(' ')[0] ?? '', names)
   if (words.startsWith('-')) {
-    return expected('USAGE', 'rfa', 'a command first', words, 'see rfa --help')
+    return expected('USAGE', 'rfa', 'a command first', words, 'see rfa -h')
   }
   return expected(
     'UNKNOWN_NAME',
     'rfa',
-    `one of the commands ${names.join(', ')}`,
+    `one of the commands ${listedFor(words, names, guess)}`,
     describe(words),
-    ...(guess ? [`did you mean rfa ${guess}?`] : ['see rfa --help']),
+    ...(guess ? [`did you mean rfa ${guess}?`] : []),
+    'see rfa -h',
   )
 }
 

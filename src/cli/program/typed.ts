@@ -1,7 +1,7 @@
 /** Commands in what is printed, as the user types them. */
 import {COMMAND_GROUPS} from '../help/groups.js'
 
-const COMMANDS = COMMAND_GROUPS.flatMap(({commands}) => commands.map(([id]) => id))
+const COMMANDS = COMMAND_GROUPS.flatMap(({commands}) => commands.map(([id]) => id)).concat('-h')
 
 /** A command of the program within a text. */
 const COMMAND = new RegExp(String.raw`(?<![\w./@-]|npx )rfa (?=(?:${COMMANDS.join('|')})\b)`, 'g')

@@ -5,6 +5,7 @@ import {expected} from '../../errors.js'
 import {type Block, withTexts} from '../../report/document.js'
 import {type Layout, layoutOf} from '../../report/layout.js'
 import {printable, printableJson, printableStyled} from '../../report/printable.js'
+import type {DrawFigure} from '../../report/terminal.js'
 import {
   asFlags,
   type ErrorReport,
@@ -14,6 +15,7 @@ import {
 } from '../program/error-report.js'
 import {exitCodesHelp} from '../program/exit-codes.js'
 import {type Invocation, type Services, services} from '../program/services.js'
+import {withTypedCommands} from '../program/typed.js'
 import {singleDashed, type Typed} from '../program/usage-advice.js'
 import type {PluginsAsked, RecordedPlugins} from './plugins.js'
 
@@ -84,14 +86,15 @@ export abstract class RfaCommand extends Command {
 
   /** Prints a line about the run on stderr, unless `--quiet`. */
   protected note(text: string): void {
-    if (!this.argv.includes('--quiet')) process.stderr.write(`${printable(text)}\n`)
+    if (this.argv.includes('--quiet')) return
+    process.stderr.write(`${printable(withTypedCommands(text, process.env))}\n`)
   }
 
   /** Prints a warning on stderr, under `--quiet` too; nothing without a text. */
   protected caution(text: string | undefined): void {
     if (text === undefined) return
-    const shown = printable(asFlags(text, Object.keys(this.typed().flags)))
-    process.stderr.write(`warning: ${shown}\n`)
+    const shown = asFlags(text, Object.keys(this.typed().flags))
+    process.stderr.write(`warning: ${printable(withTypedCommands(shown, process.env))}\n`)
   }
 
   /** The command line, and what runs say beside their results. */
@@ -102,6 +105,16 @@ export abstract class RfaCommand extends Command {
       note: text => this.note(text),
       caution: text => this.caution(text),
     }
+  }
+
+  /** Prints blocks on stdout, with commands as the user types them; nothing under `--json`. */
+  protected async printBlocks(blocks: readonly Block[], draw?: DrawFigure): Promise<void> {
+    if (this.jsonEnabled()) return
+    const {renderTerminal} = await import('../../report/terminal.js')
+    const shown = blocks.map(block =>
+      withTexts(block, content => withTypedCommands(content, process.env)),
+    )
+    this.print(renderTerminal(shown, this.layout(), draw))
   }
 
   /** How wide and how colourful the output may be. */

@@ -120,10 +120,9 @@ export abstract class ExperimentCommand extends RfaCommand {
   private async describe(plan: Plan, flags: RunOptions, invocation: Invocation): Promise<DryRun> {
     const {prepareDry} = await import('./run-plan.js')
     const {describeRun, dryRunReport} = await import('../../runner/dry-run.js')
-    const {renderTerminal} = await import('../../report/terminal.js')
     const {run, schedule, kept} = await prepareDry(plan, flags, invocation)
     const described = describeRun(run, schedule, kept)
-    this.print(renderTerminal(dryRunReport(described), this.layout()))
+    await this.printBlocks(dryRunReport(described))
     return described
   }
 
@@ -137,11 +136,10 @@ export abstract class ExperimentCommand extends RfaCommand {
     try {
       const prepared = await prepare(plan, flags, worker, invocation)
       const {run, closing, fault} = await runPrepared(prepared, flags, invocation)
-      const {renderTerminal} = await import('../../report/terminal.js')
       const {experiment} = prepared.run
       const report = await printedReport(experiment, run.records, flags.details)
       const {blocks, draw} = await this.withPlot(report, experiment, run, flags)
-      this.print(renderTerminal(this.withFlags(blocks), this.layout(), draw))
+      await this.printBlocks(this.withFlags(blocks), draw)
       const nothing = nothingMeasured(plan, run.records)
       this.caution(nothing)
       for (const line of closing) this.note(line)

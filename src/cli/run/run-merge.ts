@@ -11,7 +11,7 @@ import type {PluginsAsked} from './plugins.js'
 import {closing} from './run-plan.js'
 
 /** What is joined, and how. */
-export interface Merging extends Pick<RunOptions, 'output' | 'format' | 'samples'> {
+export interface Merging extends Pick<RunOptions, 'output' | 'format' | 'samples' | 'details'> {
   partial: boolean
   plugins: PluginsAsked
 }
@@ -29,7 +29,7 @@ export interface EndedMerge {
 /** @throws what reading shards and writing their run throw */
 export async function mergeFolders(
   directories: readonly string[],
-  {output, format, samples, partial, plugins}: Merging,
+  {output, format, samples, partial, plugins, details}: Merging,
   {services, caution}: Invocation,
 ): Promise<EndedMerge> {
   const load = async (plan: Plan) => {
@@ -47,20 +47,21 @@ export async function mergeFolders(
   const missing = merged.missing.length
   try {
     const run = await writeMerged(merged, options)
-    const said = [`merged ${plural(merged.shards.length, 'shard')}`, ...saidOf(run, missing)]
-    return {run, closing: said, missing}
+    const [first = '', ...others] = saidOf(run, missing, details)
+    const said = `merged ${plural(merged.shards.length, 'shard')}: ${first}`
+    return {run, closing: [said, ...others], missing}
   } catch (error) {
     if (!(error instanceof FaultyRun)) throw error
     return {run: error.run, closing: [], missing, fault: error}
   }
 }
 
-function saidOf(run: ExperimentRun, missing: number): string[] {
+function saidOf(run: ExperimentRun, missing: number, details: boolean): string[] {
   const {argv} = run.manifest
   const directory = run.directory ?? ''
   const goOn = resumeLine(argv, directory)
   return [
-    ...closing(run, {directory, argv, profile: false}),
-    ...(missing > 0 ? [`${plural(missing, 'cell')} missing: ${goOn} runs them`] : []),
+    ...closing(run, {directory, argv, profile: false, details}),
+    ...(missing > 0 ? [`${plural(missing, 'cell')} missing: ${goOn}`] : []),
   ]
 }

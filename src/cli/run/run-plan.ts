@@ -18,7 +18,7 @@ import type {WorkerProcess} from '../../runner/worker-process.js'
 import type {RunOptions} from '../flags/shared.js'
 import type {Invocation} from '../program/services.js'
 import {listenForInterrupt} from './interrupt.js'
-import {startProgress} from './progress.js'
+import {duration, startProgress} from './progress.js'
 import {idleAxes} from './without-effect.js'
 
 /** A plan with its jobs, and the processes that are to run them. */
@@ -147,6 +147,7 @@ export async function runPrepared(
   const progress = await startProgress({stream: process.stderr, quiet: flags.quiet})
   const interruption = listenForInterrupt()
   const command = resumeLine(argv, directory)
+  const start = performance.now()
   let begun = false
   try {
     const finished = await services.runExperiment(run, {
@@ -169,7 +170,10 @@ export async function runPrepared(
       formats: [...(flags.format ?? (['csv'] as const))],
       requested: flags.samples ? ['samples'] : [],
     })
-    return {run: finished, closing: closing(finished, {directory, argv, profile: flags.profile})}
+    const {profile, details} = flags
+    const elapsedMs = performance.now() - start
+    const said = closing(finished, {directory, argv, profile, details, elapsedMs})
+    return {run: finished, closing: said}
   } catch (error) {
     const told = withResumeHint(error, command, begun)
     if (!(told instanceof RfaError)) throw told
@@ -181,10 +185,22 @@ export async function runPrepared(
   }
 }
 
-/** How a run ended, where it is, and what to do next. */
+/** What is known of a run that has ended, besides its records. */
+export interface Ending {
+  directory: string
+  /** The command, word by word. */
+  argv: readonly string[]
+  profile: boolean
+  /** Whether every table was printed. */
+  details: boolean
+  /** How long it took, in ms. Default: nobody waited. */
+  elapsedMs?: number
+}
+
+/** How a run ended, where it is, and what to do next: a line each. */
 export function closing(
   {counts, records, manifest}: Pick<ExperimentRun, 'counts' | 'records' | 'manifest'>,
-  {directory, argv, profile}: {directory: string; argv: readonly string[]; profile: boolean},
+  {directory, argv, profile, details, elapsedMs}: Ending,
 ): string[] {
   const {total, completed, skipped, failed} = counts
   const inPart = records.filter(record => record.status === 'completed' && record.interrupted)
@@ -194,21 +210,35 @@ export function closing(
     ...(skipped > 0 ? [`${skipped} skipped`] : []),
     ...(failed > 0 ? [`${failed} failed`] : []),
   ]
-  const all =
-    others.length === 0
-      ? plural(total, 'cell')
-      : `${completed - inPart.length} of ${plural(total, 'cell')}`
+  const all = plural(total, 'cell')
+  const done = others.length === 0 ? all : `${completed - inPart.length} of ${all}`
+  const time = elapsedMs === undefined ? '' : ` in ${lasted(elapsedMs)}`
   return [
     ...(profile ? [`profiles in ${join(directory, PROFILE_FOLDER)}`] : []),
-    `${partName(manifest)}${[`${all} completed`, ...others].join(', ')}; saved in ${directory}`,
+    `${partName(manifest)}${[done + time, ...others].join(', ')}, saved in ${directory}`,
     ...(failed > 0 ? [runAgain(records, argv, directory)] : []),
     ...(failed === 0 && manifest.shard ? [mergeAdvice(bin)] : []),
     ...(failed === 0 && completed > 0 && !manifest.shard
-      ? [
-          `next: ${commandText([bin, 'report', typeablePath(directory)])} prints these tables again and writes them as Markdown`,
-        ]
+      ? [whereTheRestIs([bin, 'report', typeablePath(directory)], details)]
       : []),
   ]
+}
+
+/** Columns of a line, less those of `npx `, which commands may begin with. */
+const ONE_LINE = 76
+
+/** Which command prints what was not printed. */
+function whereTheRestIs(report: readonly string[], details: boolean): string {
+  const page = '--html page.html'
+  if (details) return `as a page: ${commandText(report)} ${page}`
+  const line = `every table: ${commandText(report)} --details`
+  const both = `${line} (as a page: ${page})`
+  return both.length <= ONE_LINE ? both : line
+}
+
+function lasted(ms: number): string {
+  if (ms >= 59_500) return duration(ms)
+  return `${(ms / 1000).toFixed(ms < 9950 ? 1 : 0)} s`
 }
 
 function partName({shard}: ExperimentRun['manifest']): string {
@@ -230,9 +260,9 @@ function runAgain(
   directory: string,
 ): string {
   const late = records.filter(isLate).length
-  if (late === 0) return `next: ${resumeLine(argv, directory)} runs what failed again`
+  if (late === 0) return `retry what failed: ${resumeLine(argv, directory)}`
   const command = resumeLine(argv, directory, ['--timeout'])
-  return `next: ${command} runs what failed again, without the --timeout that stopped ${plural(late, 'cell')}; or give a longer one`
+  return `retry without --timeout, which stopped ${plural(late, 'cell')}: ${command}`
 }
 
 /** @throws {USAGE} where `--resume` does not say what to go on with */

@@ -191,7 +191,10 @@ describe('parseOptionAssignment', () => {
 
   it('refuses an unknown method before the dot', () => {
     expect(() => parseOptionAssignment('rf.tau=1', '--option')).toThrow(
-      expect.objectContaining({code: 'UNKNOWN_NAME', suggestions: ['did you mean rfa?']}),
+      expect.objectContaining({
+        code: 'UNKNOWN_NAME',
+        suggestions: ['did you mean rfa?', 'rfa methods lists all'],
+      }),
     )
   })
 })
