@@ -5,7 +5,7 @@
 import type {z} from 'zod'
 import {expected} from '../errors.js'
 import type {Block} from '../report/document.js'
-import type {Figure} from '../report/figures/figure.js'
+import type {FeatureAxis, Figure} from '../report/figures/figure.js'
 import type {Findings} from '../results/findings.js'
 import {
   type CellRecord,
@@ -130,8 +130,8 @@ export interface Experiment<
   findings?(records: readonly CellRecord<Cell, Held>[]): Promise<Findings>
   /** What they found, as sentences of a summary, the most telling first. Default: what verdicts state. */
   highlights?(records: readonly CellRecord<Cell, Held>[]): Promise<string[]>
-  /** What of it can be drawn. Default: nothing. */
-  figures?(records: readonly CellRecord<Cell, Held>[]): Promise<Figure[]>
+  /** What of it can be drawn. Default: nothing. @param x - what errors are drawn over; default: M */
+  figures?(records: readonly CellRecord<Cell, Held>[], x?: FeatureAxis): Promise<Figure[]>
   /** How two of its runs, or two methods of one, are compared. Default: they are not. */
   comparison?(): Promise<Comparison<Cell, Completed<Cell, Held>>>
   /**

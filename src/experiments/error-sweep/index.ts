@@ -36,7 +36,8 @@ export default defineExperiment({
   verdicts: async records => (await import('./report/paired.js')).errorSweepVerdicts(records),
   highlights: async records =>
     (await import('./report/lowest-errors.js')).errorSweepHighlights(records),
-  figures: async records => (await import('./report/figures.js')).errorSweepFigures(records),
+  figures: async (records, x) =>
+    (await import('./report/figures.js')).errorSweepFigures(records, x),
   comparison: async () => (await import('./report/comparison.js')).errorSweepComparison,
   report: async records => (await import('./report/report.js')).errorSweepReport(records),
   earlier: async () => (await import('./earlier.js')).asPresentRecord,
