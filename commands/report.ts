@@ -1,12 +1,6 @@
 import * as Args from '@oclif/core/args'
-import {
-  eitherWay,
-  htmlFile,
-  markdownFile,
-  oneText,
-  present,
-  toggle,
-} from '../src/cli/flags/kinds.js'
+import {figureFlags} from '../src/cli/flags/figures.js'
+import {htmlFile, markdownFile, present, toggle} from '../src/cli/flags/kinds.js'
 import {detailsFlag, pluginFlag} from '../src/cli/flags/shared.js'
 import type {ReportDocument} from '../src/cli/program/json-documents.js'
 import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
@@ -45,14 +39,8 @@ export default class Report extends RfaCommand {
       description:
         'HTML page (.html), - for stdout; the tables are not printed then, and Markdown is written for --output alone',
     }),
-    svg: oneText({
-      helpValue: 'DIR',
-      description:
-        'folder for the figures as SVG, for papers: fonts in them, as wide as a page and as a column',
-    }),
-    png: oneText({helpValue: 'DIR', description: 'the same as PNG; Markdown shows them'}),
+    ...figureFlags,
     details: detailsFlag(),
-    plot: eitherWay('draw the most telling figure of each run in the terminal'),
     open: toggle('show the page of --html in the browser'),
     force: toggle('replace a file that is no report of rfa'),
     plugin: pluginFlag(
@@ -75,7 +63,7 @@ export default class Report extends RfaCommand {
     if (others.length > 0) this.note(`left out: no folders of runs: ${others.join(', ')}`)
     const saved = await readSaved(folders, this.config.bin, this.services)
     const reported = async (parts: ReportParts) =>
-      this.withFlags(await savedReport(saved, parts), experimentFlagNames())
+      this.withFlags(await savedReport(saved, {x: flags.x, ...parts}), experimentFlagNames())
     const blocks = await reported({figures: drawsFigures(flags) || flags.plot})
     if (flags.output !== '-' && flags.html !== '-') {
       const printed = flags.details ? blocks : await reported({figures: flags.plot, details: false})

@@ -5,7 +5,7 @@
 import type {z} from 'zod'
 import {expected} from '../errors.js'
 import type {Block} from '../report/document.js'
-import type {Figure} from '../report/figures/figure.js'
+import type {FeatureAxis, Figure} from '../report/figures/figure.js'
 import type {Findings} from '../results/findings.js'
 import {
   type CellRecord,
@@ -130,8 +130,8 @@ export interface Experiment<
   findings?(records: readonly CellRecord<Cell, Held>[]): Promise<Findings>
   /** What they found, as sentences of a summary, the most important first. Default: the statements of verdicts. */
   highlights?(records: readonly CellRecord<Cell, Held>[]): Promise<string[]>
-  /** Its figures. Default: none. */
-  figures?(records: readonly CellRecord<Cell, Held>[]): Promise<Figure[]>
+  /** Its figures. Default: none. @param x - what errors are drawn over. Default: M */
+  figures?(records: readonly CellRecord<Cell, Held>[], x?: FeatureAxis): Promise<Figure[]>
   /** How two of its runs, or two methods of one, are compared. Default: they are not. */
   comparison?(): Promise<Comparison<Cell, Completed<Cell, Held>>>
   /**

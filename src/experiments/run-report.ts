@@ -3,7 +3,7 @@
 import {commandText} from '../report/command-line.js'
 import {machineRows} from '../report/doctor.js'
 import {type Block, type FigureBlock, heading, type Item, list, text} from '../report/document.js'
-import {drawable} from '../report/figures/figure.js'
+import {drawable, type FeatureAxis} from '../report/figures/figure.js'
 import {plural} from '../report/numbers.js'
 import type {RunManifest} from '../results/manifest.js'
 import {type CellRecord, endedRecords} from '../results/record.js'
@@ -31,6 +31,8 @@ export interface ReportedRun {
 export interface ReportParts {
   /** Default: none. */
   figures?: boolean
+  /** What errors are drawn over. Default: M. */
+  x?: FeatureAxis | undefined
   /** Everything, not the first screen alone. Default: true. */
   details?: boolean
 }
@@ -46,14 +48,14 @@ export async function runReport(
 
 async function reportOf(
   run: ReportedRun,
-  {figures = false, details = true}: ReportParts,
+  {figures = false, x, details = true}: ReportParts,
 ): Promise<Block[]> {
   const {experiment: name} = run.manifest.plan
   const experiment = await experimentNamed(name)
   return [
     heading(1, `${name}: ${run.directory}`),
     ...list(details ? origin(run) : unfinished(run)),
-    ...(figures ? await figuresOf(run, experiment) : []),
+    ...(figures ? await figuresOf(run, experiment, x) : []),
     ...(await printedReport(experiment, run.records, details)),
     ...(run.records.length === 0 ? [text('No cell of this run has finished yet.')] : []),
   ]
@@ -63,8 +65,9 @@ async function reportOf(
 async function figuresOf(
   {manifest, records}: ReportedRun,
   experiment: Experiment,
+  x: FeatureAxis | undefined,
 ): Promise<FigureBlock[]> {
-  const figures = (await experiment.figures?.(records)) ?? []
+  const figures = (await experiment.figures?.(records, x)) ?? []
   const command = commandText(manifest.argv)
   return figures.flatMap(figure => {
     const shown = drawable({...figure, command})

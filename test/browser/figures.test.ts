@@ -84,7 +84,7 @@ describeBrowser('a figure in a browser', ({open}) => {
 
   it('is one stop of the tab key, and arrows lead from point to point', async () => {
     const {page, drawing, tip} = await opened()
-    await page.getByRole('button', {name: 'favor-pos orth, predicted'}).focus()
+    await page.getByRole('button', {name: 'predicted'}).focus()
     await page.keyboard.press('Tab')
     expect(await focused(page)).toBe('favor-pos orth, M = 16')
     expect(await tip.innerText()).toBe('favor-pos orth\nM = 16')
@@ -104,7 +104,7 @@ describeBrowser('a figure in a browser', ({open}) => {
   it('passes over series that are switched off', async () => {
     const {page} = await opened()
     await page.getByRole('button', {name: 'favor-pos orth', exact: true}).click()
-    await page.getByRole('button', {name: 'favor-pos orth, predicted'}).focus()
+    await page.getByRole('button', {name: 'predicted'}).focus()
     await page.keyboard.press('Tab')
     expect(await focused(page)).toBe('rfa iid, M = 64')
   })

@@ -35,7 +35,8 @@ export default defineExperiment({
     (await import('./measure/cell.js')).runErrorSweepCell(cell, context),
   verdicts: async records => (await import('./report/paired.js')).errorSweepVerdicts(records),
   highlights: async records => (await import('./report/answer.js')).errorSweepHighlights(records),
-  figures: async records => (await import('./report/figures.js')).errorSweepFigures(records),
+  figures: async (records, x) =>
+    (await import('./report/figures.js')).errorSweepFigures(records, x),
   comparison: async () => (await import('./report/comparison.js')).errorSweepComparison,
   screen: async records => (await import('./report/screen.js')).errorSweepScreen(records),
   report: async records => (await import('./report/report.js')).errorSweepReport(records),

@@ -1,6 +1,11 @@
 /** Scales of figures, and the room around a drawing for ticks, names and labels. */
+import * as Plot from '@observablehq/plot'
+import {spanOf} from '../groups.js'
 import {type Axis, type Figure, joinedValues, shownValues} from './figure.js'
-import {logTicks, tickText} from './ticks.js'
+import {logTicks, tickOn} from './ticks.js'
+
+/** Between the frame and what it shows, in CSS pixels. */
+const INSET = 6
 
 /** Powers of two where lengths and numbers of features are, of ten elsewhere; numbers as in tables. */
 export function axisOptions(
@@ -8,10 +13,31 @@ export function axisOptions(
   values: readonly number[],
   {ticks, letters, chosen}: {ticks: number; letters: number; chosen: readonly number[]},
 ) {
-  const common = {label: axis.label, grid: true, labelArrow: 'none', inset: 6} as const
+  const common = {label: axis.label, grid: true, labelArrow: 'none', inset: INSET} as const
   if (axis.names) return namesOptions(axis.names, letters)
-  if (axis.scale === 'linear') return {...common, tickFormat: tickText}
-  return {...common, type: 'log', ...logTicks(values, ticks, chosen), tickFormat: tickText} as const
+  const shown = {...common, domain: spanOf(values), tickFormat: tickOn(axis)}
+  if (axis.scale === 'linear') return {...shown, ticks: Math.round(ticks)}
+  return {...shown, type: 'log', ...logTicks(values, ticks, chosen)} as const
+}
+
+/**
+ * The axes of logarithmic scales with all of their numbers: a format as an option of the scale is asked for some of them alone.
+ *
+ * @param scales - options of both
+ */
+export function logAxes(
+  {x, y}: Pick<Figure, 'x' | 'y'>,
+  scales: Record<'x' | 'y', {ticks?: unknown}>,
+) {
+  const textOf = (axis: Axis) =>
+    ({text: tickOn(axis), label: axis.label, labelArrow: 'none'}) as const
+  const ticksOf = ({ticks}: {ticks?: unknown}) => ticks as number[]
+  return [
+    ...(x.scale === 'log'
+      ? [Plot.axisX(ticksOf(scales.x), {...textOf(x), labelAnchor: 'center'})]
+      : []),
+    ...(y.scale === 'log' ? [Plot.axisY(ticksOf(scales.y), textOf(y))] : []),
+  ]
 }
 
 /** Names at whole numbers. Options of y: the first of them stands at the top. */
@@ -64,16 +90,45 @@ function marginsOf({names = []}: Axis) {
   return {...MARGINS, bottom: Math.max(MARGINS.bottom, 1.5 + slanted)}
 }
 
-/** As Plot takes them. @param letters - as {@link lettersOf} tells */
-export function margins({x, y}: Figure, fontSize: number, letters: number) {
+/** Space around a frame in CSS pixels, as Plot takes it. */
+export interface Margins {
+  marginLeft: number
+  marginRight: number
+  marginTop: number
+  marginBottom: number
+}
+
+/**
+ * Space around a frame.
+ *
+ * @param letters - as {@link lettersOf} says
+ * @param more - what labels right of the frame and rows above it take, in CSS pixels
+ */
+export function margins(
+  {x, y}: Figure,
+  {fontSize, letters}: {fontSize: number; letters: number},
+  more: {right: number; above: number},
+): Margins {
   const {left, right, top, bottom} = marginsOf(x)
   const longest = Math.max(0, ...(y.names ?? []).map(name => shortName(name, letters).length))
   return {
     marginLeft: (y.names ? 1 + longest * LETTER : left) * fontSize,
-    marginRight: right * fontSize,
-    marginTop: top * fontSize,
+    marginRight: Math.max(right * fontSize, more.right),
+    marginTop: top * fontSize + more.above,
     marginBottom: bottom * fontSize,
   }
+}
+
+/** Where a value of y stands in a drawing, in CSS pixels from its top. */
+export function heightScale(
+  figure: Figure,
+  {height, marginTop, marginBottom}: Margins & {height: number},
+): (value: number) => number {
+  const place = figure.y.scale === 'log' ? Math.log : (value: number) => value
+  const [low, high] = spanOf(shownValues(figure, 'y')).map(place) as [number, number]
+  const [top, bottom] = [marginTop + INSET, height - marginBottom - INSET]
+  if (!(low < high)) return () => (top + bottom) / 2
+  return value => bottom - ((place(value) - low) / (high - low)) * (bottom - top)
 }
 
 /** Names below a figure stand from left to right, aslant. */

@@ -8,6 +8,10 @@ export interface Axis {
   scale: 'log' | 'linear'
   /** What stands at 0, 1, 2, ... of a linear axis, instead of numbers: of y from top to bottom. */
   names?: readonly string[]
+  /** Whether its numbers are printed in per cent: 0.5 as `50 %`. Default: as they are. */
+  percent?: boolean
+  /** Of y: the axis ends here, and larger values are printed above it. Default: the axis shows everything. */
+  limit?: number
 }
 
 /** A measured or computed value, with its interval where there is one. */
@@ -28,6 +32,8 @@ export interface Point {
 /** Points of one variant, in the order of x. */
 export interface Series {
   label: string
+  /** What else is said of it, such as its exponent. Default: nothing. */
+  note?: string
   /** Decides on colour and marker, in all figures alike. */
   method: string
   /** Decides on the dash; `null`: solid. */
@@ -35,10 +41,12 @@ export interface Series {
   points: readonly Point[]
   /** Whether a line goes through them. Default: it does. */
   joined?: boolean
-  /** Whether it is known instead of measured: a broad pale line without markers. Default: measured. */
+  /** Whether it is computed instead of measured: a broad pale line without markers. Default: measured. */
   computed?: boolean
   /** Places where its line passes another one, drawn as rings. Default: none. */
   crossings?: readonly Point[]
+  /** Place of its colour and marker, where lines of one method differ. Default: those of the method. */
+  colour?: number
   /** Whether its markers are open: a second series of that method and projection. Default: filled. */
   open?: boolean
 }
@@ -61,6 +69,8 @@ export interface Figure {
   y: Axis
   series: readonly Series[]
   guides: readonly Guide[]
+  /** What the pale lines of computed series are, said once for all of them. Default: `predicted`. */
+  computed?: string
   /** Points are tiles of a table of names, whose shades say this. Default: they are points. */
   shade?: Pick<Axis, 'label' | 'scale'>
   /** Its points as a table. */
@@ -69,21 +79,31 @@ export interface Figure {
   command?: string | undefined
 }
 
+/** What errors are drawn over: the number of random vectors, or the length of the feature vector. */
+export const FEATURE_AXES = ['M', 'F'] as const
+export type FeatureAxis = (typeof FEATURE_AXES)[number]
+
 /** Whether an axis can show a number. */
 export function isShown({scale}: Axis, value: number): boolean {
   return Number.isFinite(value) && (scale === 'linear' || value > 0)
 }
 
-/** All that an axis of a figure shows: points, ends of intervals and guides. */
+/** Whether a value of y lies beyond the end of its axis. */
+export function isBeyond({limit = Number.POSITIVE_INFINITY}: Axis, value: number): boolean {
+  return value > limit
+}
+
+/** All that an axis of a figure shows: points, ends of intervals and guides; of what lies beyond its end, that end. */
 export function shownValues(figure: Figure, of: 'x' | 'y'): number[] {
+  const {limit = Number.POSITIVE_INFINITY} = figure[of]
   const points = figure.series.flatMap(own => [...own.points, ...(own.crossings ?? [])])
   const ends = points.flatMap(({low, high, xLow, xHigh}) =>
     of === 'y' ? [low, high] : [xLow, xHigh],
   )
   const lines = figure.guides.flatMap(guide => guide.points.map(([x, y]) => (of === 'x' ? x : y)))
-  return [...points.map(point => point[of]), ...lines, ...ends].filter(
-    value => typeof value === 'number' && isShown(figure[of], value),
-  ) as number[]
+  return [...points.map(point => point[of]), ...lines, ...ends].flatMap(value =>
+    typeof value === 'number' && isShown(figure[of], value) ? [Math.min(value, limit)] : [],
+  )
 }
 
 /** What points of measured lines show: marks between them and guides stand where they stand. */
@@ -115,7 +135,7 @@ export function drawable(figure: Figure): Figure | undefined {
 
 /** The same figure with every text in it changed, but for its name. */
 export function figureWithTexts(figure: Figure, change: (content: string) => string): Figure {
-  const {x, y, series, guides, shade, command} = figure
+  const {x, y, series, guides, shade, computed, command} = figure
   const pointWithTexts = (point: Point) => ({...point, facts: point.facts.map(change)})
   return {
     ...figure,
@@ -124,9 +144,11 @@ export function figureWithTexts(figure: Figure, change: (content: string) => str
     x: axisWithTexts(x, change),
     y: axisWithTexts(y, change),
     ...(shade && {shade: {...shade, label: change(shade.label)}}),
-    series: series.map(({label, points, crossings, ...rest}) => ({
+    ...(computed !== undefined && {computed: change(computed)}),
+    series: series.map(({label, note, points, crossings, ...rest}) => ({
       ...rest,
       label: change(label),
+      ...(note !== undefined && {note: change(note)}),
       points: points.map(pointWithTexts),
       ...(crossings && {crossings: crossings.map(pointWithTexts)}),
     })),
@@ -138,6 +160,11 @@ export function figureWithTexts(figure: Figure, change: (content: string) => str
 
 function axisWithTexts({label, names, ...axis}: Axis, change: (content: string) => string): Axis {
   return {...axis, label: change(label), ...(names && {names: names.map(change)})}
+}
+
+/** A series in full: its label and its note. */
+export function seriesText({label, note}: Series): string {
+  return note === undefined ? label : `${label}, ${note}`
 }
 
 /** Widths of columns in papers, in CSS pixels (96 to the inch): one column 3.5 inches, both 7.2. */

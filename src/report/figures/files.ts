@@ -2,8 +2,9 @@
 import {readFile} from 'node:fs/promises'
 import {createRequire} from 'node:module'
 import {heightOf} from './axes.js'
-import {drawFigure, drawLegend} from './draw.js'
+import {drawFigure} from './draw.js'
 import {type Figure, type FigureWidth, WIDTHS} from './figure.js'
+import {drawLegend, legendEntries} from './legend.js'
 import {COLOURS} from './style.js'
 
 /** The font of figures, which is in their files, so that they look and print alike everywhere. */
@@ -70,15 +71,18 @@ function composed(figure: Figure, column: FigureWidth, sheet: string): Drawing {
   const height = heightOf(figure, {height: usual, fontSize: FONT_SIZE})
   const colour = (place: number) => COLOURS[place]!
   const look = {width, fontSize: FONT_SIZE, colour}
-  const chart = drawFigure(figure, {...look, height})
-  const legend = drawLegend(figure, look)
+  const chart = drawFigure(figure, {...look, height, paper: 'white', ends: true})
+  const entries = figure.shade ? [] : legendEntries(figure)
+  // names at the ends of lines leave nothing to explain but pale lines
+  const unnamed = entries.filter(({series}) => !chart.named || !series || series.computed)
+  const legend = drawLegend(unnamed, look)
   const below = height + GAP * FONT_SIZE
-  const whole = Math.ceil(below + legend.height)
+  const whole = Math.ceil(legend.height > 0 ? below + legend.height : height)
   const svg = [
     '<?xml version="1.0" encoding="UTF-8"?>',
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${whole}" viewBox="0 0 ${width} ${whole}" font-family="'${FONT_FAMILY}', sans-serif" color="#000000">`,
     sheet === '' ? '' : `<style>${sheet}</style>`,
-    placed(chart, 0),
+    placed(chart.svg, 0),
     placed(legend.svg, below),
     '</svg>',
   ]

@@ -1,9 +1,10 @@
 /**
- * One look for a method in every figure: colour and marker say which method, the dash which projection. Eight colours that
+ * One look for a method in every figure: colour and marker say which method, the dash which projection or exact form. Eight colours that
  * survive colour blindness, each far enough from white and from black; markers tell apart methods of one colour, and all of
  * them in print.
  */
 import {METHOD_NAMES, PROJECTION_NAMES} from '../../attention/names.js'
+import type {Series} from './figure.js'
 
 /** How a series is drawn. */
 export interface SeriesStyle {
@@ -40,6 +41,9 @@ const FIRST = ['softmax-online', 'favor-pos', 'rfa', 'elu', 'favor-trig', 'lara'
 const ORDER: readonly string[] = [...FIRST, ...METHOD_NAMES.filter(name => !FIRST.includes(name))]
 
 const DASHES: Readonly<Record<string, string>> = {iid: '5 3', simplex: '1 3', sobol: '8 3 1 3'}
+/** Of the exact form that holds its matrix: it has the colour of the other exact form. */
+const MATRIX = 'softmax'
+const MATRIX_DASH = '9 3'
 const OTHER_DASHES = ['3 2', '10 3', '6 2 2 2', '2 2', '12 2 2 2 2 2']
 
 /** The look of a method with a projection; a method of a plug-in has one that depends on its name alone. */
@@ -50,8 +54,15 @@ export function styleOf(method: string, projection: string | null): SeriesStyle 
   return {
     colour: place % COLOURS.length,
     marker: MARKERS[(place + round) % MARKERS.length]!,
-    dash: dashOf(projection),
+    dash: method === MATRIX ? MATRIX_DASH : dashOf(projection),
   }
+}
+
+/** The look of a series: that of its method, or of the place it was given. */
+export function lookOf({method, projection, colour}: Series): SeriesStyle {
+  const style = styleOf(method, projection)
+  if (colour === undefined) return style
+  return {...style, colour: colour % COLOURS.length, marker: MARKERS[colour % MARKERS.length]!}
 }
 
 function dashOf(projection: string | null): string | undefined {

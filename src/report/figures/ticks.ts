@@ -2,6 +2,7 @@
 
 import {spanOf} from '../groups.js'
 import {significant} from '../numbers.js'
+import type {Axis} from './figure.js'
 
 /** Decades below which ticks stand at 1, 2 and 5, too. */
 const NUMBERED = 2
@@ -67,4 +68,18 @@ export function tickText(tick: number): string {
   if (Number.isInteger(tick) && Math.abs(tick) < 1e7) return String(tick)
   const text = String(Number(significant(tick)))
   return Math.abs(tick) < 1e-3 ? Number(text).toExponential().replace('e+', 'e') : text
+}
+
+/** A tick of an axis, `50 %` of one in per cent. */
+export function tickOn({percent}: Axis): (tick: number) => string {
+  return percent ? tick => `${tickText(Number((100 * tick).toPrecision(12)))} %` : tickText
+}
+
+/** From here on a number in per cent is printed as a factor. */
+const FACTOR = 10
+
+/** A value as it is printed beside its marker: `84 %` or `116x` on an axis in per cent. */
+export function valueOn({percent}: Axis, value: number): string {
+  if (!percent) return significant(value, 2)
+  return value < FACTOR ? `${significant(100 * value, 2)} %` : `${significant(value)}x`
 }

@@ -1,7 +1,8 @@
 /** A figure of a page: its legend as switches, the drawing, its numbers as a table and the command that makes it again. */
 import {pointsIn, thinned} from '../figures/along-axis.js'
-import {drawFigure, drawLegend} from '../figures/draw.js'
-import type {Figure, Series} from '../figures/figure.js'
+import {drawFigure} from '../figures/draw.js'
+import type {Figure} from '../figures/figure.js'
+import {drawLegend, type LegendEntry, legendEntries} from '../figures/legend.js'
 import {commandMarkup, html, type Markup, prose, raw} from './markup.js'
 import {tableMarkup} from './table.js'
 
@@ -42,19 +43,18 @@ ${command === undefined ? raw('') : html`<p class="again">Made again by ${comman
 }
 
 function legend(figure: Figure): Markup {
-  const {title, series} = figure
-  return html`<div class="legend" role="group" aria-label="Series of: ${title}">${series.map(legendButton(figure))}</div>`
+  const buttons = legendEntries(figure).map(legendButton)
+  return html`<div class="legend" role="group" aria-label="Series of: ${figure.title}">${buttons}</div>`
 }
 
-/** A switch of a series, with a sample of its line and its marker. */
-function legendButton(figure: Figure): (own: Series, place: number) => Markup {
-  return (own, place) =>
-    html`<button type="button" aria-pressed="true" data-series="${place}">${sample(figure, own)}${prose(own.label)}</button>`
+/** A switch of a series, or of all pale lines, with a sample. */
+function legendButton(entry: LegendEntry): Markup {
+  return html`<button type="button" aria-pressed="true" data-series="${entry.places.join(' ')}">${sample(entry)}${prose(entry.label)}</button>`
 }
 
-function sample(figure: Figure, own: Series): Markup {
-  const alone = {...figure, series: [{...own, label: ''}], guides: []}
-  const {svg} = drawLegend(alone, {width: 3 * LETTERS, fontSize: LETTERS, colour: pageColour})
+function sample(entry: LegendEntry): Markup {
+  const look = {width: 3 * LETTERS, fontSize: LETTERS, colour: pageColour}
+  const {svg} = drawLegend([{...entry, label: ''}], look)
   return html`<span class="sample" aria-hidden="true">${raw(svg)}</span>`
 }
 
@@ -77,5 +77,5 @@ function drawings(figure: Figure): Markup {
 
 /** What Plot writes escapes texts as XML does. */
 function drawing(figure: Figure, width: number, height: number): Markup {
-  return raw(drawFigure(figure, {width, height, fontSize: LETTERS, colour: pageColour}))
+  return raw(drawFigure(figure, {width, height, fontSize: LETTERS, colour: pageColour}).svg)
 }

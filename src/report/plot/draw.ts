@@ -1,6 +1,6 @@
 /** The lines, intervals and letters of a figure on a canvas. */
 import {type Figure, isShown, type Point, type Series} from '../figures/figure.js'
-import {styleOf} from '../figures/style.js'
+import {lookOf} from '../figures/style.js'
 import type {Canvas, Ink} from './canvas.js'
 import type {Scale} from './scale.js'
 
@@ -66,9 +66,9 @@ function eachPoint(
   return answers.includes(true)
 }
 
-/** The dash of a projection, as in figures of files. */
-function strokesOf({method, projection}: Series): number[] | undefined {
-  return styleOf(method, projection).dash?.split(' ').map(Number)
+/** Its dash, as in figures of files. */
+function strokesOf(series: Series): number[] | undefined {
+  return lookOf(series).dash?.split(' ').map(Number)
 }
 
 function drawPath(

@@ -1,5 +1,5 @@
 /** What the letters and dots of a plot mean. */
-import type {Figure} from '../figures/figure.js'
+import {type Figure, seriesText} from '../figures/figure.js'
 import type {Ink} from './canvas.js'
 import type {Drawn, Lettered} from './draw.js'
 
@@ -21,7 +21,9 @@ export function legendLines(
   {drawn, width, paint}: LegendOptions,
 ): string[] {
   const entries: {sample: string; ink: Ink; label: string}[] = [
-    ...series.map(({letter, ink, series: {label}}) => ({sample: letter ?? '..', ink, label})),
+    ...series.map(({letter, ink, series: own}) => {
+      return {sample: letter ?? '..', ink, label: seriesText(own)}
+    }),
     ...(guides.length > 0 ? [entry('. .', guides.map(({label}) => label).join('; '))] : []),
     ...(drawn.intervals ? [entry('|', 'intervals, where there is room')] : []),
     ...(drawn.aside ? [entry('ab', 'side by side: at one place')] : []),

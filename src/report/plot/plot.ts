@@ -1,6 +1,14 @@
 /** Figures in a terminal: lines of dots, a letter for each series at its points, and the legend below. */
-import {drawable, type Figure, joinedValues, type Series, shownValues} from '../figures/figure.js'
-import {COLOURS, styleOf} from '../figures/style.js'
+import {
+  drawable,
+  type Figure,
+  isBeyond,
+  joinedValues,
+  type Series,
+  shownValues,
+} from '../figures/figure.js'
+import {COLOURS, lookOf} from '../figures/style.js'
+import {valueOn} from '../figures/ticks.js'
 import {bold} from '../layout.js'
 import {wrap} from '../wrap.js'
 import {ASCII, BRAILLE, Canvas, type Ink} from './canvas.js'
@@ -37,7 +45,8 @@ const LETTERS = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'
  * @returns lines without one end; `undefined` where there is nothing to draw
  */
 export function plotFigure(asked: Figure, options: PlotOptions): string | undefined {
-  const figure = drawable(withoutCrowd(asked))
+  const shown = drawable(withoutCrowd(asked))
+  const figure = shown && withinAxis(shown)
   if (!figure || figure.shade || figure.x.names || figure.y.names) return undefined // tables say it
   const {width, unicode, colour} = options
   const y = scaleOf(figure.y, shownValues(figure, 'y'), ROWS / TICKS_APART.y)
@@ -70,12 +79,26 @@ function withoutCrowd(figure: Figure): Figure {
   return measured.length > 0 ? {...figure, series: measured} : figure
 }
 
+/** The same with values beyond the axis at its end, and printed with the labels. */
+function withinAxis(figure: Figure): Figure {
+  const {limit} = figure.y
+  if (limit === undefined) return figure
+  const series = figure.series.map(own => {
+    const beyond = own.points.filter(({y}) => isBeyond(figure.y, y))
+    if (beyond.length === 0) return own
+    const values = beyond.map(({y}) => valueOn(figure.y, y)).join(', ')
+    const points = own.points.map(point => ({...point, y: Math.min(point.y, limit)}))
+    return {...own, points, label: `${own.label} (beyond the axis: ${values})`}
+  })
+  return {...figure, series}
+}
+
 function lettered(all: readonly Series[]): Lettered[] {
   let count = 0
   return all.map(series => ({
     series,
     letter: series.computed ? null : LETTERS[count++ % LETTERS.length]!,
-    ink: styleOf(series.method, series.projection).colour,
+    ink: lookOf(series).colour,
   }))
 }
 

@@ -1,6 +1,6 @@
 /** From values of an axis to places on a canvas. */
 import type {Axis} from '../figures/figure.js'
-import {logTicks, tickText} from '../figures/ticks.js'
+import {logTicks, tickOn} from '../figures/ticks.js'
 import {spanOf} from '../groups.js'
 import {significant} from '../numbers.js'
 
@@ -19,12 +19,13 @@ export interface Scale {
  * @param chosen - values that decide on the base of ticks; default: all
  */
 export function scaleOf(
-  {scale}: Axis,
+  axis: Axis,
   values: readonly number[],
   most: number,
   chosen: readonly number[] = values,
 ): Scale {
-  const log = scale === 'log'
+  const log = axis.scale === 'log'
+  const text = tickOn(axis)
   const [low, high] = widened(...spanOf(values), log)
   const place = log ? Math.log : (value: number) => value
   const share = (value: number) => (place(value) - place(low)) / (place(high) - place(low))
@@ -32,7 +33,7 @@ export function scaleOf(
     tick => share(tick) >= 0 && share(tick) <= 1,
   )
   // less than a step from tick to tick: its ends say how far it goes
-  const numbers = within.length > 1 ? within.map(at => ({at, text: tickText(at)})) : ends(low, high)
+  const numbers = within.length > 1 ? within.map(at => ({at, text: text(at)})) : ends(low, high)
   return {share, ticks: numbers}
 }
 

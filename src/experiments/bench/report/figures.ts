@@ -177,8 +177,8 @@ function withFit(line: Series, {slope, crossovers}: Fit): Series {
       ? []
       : [{x: length.value, xLow: length.low, xHigh: length.high, y, facts}]
   })
-  const label = slope ? `${line.label}, ${powerText(slope)}` : line.label
-  return {...line, label, ...(crossings.length > 0 && {crossings})}
+  const note = slope && {note: powerText(slope)}
+  return {...line, ...note, ...(crossings.length > 0 && {crossings})}
 }
 
 /** How a line grows: `L^1.03 [0.91, 1.15]`. */
@@ -192,7 +192,7 @@ function fitTexts(series: readonly Series[], fits: readonly Fit[]): string[] {
   const grows = fits.some(({slope}) => slope !== null)
   const crosses = series.some(({crossings}) => crossings)
   return [
-    ...(grows ? ['L^: how time grows over the longest lengths, with its 95 % interval.'] : []),
+    ...(grows ? ['L^: how time grows over the longest lengths, with a 95 % interval.'] : []),
     ...(crosses
       ? ['Rings: where a line overtakes an exact form, with the 95 % interval of that length.']
       : []),
@@ -221,7 +221,7 @@ function guideOf(exponent: number, series: readonly Series[]): Guide[] {
   const start = level * (from / end.x) ** exponent
   return [
     {
-      label: `slope ${exponent}`,
+      label: `L^${exponent}`,
       points: [
         [from, start],
         [end.x, level],

@@ -1,5 +1,5 @@
 /** Lines of errors over a variable, measured and predicted, and what they are compared with: a law, and the error of averaging V. */
-import type {Guide, Point, Series} from '../../../report/figures/figure.js'
+import type {FeatureAxis, Guide, Point, Series} from '../../../report/figures/figure.js'
 import {groupBy, spanOf} from '../../../report/groups.js'
 import {plural, significant, withInterval} from '../../../report/numbers.js'
 import {variantLabel} from '../../labels.js'
@@ -15,8 +15,10 @@ export interface Variable {
   read(record: CompletedSweep): number | null
   /** What else of the cell differs along a line. */
   varied: keyof ErrorSweepCell
-  /** Decimal logarithm of the error over that of the variable, where there is a law; drawn as a guide. */
-  slope?: {label: string; exponent: number}
+  /** The law of errors over the variable, where there is one; drawn as a guide. */
+  law?: {label: string; exponent: number}
+  /** Whether lines of several scales of queries and keys stand side by side. Default: each scale has its own figure. */
+  byScale?: boolean
 }
 
 export const FEATURES: Variable = {
@@ -25,7 +27,15 @@ export const FEATURES: Variable = {
   label: 'random vectors M',
   read: ({cell}) => cell.num_features,
   varied: 'num_features',
-  slope: {label: 'slope -1/2', exponent: -1 / 2},
+  law: {label: '1/sqrt(M)', exponent: -1 / 2},
+}
+/** The same over the length of the feature vector, which is what a method costs. */
+export const FEATURE_LENGTH: Variable = {
+  ...FEATURES,
+  title: 'Error over the length of the feature vector',
+  label: 'length of the feature vector F',
+  read: ({result}) => (result.feature_dim > 0 ? result.feature_dim : null),
+  law: {label: '1/sqrt(F)', exponent: -1 / 2},
 }
 export const NORM: Variable = {
   name: 'error-over-norm',
@@ -34,17 +44,23 @@ export const NORM: Variable = {
   read: ({result}) => result.statistics.query_norm2,
   varied: 'scale',
 }
-export const VARIABLES: readonly Variable[] = [
-  FEATURES,
-  {
-    name: 'error-over-length',
-    title: 'Error over length',
-    label: 'queries L',
-    read: ({result}) => result.query_len,
-    varied: 'seq_len',
-  },
-  NORM,
-]
+const LENGTH: Variable = {
+  name: 'error-over-length',
+  title: 'Error over length',
+  label: 'queries L',
+  read: ({result}) => result.query_len,
+  varied: 'seq_len',
+}
+
+/** All variables. @param x - what stands for the number of features */
+export function variablesWith(x: FeatureAxis): readonly Variable[] {
+  return [x === 'F' ? FEATURE_LENGTH : FEATURES, LENGTH, NORM]
+}
+
+/** Whether errors are drawn over random vectors, or over what they make. */
+export function isOfFeatures({varied}: Variable): boolean {
+  return varied === 'num_features'
+}
 
 /** The smallest and the largest value of a variable. */
 export type Span = readonly [from: number, to: number]
@@ -60,15 +76,16 @@ export function linesOf(
   span: Span,
   predicted = false,
 ): Series[] {
-  return groupBy(records, record => labelOf(variable, record)).flatMap(own => {
+  return groupBy(records, record => lineOf(variable, record)).flatMap(own => {
     const {method, projection} = own[0]!.cell
     const points = own
       .flatMap(record => pointsOf(variable, record, span, predicted))
       .toSorted((a, b) => a.x - b.x)
     if (points.length === 0) return []
     const label = labelOf(variable, own[0]!)
-    if (!predicted) return [{label, method, projection, points}]
-    return [{label: predictedLabel(label), method, projection, points, computed: true}]
+    const look = {method, projection, ...scaleLook(variable, own[0]!, records)}
+    if (!predicted) return [{label, ...look, points}]
+    return [{label: predictedLabel(label), ...look, points, computed: true}]
   })
 }
 
@@ -94,7 +111,7 @@ function factsOf(variable: Variable, record: CompletedSweep): string[] {
   const {median, low, high} = result.rel_l2
   return [
     ...(cell.num_features === null ? [] : [`M = ${cell.num_features}`]),
-    ...(variable === FEATURES ? [] : [`${variable.label}: ${significant(variable.read(record))}`]),
+    ...(isOfFeatures(variable) ? [] : [`${variable.label}: ${significant(variable.read(record))}`]),
     `rel L2: ${withInterval(median, low, high)}`,
     `squared error over that of averaging V: ${significant(result.mse_over_mean_value)}`,
     `${plural(replicatesOf(record), 'replicate')}, seed ${cell.seed}`,
@@ -103,7 +120,39 @@ function factsOf(variable: Variable, record: CompletedSweep): string[] {
 
 /** A variant, without M where that is the axis. */
 export function labelOf(variable: Variable, record: CompletedSweep): string {
-  return variable === FEATURES ? rowLabel(record) : variantLabel(record.cell)
+  return isOfFeatures(variable) ? rowLabel(record) : variantLabel(record.cell)
+}
+
+/** What all records of a line have in common. */
+export function lineOf(variable: Variable, record: CompletedSweep): string {
+  return [labelOf(variable, record), ...(variable.byScale ? [record.cell.scale] : [])].join()
+}
+
+/** What a scale of queries and keys makes of their logits: `logits / 16`. */
+function scaleText(scale: number): string {
+  const factor = scale ** 2
+  if (factor === 1) return 'logits unchanged'
+  const text = (value: number) => String(Number(significant(value)))
+  return factor < 1 ? `logits / ${text(1 / factor)}` : `logits x ${text(factor)}`
+}
+
+/** A note for each scale where lines are drawn at several, and a colour for it where they are of one method. */
+function scaleLook(
+  {byScale}: Variable,
+  {cell}: CompletedSweep,
+  records: readonly CompletedSweep[],
+): Pick<Series, 'note' | 'colour'> {
+  if (!byScale) return {}
+  const isOne = new Set(records.map(record => record.cell.method)).size === 1
+  return {
+    note: scaleText(cell.scale),
+    ...(isOne && {colour: scalesOf(records).indexOf(cell.scale) + 1}),
+  }
+}
+
+/** Scales of queries and keys, the largest first. */
+export function scalesOf(records: readonly CompletedSweep[]): number[] {
+  return [...new Set(records.map(({cell}) => cell.scale))].sort((a, b) => b - a)
 }
 
 function predictedLabel(label: string): string {
@@ -123,19 +172,24 @@ export function recordsOf(
 export type Level = readonly [x: number, error: number]
 const errorOf = ([, error]: Level) => error
 
-/** The law through the middle of where the lines begin. */
-export function slopeGuide({slope}: Variable, lines: readonly Series[], [from, to]: Span): Guide[] {
-  if (!slope) return []
-  const first = lines.flatMap(({points}) => (points[0]!.x === from ? [Math.log(points[0]!.y)] : []))
-  if (first.length === 0) return []
-  const start = Math.exp(first.reduce((sum, log) => sum + log, 0) / first.length)
-  const end = start * (to / from) ** slope.exponent
+/** How far the law lies below all lines, and below the lowest error it ends. */
+const [BELOW, END] = [1.3, 2]
+
+/** The law below all lines, as far as it does not rule the axis. @param lines - measured */
+export function lawGuide({law}: Variable, lines: readonly Series[], [from, to]: Span): Guide[] {
+  if (!law) return []
+  const points = lines.flatMap(line => line.points)
+  if (points.length === 0) return []
+  const factors = points.map(({x, y}) => y * (x / from) ** -law.exponent)
+  const start = Math.min(...factors) / BELOW
+  const lowest = Math.min(...points.map(({y}) => y)) / END
+  const end = Math.min(to, from * (lowest / start) ** (1 / law.exponent))
   return [
     {
-      label: slope.label,
+      label: law.label,
       points: [
         [from, start],
-        [to, end],
+        [end, start * (end / from) ** law.exponent],
       ],
     },
   ]

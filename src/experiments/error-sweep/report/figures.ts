@@ -2,7 +2,7 @@
 import {type ColumnSpec, table} from '../../../report/document.js'
 import {evenly} from '../../../report/evenly.js'
 import {alongAxis, stretchesFor} from '../../../report/figures/along-axis.js'
-import type {Figure} from '../../../report/figures/figure.js'
+import type {FeatureAxis, Figure, Guide, Series} from '../../../report/figures/figure.js'
 import {groupBy, spanOf} from '../../../report/groups.js'
 import {significant, withInterval} from '../../../report/numbers.js'
 import {inputLabel} from '../../labels.js'
@@ -11,17 +11,18 @@ import {VARIANT_COLUMNS} from './columns.js'
 import {
   averageGuide,
   averages,
-  FEATURES,
-  labelOf,
+  isOfFeatures,
+  lawGuide,
+  lineOf,
   linesOf,
   type Span,
-  slopeGuide,
-  VARIABLES,
+  scalesOf,
   type Variable,
+  variablesWith,
 } from './figure-lines.js'
 import {headsFigures} from './heads-figure.js'
 import {lowestError} from './lowest-errors.js'
-import {type Ranking, rankingsWith} from './ranking.js'
+import {type Ranking, rankingsWith, YARDSTICK} from './ranking.js'
 import {type Ringed, withRings} from './rings.js'
 
 /** Facts of a cell that are the same all over a figure; a line may differ in the other ones. */
@@ -30,19 +31,58 @@ const SHARED = ['input', 'layer', 'seq_len', 'scale', 'logit_scale', 'causal', '
 /** Figures over one variable, evenly chosen, points of each, and rows of its table. */
 const [MOST_FIGURES, MOST_POINTS, MOST_ROWS] = [12, 2000, 1000]
 
-/** Figures of a whole sweep; none of what has but one value. */
-export function errorSweepFigures(all: readonly ErrorSweepRecord[]): Figure[] {
+/** Lines of several scales that can be told apart in one figure. */
+const MOST_LINES = 6
+
+/**
+ * Figures of a whole sweep; none of what has but one value.
+ *
+ * @param x - what stands for the number of features. Default: M
+ */
+export function errorSweepFigures(
+  all: readonly ErrorSweepRecord[],
+  x: FeatureAxis = 'M',
+): Figure[] {
   const completed = all.filter(record => record.status === 'completed')
   const records = completed.filter(isEstimate)
-  const lines = VARIABLES.flatMap(variable => {
-    const shared = SHARED.filter(field => field !== variable.varied)
-    const groups = groupBy(records, ({cell}) => JSON.stringify(shared.map(field => cell[field])))
-    const told = groups.filter(group => hasTwoValues(variable, group))
-    return evenly(told, MOST_FIGURES).map(group =>
-      figureOf(variable, group, {count: told.length, completed}),
+  const lines = variablesWith(x).flatMap(variable => {
+    const figures = figuresOver(variable, records).filter(own =>
+      hasTwoValues(own.variable, own.records),
+    )
+    return evenly(figures, MOST_FIGURES).map(own =>
+      figureOf(own.variable, own.records, {count: figures.length, completed}),
     )
   })
   return [...lines, ...headsFigures(records)]
+}
+
+/** What is drawn in one figure. */
+interface Drawn {
+  variable: Variable
+  records: readonly CompletedSweep[]
+}
+
+/** Figures over a variable: each of records that differ in it alone, or over features in a few scales, too. */
+function figuresOver(variable: Variable, records: readonly CompletedSweep[]): Drawn[] {
+  const groupsBy = (fields: readonly (typeof SHARED)[number][], of: readonly CompletedSweep[]) =>
+    groupBy(of, ({cell}) => JSON.stringify(fields.map(field => cell[field])))
+  const shared = SHARED.filter(field => field !== variable.varied)
+  if (!isOfFeatures(variable))
+    return groupsBy(shared, records).map(own => ({variable, records: own}))
+  const scaled = shared.filter(field => field !== 'scale')
+  return groupsBy(scaled, records).flatMap((together): Drawn[] => {
+    const byScale = {...variable, byScale: true}
+    const lines = new Set(together.filter(isLine).map(record => lineOf(byScale, record)))
+    if (scalesOf(together).length > 1 && lines.size <= MOST_LINES) {
+      return [{variable: byScale, records: together}]
+    }
+    return groupsBy(shared, together).map(own => ({variable, records: own}))
+  })
+}
+
+/** Averaging V is no line of its own: it is what all are compared with. */
+function isLine({cell}: CompletedSweep): boolean {
+  return cell.method !== YARDSTICK
 }
 
 /** Errors below are those of rounding, and would leave no room for the others. */
@@ -62,7 +102,7 @@ function recordsFor(
   variable: Variable,
   records: readonly CompletedSweep[],
 ): readonly CompletedSweep[] {
-  return variable === FEATURES ? records : atMostFeatures(records)
+  return isOfFeatures(variable) ? records : atMostFeatures(records)
 }
 
 function valuesOf(variable: Variable, records: readonly CompletedSweep[]): number[] {
@@ -85,10 +125,20 @@ function figureOf(
   const all = recordsFor(variable, records)
   const span = spanOf(valuesOf(variable, all))
   const shown = thinnedBy(variable, all, span)
-  const levels = averages(variable, shown, span)
-  const measured = linesOf(variable, shown, span)
-  const theory = linesOf(variable, shown, span, true)
-  const predicted = withRings(theory, {variable, records: shown, levels})
+  const compared = variable.byScale
+    ? scalesOf(shown).map(scale => shown.filter(({cell}) => cell.scale === scale))
+    : [shown]
+  const levels = compared.map(own => averages(variable, own, span))
+  const drawn = shown.filter(isLine)
+  const measured = linesOf(variable, drawn, span)
+  const theory = linesOf(variable, drawn, span, true)
+  const predicted = withRings(theory, {
+    variable,
+    records: drawn,
+    levels: levels.length > 1 ? [] : levels.flat(),
+  })
+  const guides = levels.flatMap(own => averageGuide(own, span))
+  const limit = limitOf(measured, guides)
   const left = [
     ...(shown.length < all.length ? [`Of ${all.length} records ${shown.length} are drawn.`] : []),
     ...(count > MOST_FIGURES ? [`Of ${count} such figures ${MOST_FIGURES} are shown.`] : []),
@@ -96,13 +146,32 @@ function figureOf(
   return {
     name: variable.name,
     title: [variable.title, ...placeOf(variable, records[0]!)].join(', '),
-    caption: [captionOf(predicted), ...left].join(' '),
+    caption: [captionOf(predicted, limit), ...left].join(' '),
     x: {label: variable.label, scale: 'log'},
-    y: {label: 'rel L2', scale: 'log'},
+    y: {
+      ...{label: 'error, % of the exact output', scale: 'log', percent: true},
+      ...(limit !== undefined && {limit}),
+    },
     series: [...measured, ...predicted.lines],
-    guides: [...slopeGuide(variable, measured, span), ...averageGuide(levels, span)],
+    guides: [...lawGuide(variable, measured, span), ...guides],
     table: pointTable(variable, all, rankingsWith(all, completed)),
   }
+}
+
+/** An error that is so many times that of averaging V leaves the axis, if others are within so many times that. */
+const [DIVERGES, USUAL] = [10, 3]
+/** Rows above a frame. */
+const MOST_BEYOND = 6
+
+/** Where the axis of errors ends, so that methods that diverge do not rule it; `undefined`: it shows everything. */
+function limitOf(lines: readonly Series[], averages: readonly Guide[]): number | undefined {
+  const average = Math.max(...averages.flatMap(({points}) => points.map(([, y]) => y)))
+  const errors = lines.flatMap(({points}) => points.map(({y}) => y))
+  const usual = errors.filter(y => y <= USUAL * average)
+  if (usual.length === 0 || !errors.some(y => y > DIVERGES * average)) return undefined
+  const limit = Math.max(average, ...usual)
+  const beyond = lines.filter(({points}) => points.some(({y}) => y > limit))
+  return beyond.length > MOST_BEYOND ? undefined : limit
 }
 
 /** Of each line so many records that points can be told apart, by their places on the axis alone. */
@@ -112,7 +181,7 @@ function thinnedBy(
   span: Span,
 ): readonly CompletedSweep[] {
   if (records.length <= MOST_POINTS) return records
-  const lines = groupBy(records, record => labelOf(variable, record))
+  const lines = groupBy(records, record => lineOf(variable, record))
   const stretches = stretchesFor('log', span, {lines: lines.length, most: MOST_POINTS})
   const at = (record: CompletedSweep) => variable.read(record) ?? span[0]
   return lines.flatMap(line => {
@@ -121,13 +190,13 @@ function thinnedBy(
   })
 }
 
-function captionOf({lines, says}: Ringed): string {
-  const facts = [
-    'Median of |estimate - exact| / |exact| over draws; bars are its 95 % interval',
-    ...(lines.length > 0 ? ['broad pale lines what is predicted from the input'] : []),
-    ...(says.length > 0 ? [`rings where by it ${says.join(', or ')}`] : []),
-  ]
-  return `${facts.join(', ')}.`
+function captionOf({lines, says}: Ringed, limit: number | undefined): string {
+  return [
+    'Median over draws of |estimate - exact| / |exact| (rel L2); bars are 95 % intervals.',
+    ...(lines.length > 0 ? ['Broad pale lines are predicted from the input.'] : []),
+    ...(says.length > 0 ? [`Rings: by that prediction ${says.join(', or ')}.`] : []),
+    ...(limit === undefined ? [] : ['Values above the frame are beyond its axis.']),
+  ].join(' ')
 }
 
 function atMostFeatures(records: readonly CompletedSweep[]): CompletedSweep[] {
@@ -138,11 +207,12 @@ function atMostFeatures(records: readonly CompletedSweep[]): CompletedSweep[] {
 /** What all points of a figure share, in words. */
 function placeOf(variable: Variable, {cell, result}: CompletedSweep): string[] {
   const {input, layer, target, causal, scale} = cell
+  const isOneScale = variable.varied !== 'scale' && !variable.byScale
   return [
     inputLabel(input),
     ...(layer === undefined ? [] : [`layer ${layer}`]),
     ...(variable.varied === 'seq_len' ? [] : [`L=${result.query_len}`]),
-    ...(scale === 1 || variable.varied === 'scale' ? [] : [`q and k times ${significant(scale)}`]),
+    ...(scale === 1 || !isOneScale ? [] : [`q and k times ${significant(scale)}`]),
     ...(causal ? ['causal'] : []),
     ...(target === 'raw' ? [] : ['against what each converges to']),
   ]
@@ -155,7 +225,10 @@ function pointTable(
 ) {
   const columns: ColumnSpec<CompletedSweep>[] = [
     ...VARIANT_COLUMNS,
-    ...(variable === FEATURES
+    ...(variable.byScale
+      ? [{title: 'q, k times', cell: ({cell}: CompletedSweep) => significant(cell.scale)}]
+      : []),
+    ...(isOfFeatures(variable)
       ? []
       : [
           {

@@ -44,7 +44,7 @@ function figureOf(records: readonly CompletedSweep[]): Figure[] {
       name: 'error-by-head',
       title: `Error of each head, ${inputLabel(cell.input)}, L=${records[0]!.result.query_len}${cell.causal ? ', causal' : ''}${cell.target === 'raw' ? '' : ', against what each converges to'}`,
       caption:
-        'Median of |estimate - exact| / |exact| over draws, at the most features of each method; the darker the larger.',
+        'Median over draws of |estimate - exact| / |exact| (rel L2), at the most features of each method; darker is larger.',
       x: {label: 'variant', scale: 'linear', names: variants},
       y: {label: 'head', scale: 'linear', names},
       shade: {label: 'rel L2', scale: 'log'},

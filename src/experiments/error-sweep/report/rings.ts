@@ -31,7 +31,7 @@ interface Place {
 /** Predicted lines with their rings. */
 export function withRings(predicted: readonly Series[], place: Place): Ringed {
   const {variable, records, levels} = place
-  const turns = variable.slope ? [] : turningPoints(predicted)
+  const turns = variable.law ? [] : turningPoints(predicted)
   const all = predicted.map(line => ({
     line,
     errors: [

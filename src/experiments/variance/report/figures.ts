@@ -61,6 +61,7 @@ function figureOf(records: readonly CompletedVariance[]): Figure[] {
       x: {label: cell.difference_norm === undefined ? 'angle, degrees' : '|x-y|', scale: 'linear'},
       y: {label: 'variance over that of iid', scale: 'log'},
       series: [...measured, ...exact].filter(({points}) => points.length > 0),
+      computed: 'closed form',
       guides: [{label: 'iid', points: ends(compared.map(({record}) => xOf(record)))}],
       table: table(COLUMNS, compared),
     },

@@ -28,7 +28,8 @@ function switches(figure: HTMLElement, changed: () => void): void {
     button.addEventListener('click', () => {
       const shown = button.getAttribute('aria-pressed') !== 'true'
       button.setAttribute('aria-pressed', String(shown))
-      for (const part of figure.querySelectorAll(`.drawing .series-${button.dataset.series}`)) {
+      const drawn = button.dataset.series!.split(' ').map(place => `.drawing .series-${place}`)
+      for (const part of figure.querySelectorAll(drawn.join())) {
         part.classList.toggle('off', !shown)
       }
       changed()

@@ -1,7 +1,8 @@
 import {describe, expect, it} from 'vitest'
-import {drawFigure, drawLegend} from '../../../../src/report/figures/draw.js'
+import {drawFigure} from '../../../../src/report/figures/draw.js'
 import {type Figure, figureWithTexts} from '../../../../src/report/figures/figure.js'
 import {figurePng, figureSvg} from '../../../../src/report/figures/files.js'
+import {drawLegend, legendEntries} from '../../../../src/report/figures/legend.js'
 import {FIGURE, TILES} from '../../../helpers/figures.js'
 import {expectXml} from '../../../helpers/xml.js'
 
@@ -12,7 +13,7 @@ describe('files of figures', () => {
     expect(svg).toContain('url("data:font/woff2;base64,')
     expect(svg).not.toContain('var(')
     expect(svg).not.toContain('http://www.w3.org/1999/xhtml')
-    // once in the title of each marker and of its group's name, and once in the legend
+    // once where its line ends, and in no legend
     expect(svg.match(/>rfa iid</g)).toHaveLength(1)
     expect(svg).toContain('width="691"')
     expect(await figureSvg(FIGURE, 'column')).toContain('width="336"')
@@ -29,9 +30,9 @@ describe('files of figures', () => {
       await expectXml(await figureSvg(figure, 'page'))
       await expectXml(await figureSvg(figure, 'column'))
       await expectXml(
-        drawFigure(figure).replace('<svg ', '<svg xmlns="http://www.w3.org/2000/svg" '),
+        drawFigure(figure).svg.replace('<svg ', '<svg xmlns="http://www.w3.org/2000/svg" '),
       )
-      expect(drawLegend(figure, look).svg).not.toMatch(/&(?!(amp|lt|gt|quot|#160);)/)
+      expect(drawLegend(legendEntries(figure), look).svg).not.toMatch(/&(?!(amp|lt|gt|quot|#160);)/)
       expect((await figurePng(figure, 'column', 1)).length).toBeGreaterThan(1000)
     }
   })

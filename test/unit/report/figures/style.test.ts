@@ -1,6 +1,6 @@
 import {describe, expect, it} from 'vitest'
 import {METHOD_NAMES, PROJECTION_NAMES} from '../../../../src/attention/names.js'
-import {COLOURS, styleOf} from '../../../../src/report/figures/style.js'
+import {COLOURS, lookOf, styleOf} from '../../../../src/report/figures/style.js'
 
 /** WCAG 2: relative luminance of `#rrggbb`. */
 function luminance(colour: string): number {
@@ -32,6 +32,20 @@ describe('the look of a series', () => {
       'favor-hyp',
     ]
     expect(new Set(usual.map(name => styleOf(name, null).colour)).size).toBe(usual.length)
+  })
+
+  it('tells the exact forms apart by the dash', () => {
+    const [matrix, online] = ['softmax', 'softmax-online'].map(name => styleOf(name, null))
+    expect(matrix!.colour).toBe(online!.colour)
+    expect(matrix!.dash).not.toBe(online!.dash)
+  })
+
+  it('is that of a place where lines of one method differ', () => {
+    const series = {label: 'x', method: 'rfa', projection: null, points: []}
+    expect(lookOf(series)).toEqual(styleOf('rfa', null))
+    const looks = [1, 2, 3].map(colour => lookOf({...series, colour}))
+    expect(looks.map(({colour}) => colour)).toEqual([1, 2, 3])
+    expect(new Set(looks.map(({marker}) => marker)).size).toBe(3)
   })
 
   it('is the same with and without plug-ins, whose methods have one by their name', () => {

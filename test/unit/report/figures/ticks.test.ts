@@ -64,7 +64,7 @@ describe('an axis', () => {
   })
 
   it('of powers of two has its ticks as far apart as their logarithms', () => {
-    const {document} = parseHTML(`<html><body>${drawFigure(FIGURE)}</body></html>`)
+    const {document} = parseHTML(`<html><body>${drawFigure(FIGURE).svg}</body></html>`)
     const ticks = [...document.querySelectorAll('[aria-label="x-axis tick label"] text')].map(
       tick => ({
         at: Number(/translate\(([\d.]+)/.exec(tick.getAttribute('transform')!)![1]),

@@ -12,8 +12,10 @@ describe('figures of a benchmark', () => {
     const [time] = benchFigures(records)
     expect(time!.name).toBe('time-over-length')
     const [exact, features] = time!.series
-    expect(exact!.label).toMatch(/^softmax-online, L\^2\.00 \[1\.9\d, 2\.0\d\]$/)
-    expect(features!.label).toBe('favor-pos orth M=64, L^1.00 [0.93, 1.07]')
+    expect(exact!.label).toBe('softmax-online')
+    expect(exact!.note).toMatch(/^L\^2\.00 \[1\.9\d, 2\.0\d\]$/)
+    expect(features!.label).toBe('favor-pos orth M=64')
+    expect(features!.note).toBe('L^1.00 [0.93, 1.07]')
     expect(time!.caption).toContain('L^: how time grows')
     expect(features!.points.map(({x}) => x)).toEqual([512, 1024])
     expect(features!.points[0]!.y).toMatchReference((3000 * 512) / 1e6, 3)
@@ -25,7 +27,7 @@ describe('figures of a benchmark', () => {
 
   it('has slopes of 1 and 2 beside the lowest and the highest line of memory', () => {
     const {guides, series} = benchFigures(records)[1]!
-    expect(guides.map(({label}) => label)).toEqual(['slope 1', 'slope 2'])
+    expect(guides.map(({label}) => label)).toEqual(['L^1', 'L^2'])
     const [linear, quadratic] = guides.map(({points: [from, to]}) => to![1] / from![1])
     expect(linear).toMatchReference(2, 12)
     expect(quadratic).toMatchReference(4, 12)

@@ -40,9 +40,11 @@ describe('figures of an error sweep', () => {
   it('has the law and the error of averaging V beside them', () => {
     const {guides} = lines([ofFeatures(16), ofFeatures(64)])[0]!
     const [law, average] = guides
-    expect(law!.label).toBe('slope -1/2')
-    expect(law!.points[0]![1]).toMatchReference(0.5, 12)
-    expect(law!.points[1]![1]).toMatchReference(0.25, 12)
+    expect(law!.label).toBe('1/sqrt(M)')
+    // parallel to the line, below it
+    expect(law!.points.map(([x]) => x)).toEqual([16, 64])
+    expect(law!.points[0]![1]).toMatchReference(0.5 / 1.3, 12)
+    expect(law!.points[1]![1]).toMatchReference(0.25 / 1.3, 12)
     // sqrt(9 / (4 / 16)) times 0.5
     expect(average).toEqual({
       label: 'averaging V',
@@ -51,6 +53,61 @@ describe('figures of an error sweep', () => {
         [64, 3],
       ],
     })
+  })
+
+  it('ends the law where it would rule the axis', () => {
+    const level = (M: number) => sweep({num_features: M}, {rel_l2: metric(0.5)})
+    const [law] = lines([level(16), level(4096)])[0]!.guides
+    const [start, end] = law!.points
+    expect(start![1]).toMatchReference(0.5 / 1.3, 12)
+    expect(end![1]).toMatchReference(0.25, 12)
+    expect(end![0]).toMatchReference(16 * (2 / 1.3) ** 2, 12)
+  })
+
+  it('draws averaging V as what others are compared with, and not as a line as well', () => {
+    const [figure] = lines([ofFeatures(16), ofFeatures(64), deterministic('mean-value')])
+    expect(figure!.series.map(({method}) => method)).toEqual(['favor-pos'])
+    expect(figure!.guides.map(({label}) => label)).toContain('averaging V')
+  })
+
+  it('ends the axis before what diverges, unless everything does', () => {
+    // averaging V errs by 3 (see above)
+    const diverging = (M: number) =>
+      sweep(
+        {num_features: M, method: 'favor-trig'},
+        {rel_l2: metric(100), mse: metric(1e4), mean_value_mse: 9},
+      )
+    const limitOf = (records: readonly ErrorSweepRecord[]) => lines(records)[0]!.y.limit
+    expect(limitOf([ofFeatures(16), ofFeatures(64)])).toBeUndefined()
+    expect(limitOf([diverging(16), diverging(64)])).toBeUndefined()
+    const [figure] = lines([ofFeatures(16), ofFeatures(64), diverging(16), diverging(64)])
+    expect(figure!.y.limit).toBe(3)
+    expect(figure!.caption).toContain('beyond its axis')
+  })
+
+  it('is drawn over the length of features on demand, where a method without M is a point', () => {
+    const records = [
+      ...[32, 128].map(feature_dim => sweep({num_features: feature_dim / 2}, {feature_dim})),
+      sweep({method: 'elu', projection: null, num_features: null}, {feature_dim: 48}),
+    ]
+    const [figure] = errorSweepFigures(records, 'F').filter(({shade}) => !shade)
+    expect(figure!.x.label).toContain('F')
+    const xs = figure!.series.map(({points}) => points.map(({x}) => x))
+    expect(xs).toEqual([[32, 128], [48]])
+  })
+
+  it('has lines of a few scales in one figure, each with its average and its colour', () => {
+    const scaled = (scale: number) => [16, 64].map(M => ofFeatures(M, {scale}))
+    const [figure, ...others] = lines([...scaled(0.25), ...scaled(1), ...scaled(0.5)])
+    expect(others).toEqual([])
+    expect(figure!.series.map(({label, note, colour}) => [label, note, colour])).toEqual([
+      ['favor-pos orth', 'logits / 16', 3],
+      ['favor-pos orth', 'logits unchanged', 1],
+      ['favor-pos orth', 'logits / 4', 2],
+    ])
+    expect(figure!.guides.filter(({label}) => label === 'averaging V')).toHaveLength(3)
+    const many = [1, 2, 3, 4, 5, 6, 7].flatMap(scaled)
+    expect(lines(many)).toHaveLength(7)
   })
 
   it('has what theory predicts as lines without markers', () => {
@@ -118,7 +175,7 @@ describe('figures of an error sweep', () => {
     expect(predicted.crossings).toHaveLength(1)
     expect(predicted.crossings![0]!.x).toMatchReference(1, 12)
     expect(predicted.crossings![0]!.y).toMatchReference(1, 12)
-    expect(figure!.caption).toContain('rings')
+    expect(figure!.caption).toContain('Rings: by that prediction')
   })
 
   it('has a line of averaging V where that differs along the axis', () => {

@@ -45,7 +45,7 @@ describe('rings where positive features take over from sines and cosines', () =>
       /^favor-pos iid M=64 varies less than favor-trig iid M=64 from .* by the kernel at mean norms/,
     )
     expect(figureOf(around(norm, angle)).caption).toContain(
-      'rings where by it the kernel of positive features begins to vary less',
+      'Rings: by that prediction the kernel of positive features begins to vary less',
     )
   })
 
