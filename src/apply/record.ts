@@ -62,15 +62,15 @@ const appliedArray = z.object({
   shape: z.array(z.number().int()).describe('Its axes, in the layout.'),
   feature_dim: z.number().int().describe('F, length of phi; 0: no features.'),
   logit_scale: z.number().describe('beta: logits are beta q.k.'),
-  hidden_keys: z.number().int().describe('Keys of all sequences that the key mask hides.'),
-  projection: z
-    .string()
-    .nullable()
-    .describe('Where the random vectors came from; `null`: there are none.'),
+  hidden_keys: z
+    .number()
+    .int()
+    .describe('Number of keys that the key mask hides, over all sequences.'),
+  projection: z.string().nullable().describe('Source of the random vectors; `null`: none.'),
   orth_sign: z
     .enum(ORTH_SIGNS)
     .nullable()
-    .describe('Signs of its orthogonal factors; `null`: it has none, or came from the file.'),
+    .describe('Signs of the orthogonal factors; `null`: none, or a matrix from the file.'),
   used_extras: z
     .array(z.string())
     .describe('Arrays of the file that the method used in addition to q, k, v and the key mask.'),
@@ -79,7 +79,7 @@ const appliedArray = z.object({
     .number()
     .int()
     .describe(
-      `Entries more than ${MOST_GROWTH} times the largest value: weights of both signs nearly cancel there.`,
+      `Entries more than ${MOST_GROWTH} times the largest value: denominators nearly cancel there.`,
     ),
 })
 
@@ -94,8 +94,8 @@ export const applyRecord = z.object({
     .describe('Order of axes, as in the input. bhld: B, H, L, Dv; blhd: B, L, H, Dv.'),
   causal: causalField,
   method: z.string().describe('The estimator.'),
-  preset: z.string().describe('Which release it followed; `exact`: none.'),
-  plugin: pluginRecord.nullable().describe('Where it comes from; `null`: it is built in.'),
+  preset: z.string().describe('The release that it followed; `exact`: none.'),
+  plugin: pluginRecord.nullable().describe('Plug-in that it comes from; `null`: built in.'),
   ...computedBy,
   operations: operationForms,
   arrays: z.array(appliedArray).min(1).describe('Outputs, one for each layer.'),

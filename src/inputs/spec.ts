@@ -36,13 +36,13 @@ export const inputSpec = z.discriminatedUnion('kind', [
     digest: z
       .string()
       .optional()
-      .describe("SHA-256 of the files' bytes: a run is not resumed on other data."),
+      .describe("SHA-256 of the files' bytes: a run cannot be resumed with other data."),
   }),
   z.object({
     kind: z.literal('generator').describe(KIND),
     name: z.enum(GENERATOR_NAMES).describe('Generator of queries, keys and values.'),
-    batch: z.number().int().positive().describe('B, sequences that it makes.'),
-    heads: z.number().int().positive().describe('H, heads that it makes.'),
+    batch: z.number().int().positive().describe('B, number of sequences.'),
+    heads: z.number().int().positive().describe('H, number of heads.'),
     head_dim: z.number().int().positive().describe('D, entries of a query or key.'),
     value_dim: z.number().int().positive().describe('Dv, entries of a value.'),
     key_len: z
@@ -50,7 +50,7 @@ export const inputSpec = z.discriminatedUnion('kind', [
       .int()
       .positive()
       .nullable()
-      .describe('S, keys and values that it makes; `null`: the number of queries.'),
+      .describe('S, number of keys and values; `null`: the number of queries.'),
   }),
 ])
 export type InputSpec = z.infer<typeof inputSpec>

@@ -10,7 +10,7 @@ export const pluginRecord = z.object({
   imports: z
     .array(z.object({path: z.string().describe('Path from the folder of the module.'), sha256}))
     .describe(
-      'Files that it imports by relative paths, and those that they import, by path; packages and files that it reads otherwise are not among them.',
+      'Files that it imports by relative paths, directly or not, by path; without packages and files that it reads in other ways.',
     ),
   methods: z.array(z.string()).describe('Names of its estimators.'),
 })
@@ -26,7 +26,7 @@ export const pluginRecords = z
   .array(pluginRecord)
   .min(1)
   .optional()
-  .describe('Modules that estimators of the plan come from; absent: all are built in.')
+  .describe('Plug-ins of the estimators of the plan; absent: all are built in.')
 
 /**
  * Identifies the version of a plug-in, 64 hexadecimal digits: the SHA-256 of its module or, if it imports other

@@ -17,12 +17,12 @@ const crossover = z.object({
   answer: z
     .enum(CROSSOVER_ANSWERS)
     .describe(
-      '`overtakes`: faster from `length` on, slower before; `faster`, `slower`: at every length measured, so that they cross at none of these; `mixed`: faster at some, not at the longest; `unsettled`: intervals are too wide to say, or to say where.',
+      '`overtakes`: faster from `length` on, slower before; `faster`, `slower`: at every measured length; `mixed`: faster at some lengths, but not at the longest; `unsettled`: intervals are too wide to say whether or where.',
     ),
   length: estimate
     .nullable()
-    .describe('Tokens from which on the method is faster; `null`: see `answer`.'),
-  statement: z.string().describe('The same in words, after the name of the variant.'),
+    .describe('Length from which the method is faster; `null`: see `answer`.'),
+  statement: z.string().describe('The answer in words, after the name of the variant.'),
 })
 
 /** How the time of one variant grows with length, and where it overtakes the exact forms. */
@@ -40,10 +40,10 @@ const fitSchema = z.object({
       value_dim: z.number().int().describe('Dv.'),
       causal: z.boolean().describe('Query i sees keys 0..i only.'),
     })
-    .describe('Sizes that all its records share.'),
+    .describe('Sizes of all its records.'),
   keys: z
     .array(z.string())
-    .describe('Keys of the records it rests on, by length; of a decode one, with all its lengths.'),
+    .describe('Keys of the underlying records, by length; a decode has one for all its lengths.'),
   lengths: z.array(z.number().int()).describe('L, lengths that were measured.'),
   slope: estimate
     .nullable()
@@ -51,7 +51,7 @@ const fitSchema = z.object({
   slope_lengths: z
     .array(z.number().int())
     .describe(
-      'L, the longest lengths: those of the top two octaves, at least three where there are.',
+      'L, the longest lengths: the top two octaves, or the top three lengths if there are fewer.',
     ),
   no_slope: z
     .enum(['one_length', 'unsettled', 'bent', 'decode'])
@@ -63,7 +63,7 @@ const fitSchema = z.object({
     .number()
     .nullable()
     .describe('Share of the variance of log time that the line explains; `null`: no line.'),
-  crossovers: z.array(crossover).describe('Against each exact form that was timed.'),
+  crossovers: z.array(crossover).describe('Comparison with each exact form that was timed.'),
 })
 export type Fit = z.infer<typeof fitSchema>
 
@@ -75,24 +75,26 @@ export const machineVerdict = z.object({
   signs: z
     .array(z.enum(['turns', 'processes']))
     .describe(
-      'Of a disturbance: all cells were slower in some turns, the slowest tenth by more than 25 % than the fastest; processes of most cells differ by more than 25 %.',
+      'Signs of a disturbance. `turns`: all cells were slower in some turns, the slowest tenth by more than 25 %; `processes`: processes of most cells differ by more than 25 %.',
     ),
   statement: z.string().describe('The verdict as the report prints it.'),
   waiting_share: nullableNumber.describe(
-    'Most of the timed time that a process of a cell waited for a processor, as a share; `null`: unknown.',
+    'Largest share of the timed time that a process of a cell waited for a processor; `null`: unknown.',
   ),
-  steal_share: nullableNumber.describe('Most that was stolen from a cell; `null`: unknown.'),
+  steal_share: nullableNumber.describe(
+    'Largest share that other virtual machines took from a cell; `null`: unknown.',
+  ),
   load_before: nullableNumber.describe('Lowest load average before a cell; `null`: unknown.'),
-  load_after: nullableNumber.describe('Highest load average behind a cell; `null`: unknown.'),
+  load_after: nullableNumber.describe('Highest load average after a cell; `null`: unknown.'),
   lowest_mhz: nullableNumber.meta({unit: 'MHz', description: 'Lowest clock; `null`: unknown.'}),
   highest_mhz: nullableNumber.meta({unit: 'MHz', description: 'Highest clock; `null`: unknown.'}),
   turn_spread: nullableNumber.describe(
-    'By what share of it the slowest tenth of the turns was slower than the fastest tenth, by the median over the cells of the time of a turn over that of the usual one; `null`: fewer than six turns.',
+    'How much slower the slowest tenth of the turns was than the fastest tenth, as a share (median over the cells, turns relative to the usual one); `null`: fewer than six turns.',
   ),
   process_spread: nullableNumber.describe(
-    'By what share of it the slowest process of a cell was slower than the fastest, median over the cells; `null`: one process.',
+    'How much slower the slowest process of a cell was than the fastest, as a share (median over the cells); `null`: one process.',
   ),
-  unknown: z.string().nullable().describe('Why some of it is not known; `null`: all is.'),
+  unknown: z.string().nullable().describe('Why some of it is unknown; `null`: nothing is.'),
 })
 export type MachineVerdict = z.infer<typeof machineVerdict>
 
@@ -101,9 +103,9 @@ export const findings = z.object({
   fits: z
     .array(fitSchema)
     .optional()
-    .describe('Of a benchmark: growth with length and crossovers, one per variant.'),
+    .describe('Benchmarks only: growth with length and crossovers, one per variant.'),
   machine: machineVerdict
     .optional()
-    .describe('Of a benchmark: what the machine was like meanwhile; absent: not recorded.'),
+    .describe('Benchmarks only: state of the machine during the run; absent: not recorded.'),
 })
 export type Findings = z.infer<typeof findings>

@@ -26,33 +26,33 @@ export const machine = z.object({
   fma_peak_gflops: nullableNumber.optional().meta({
     unit: 'GFLOP/s',
     description:
-      'Measured float32 multiply-add peak of one thread, of runs that time; `null`: no addon.',
+      'Measured float32 multiply-add peak of one thread, in benchmarks; `null`: no addon.',
   }),
   commit: z
     .string()
     .nullable()
     .describe(
-      'Short commit hash of rfa, `+` appended when its tree has changes; `null`: no checkout.',
+      'Short commit hash of rfa, with `+` for changes in its tree; `null`: not a checkout.',
     ),
 })
 export type Machine = z.infer<typeof machine>
 
 /** A later session of a run. */
 const session = z.object({
-  started_at: z.iso.datetime().describe('When it began, UTC.'),
-  argv: z.array(z.string()).describe('Its command, word by word.'),
+  started_at: z.iso.datetime().describe('When the session began, UTC.'),
+  argv: z.array(z.string()).describe('Command of the session, word by word.'),
   commit: machine.shape.commit,
   instruction_set: z
     .string()
     .nullable()
-    .describe('Best vector instruction set of the native addon in it; `null`: no addon.'),
-  extended: z.boolean().describe('Whether its plan had more cells than the run before it.'),
+    .describe('Best vector instruction set of the native addon in the session; `null`: no addon.'),
+  extended: z.boolean().describe('Whether the session added cells to the plan.'),
 })
 
 /** Shards of a merged run that were made on machines that are alike. */
 const mergedPart = z.object({
   shards: z.array(z.number().int()).describe('Numbers of the shards.'),
-  machine: machine.describe('Where they were made.'),
+  machine: machine.describe('Machine that made them.'),
 })
 
 /** `manifest.json` of a run. */
@@ -92,14 +92,12 @@ export function runManifest(
         'The command that began the run, word by word: program, name and arguments as typed.',
       ),
     plan: anyPlan(experiments).describe('Everything that determines the run.'),
-    shard: shardOfRun.optional().describe('Which part of the plan this run is; absent: all of it.'),
-    machine: machine.describe('Where the run was made; of a merged one, its first shard.'),
+    shard: shardOfRun.optional().describe('Part of the plan in this run; absent: all of it.'),
+    machine: machine.describe('Machine of the run; of a merged run, of its first shard.'),
     merged: z
       .array(mergedPart)
       .optional()
-      .describe(
-        'Where the shards were made that the run was merged of; absent: it was not merged.',
-      ),
+      .describe('Machines of the shards of a merged run; absent: it was not merged.'),
     line_checksum: z
       .literal(LINE_CHECKSUM)
       .optional()

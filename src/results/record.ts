@@ -11,10 +11,10 @@ export const nullableNumber = z.number().nullable()
 /** What `--backend` takes. */
 export const backendChoice = z
   .enum(BACKEND_CHOICES)
-  .describe('Backend that was asked for; `auto`: the first that works.')
+  .describe('Requested backend; `auto`: the first that works.')
 
 /** The seed of a plan or a cell. */
-export const seed = z.number().int().nonnegative().describe('Seed of all that is drawn.')
+export const seed = z.number().int().nonnegative().describe('Seed of all random numbers.')
 
 /** What computed a result; records made before one of the last three was kept have `null` there. */
 export const computedBy = {
@@ -35,7 +35,7 @@ export const computedBy = {
     .int()
     .nullable()
     .default(null)
-    .describe('Such processes that the run had at once; a benchmark has one.'),
+    .describe('Processes of the run that computed at the same time; 1 for a benchmark.'),
 }
 /** Of a benchmark the backend may be a peer instead. */
 export type ComputedBy = Omit<z.infer<z.ZodObject<typeof computedBy>>, 'backend'> & {
@@ -45,7 +45,7 @@ export type ComputedBy = Omit<z.infer<z.ZodObject<typeof computedBy>>, 'backend'
 /** Whether each operation ran as a fused kernel or as its composite definition. */
 export const operationForms = z
   .record(z.string(), z.enum(['fused', 'composite']))
-  .describe('Per operation, whether a fused kernel ran or the composite definition.')
+  .describe('Whether a fused kernel or the composite definition ran, by operation.')
 
 /** What storage, runner and commands know of a plan. */
 export interface Plan {
@@ -139,7 +139,7 @@ export const recordFields = z.object({
   schema: z.string().describe('Name and version of the format of this record.'),
   key: z
     .string()
-    .describe('Hash of the cell and of its format: names the cell in all files of a run.'),
+    .describe('Hash of the cell and its format; names the cell in all files of a run.'),
   status: z
     .enum(['completed', 'skipped', 'failed'])
     .describe('How the cell ended; only a completed one has numbers.'),
@@ -147,12 +147,12 @@ export const recordFields = z.object({
   interrupted: z
     .literal(true)
     .describe(
-      'The run was interrupted before all of the cell was measured; a resumed run measures it anew.',
+      'The cell was interrupted before it was fully measured; a resumed run measures it again.',
     ),
   error: z
     .object({
-      code: z.string().describe('What kind of error.'),
-      message: z.string().describe('What was expected, and what came.'),
+      code: z.string().describe('Kind of error.'),
+      message: z.string().describe('What was expected, and what it got.'),
     })
     .describe('Why the cell failed.'),
 }).shape
@@ -167,14 +167,14 @@ export function recordSchema<Cell extends z.ZodType, Result extends z.ZodType>(
   const shared = {
     schema: z.literal(schema).describe(recordFields.schema.description!),
     key,
-    cell: cell.describe('What was asked for: one point of the grid.'),
+    cell: cell.describe('The request: one point of the grid.'),
   }
   const ended = <Status extends string>(how: Status) => z.literal(how).describe(status.description!)
   return z.discriminatedUnion('status', [
     z.object({
       ...shared,
       status: ended('completed'),
-      result: result.describe('What was measured, and with what.'),
+      result: result.describe('The measurements, and what computed them.'),
       interrupted: interrupted.optional(),
     }),
     z.object({...shared, status: ended('skipped'), reason}),

@@ -14,7 +14,7 @@ const SUMMARY_FILE = 'summary.json'
 export const runCounts = z.object({
   total: z.number().int().nonnegative().describe('Cells with a record.'),
   completed: z.number().int().nonnegative().describe('Cells that were measured.'),
-  skipped: z.number().int().nonnegative().describe('Cells that mean nothing for their method.'),
+  skipped: z.number().int().nonnegative().describe('Cells that do not apply to their method.'),
   failed: z.number().int().nonnegative().describe('Cells that ended in an error.'),
 })
 export type RunCounts = z.infer<typeof runCounts>
@@ -24,7 +24,7 @@ export const runSummary = z.object({
   schema: z.literal(SUMMARY_SCHEMA).describe('Name and version of this format.'),
   experiment: z.string().describe('Name of the experiment.'),
   plan_hash: z.string().describe('SHA-256 of the plan as canonical JSON.'),
-  shard: shardOfRun.optional().describe('Which part of the plan this is; absent: all of it.'),
+  shard: shardOfRun.optional().describe('Part of the plan; absent: all of it.'),
   counts: runCounts.describe('How the cells ended.'),
   ...findings.shape,
 })

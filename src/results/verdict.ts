@@ -20,35 +20,31 @@ export const verdictSchema = z.object({
     ),
   method: z.string().nullable().describe('Method, with its options; `null`: all.'),
   projection: z.string().nullable().describe('Random matrix; `null`: all.'),
-  against: z
-    .string()
-    .optional()
-    .describe('Of `errs_less`: the variant that errors are compared with.'),
+  against: z.string().optional().describe('For `errs_less`: the variant to compare errors with.'),
   answer: z
     .enum(ANSWERS)
-    .describe('`cannot_be_told`: rows were not measured, or intervals leave both open.'),
+    .describe(
+      '`cannot_be_told`: inconclusive, because rows were not measured or intervals contain both answers.',
+    ),
   statement: z.string().describe('The answer as the report prints it.'),
   bound: nullableNumber.describe(
-    'Standard errors from which a row speaks against the answer, 5 % for all rows of the question together.',
+    'Standard errors beyond which a row contradicts the answer, at 5 % for all rows of the question together.',
   ),
   p_value: nullableNumber
     .optional()
     .describe(
-      'Of `errs_less`: of random signs of paired replicates, that the higher error is so by 1 % at most, adjusted for all rows with which its row is compared.',
+      'For `errs_less`: p-value of random signs of paired replicates for a difference of at most 1 %, adjusted for all rows that its row is compared with.',
     ),
-  measured: z
-    .number()
-    .int()
-    .describe('Rows that were measured; of `errs_less`: pairs of replicates.'),
-  beyond: z.number().int().describe('Measured rows that are beyond the bound, on any side.'),
+  measured: z.number().int().describe('Measured rows; for `errs_less`: pairs of replicates.'),
+  beyond: z.number().int().describe('Measured rows beyond the bound, on either side.'),
   low: nullableNumber.describe(
-    'Smallest of the rows: |z|; measured variance over closed form; variance over that of i.i.d. rows; variance over the bound; of `errs_less`: lower end of the interval of the ratio of rel L2.',
+    'Smallest value of the rows: |z|, or the ratio of the measured variance to the closed form, to i.i.d. rows or to the bound; for `errs_less`: lower end of the interval of the ratio of rel L2.',
   ),
-  high: nullableNumber.describe('Largest of the rows; of `errs_less`: the upper end.'),
+  high: nullableNumber.describe('Largest value of the rows; for `errs_less`: the upper end.'),
   not_measured: z.number().int().describe('Rows with too heavy a tail for the number of draws.'),
   needed_replicates: nullableNumber.describe(
-    'Draws with which the first of those is measured; `null`: there is none, or no number is enough.',
+    'Draws that would measure the first of the rows not measured; `null`: there is none, or no number is enough.',
   ),
-  without_variance: z.number().int().describe('Rows that do not vary but for rounding.'),
+  without_variance: z.number().int().describe('Rows that vary only by rounding.'),
 })
 export type Verdict = z.infer<typeof verdictSchema>
