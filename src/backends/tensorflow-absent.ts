@@ -92,7 +92,8 @@ function notAdded(command: string | undefined): Absence {
 export function whyNotRegistered(): Absence {
   return {
     reason: `${PACKAGE} has another copy of @tensorflow/tfjs-core than this package`,
-    remedy: 'npm ls @tensorflow/tfjs-core says who wants another version; npm dedupe may join them',
+    remedy:
+      'npm ls @tensorflow/tfjs-core shows which package needs another version; npm dedupe may help',
   }
 }
 

@@ -116,7 +116,7 @@ function overridden(
   if (said === undefined || given === undefined || given === null) return undefined
   const meant = typeof given === 'number' ? Number(said) : (readLayout(said) ?? said)
   if (given === meant) return undefined
-  return `\`${name}: ${given}\` goes before the metadata of the file, which says ${describe(said)}`
+  return `\`${name}: ${given}\` overrides the metadata of the file, which says ${describe(said)}`
 }
 
 interface Headers extends AttentionShapes {

@@ -78,10 +78,10 @@ export function unreadTexts(
   const warn = (name: string, text: string, assumed: string, advice: string) =>
     unread.push(`metadata ${name} ${describe(text)} cannot be read: ${assumed}; ${advice}`)
   if (scale !== undefined && numberIn(scale) === undefined && isOpen(overrides.logitScale)) {
-    warn('scale', scale, 'assumed 1/sqrt(D), the usual factor on q.k', 'say another with `scale`')
+    warn('scale', scale, 'assumed 1/sqrt(D), the usual factor on q.k', 'set another with `scale`')
   }
   if (layout !== undefined && readLayout(layout) === undefined && isOpen(overrides.layout)) {
-    warn('layout', layout, `assumed ${axesOf(DEFAULT_LAYOUT)}`, 'say another with `layout`')
+    warn('layout', layout, `assumed ${axesOf(DEFAULT_LAYOUT)}`, 'set another with `layout`')
   }
   if (causal !== undefined && truthOf(causal) === undefined && isCausal !== undefined) {
     const taken = `taken as ${isCausal ? 'causal' : 'bidirectional'}`
@@ -120,7 +120,7 @@ function scaleOf(text: string | undefined, where: string): number | undefined {
     `${where}, metadata scale`,
     'a positive decimal number, the factor on q.k',
     describe(text),
-    'name the factor with `scale`, which goes before it',
+    'name the factor with `scale`, which overrides it',
   )
 }
 
@@ -150,7 +150,7 @@ function layoutOf(text: string | undefined, where: string): Layout | undefined {
     `axes in the order ${LAYOUTS.map(axesOf).join(' or ')}`,
     describe(text),
     'transpose the arrays',
-    'or, where the metadata are wrong, name the order with `layout`, which goes before them',
+    'or, where the metadata are wrong, name the order with `layout`, which overrides them',
   )
 }
 

@@ -15,8 +15,8 @@ const begun: string[] = []
 export function exitOfPlugins(): RfaError | undefined {
   if (begun.length === 0) return undefined
   const paths = begun.map(url => fileURLToPath(url)).join(', ')
-  const got = `an end of the process with code ${process.exitCode ?? 0} before that of the command`
-  return expected('PLUGIN_FAILED', paths, 'a plug-in that lets the command go on', got, REMEDY)
+  const got = `an exit with code ${process.exitCode ?? 0} during the command`
+  return expected('PLUGIN_FAILED', paths, 'a plug-in that does not end the process', got, REMEDY)
 }
 
 const REMEDY = 'look for process.exit, and for what it throws in timers'
@@ -37,7 +37,7 @@ export async function importModule(
   let stop = () => {}
   const endless = new Promise<never>((_, reject) => {
     const late = () => reject(hangs(`one that still waits after ${limitMs / 1000} s`))
-    const idle = () => reject(hangs('one that waits for what never comes'))
+    const idle = () => reject(hangs('one that waits for something that never comes'))
     // neither keeps the process alive, so that `idle` comes at once
     const timer = setTimeout(late, limitMs).unref()
     process.once('beforeExit', idle)
@@ -54,7 +54,7 @@ export async function importModule(
 }
 
 function hangs(got: string): RfaError {
-  const remedy = 'look at its top-level await, and at those of what it imports'
+  const remedy = 'check its top-level await, and those of its imports'
   return new RfaError('PLUGIN_FAILED', `expected a module that can be loaded, got ${got}`, {
     suggestions: [remedy],
   })

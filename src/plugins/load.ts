@@ -1,7 +1,7 @@
 /** Plug-ins: ES modules of others that bring estimators. */
 import {realpath, stat} from 'node:fs/promises'
 import {createRequire} from 'node:module'
-import {extname, resolve} from 'node:path'
+import {extname, isAbsolute, resolve} from 'node:path'
 import {pathToFileURL} from 'node:url'
 import type {Estimator} from '../attention/index.js'
 import {describe, expected} from '../errors.js'
@@ -95,12 +95,15 @@ function idOf(record: PluginRecord): string {
 
 /** The file of a plug-in, without symbolic links. @throws {FILE_MISSING | BAD_PLUGIN} */
 async function pluginFile(path: string): Promise<string> {
-  const remedy = `paths begin at the working folder: ${resolve(path)}`
+  const remedy = isAbsolute(path)
+    ? 'check the path'
+    : `relative to this folder it is ${resolve(path)}`
   const there = await stat(path).catch(error => {
     if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined
     throw expected('BAD_PLUGIN', path, 'a file that can be read', String(errorCode(error)))
   })
-  if (!there) throw expected('FILE_MISSING', path, 'a plug-in, an ES module', 'nothing', remedy)
+  if (!there)
+    throw expected('FILE_MISSING', path, 'a plug-in, an ES module', 'no such file', remedy)
   if (!there.isFile()) {
     const got = there.isDirectory() ? 'a folder' : 'something else'
     throw expected('BAD_PLUGIN', path, 'the file of a plug-in', got, 'name the module in it')
@@ -172,9 +175,9 @@ function checkNames(names: readonly string[], path: string): void {
   for (const [index, name] of names.entries()) {
     const owner = plain.indexOf(plain[index]!) < index ? path : owners.get(plain[index]!)
     if (owner === undefined) continue
-    const got = owner === path ? 'two of them' : `that of one of ${owner}`
+    const got = owner === path ? 'two of them' : `the name of one of ${owner}`
     const what = 'a name that no other estimator has'
-    throw expected('BAD_PLUGIN', name, what, got, 'call one of them otherwise')
+    throw expected('BAD_PLUGIN', name, what, got, 'rename one of them')
   }
 }
 

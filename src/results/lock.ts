@@ -100,12 +100,12 @@ async function refuseIfHeld(path: string, {owner, beatMs}: FoundLock): Promise<v
   const silenceMs = (await timeOfFiles(path)) - beatMs
   // a beat from the future is one from before the clock was set back: a live owner has beaten since
   if (Math.abs(silenceMs) > SILENCE_MS) return
-  const name = owner ? `process ${owner.pid} on ${owner.host}` : 'a process that just starts'
+  const name = owner ? `process ${owner.pid} on ${owner.host}` : 'a process that is starting'
   const seconds = Math.max(0, Math.round(silenceMs / 1000))
   throw heldError(
     path,
-    `${name}, last heard of ${seconds} s ago`,
-    `a lock is given up ${SILENCE_MS / 1000} s after its owner was last heard of`,
+    `${name}, last seen ${seconds} s ago`,
+    `a stale lock is broken ${SILENCE_MS / 1000} s after its owner was last seen`,
   )
 }
 
@@ -126,7 +126,7 @@ function lostLock(path: string): RfaError {
     path,
     'the lock that this run has taken',
     'none, or the lock of another rfa',
-    'the folder was moved or deleted during the run, or another rfa took it: look where it is now',
+    'the folder was moved or deleted during the run, or another rfa took it: check its place',
     'to continue it, repeat the command with `output` and `resume`',
   )
 }

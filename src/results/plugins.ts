@@ -65,7 +65,7 @@ export function unnamedPlugins(from: string, unnamed: readonly PluginRecord[]): 
   const paths = unnamed.map(({path}) => path)
   const flags = paths.map(path => `--plugin ${quoted(path)}`).join(' ')
   const what =
-    'its plug-ins to be named on the command line or in RFA_PLUGINS, as a plan with plug-ins is a program'
+    'its plug-ins to be named on the command line or in RFA_PLUGINS, because a plan with plug-ins is a program'
   return expected(
     'USAGE',
     from,

@@ -199,7 +199,11 @@ export async function openRun(
   const manifest = await readManifest(directory, experiments)
   if (!manifest) {
     const there = await stat(directory).catch(() => undefined)
-    const got = there?.isDirectory() ? `one without ${MANIFEST_FILE}` : there ? 'a file' : 'nothing'
+    const got = there?.isDirectory()
+      ? `one without ${MANIFEST_FILE}`
+      : there
+        ? 'a file'
+        : 'no such folder'
     const remedy = `name a folder that rfa has written, with ${MANIFEST_FILE} and ${JOURNAL_FILE}`
     throw expected('FILE_MISSING', directory, 'the directory of a run', got, remedy)
   }

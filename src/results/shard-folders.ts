@@ -73,7 +73,7 @@ function requireOwnVersion({directory, manifest}: SavedShard): void {
   const {rfa} = manifest.machine
   if (rfa === packageVersion()) return
   const remedy = `merge with rfa ${rfa}`
-  throw unlike(directory, `a shard made by rfa ${packageVersion()}, which runs now`, rfa, remedy)
+  throw unlike(directory, `a shard made by this version of rfa, ${packageVersion()}`, rfa, remedy)
 }
 
 function requireAlike(

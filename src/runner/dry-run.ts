@@ -42,11 +42,11 @@ export const dryRunSchema = (plan: z.ZodType<Plan>) =>
       .describe('Cells that the run to continue has already; they are not computed again.'),
     predicted_seconds: z
       .number()
-      .meta({unit: 's', description: 'Time that the cost models predict, a rough figure.'}),
+      .meta({unit: 's', description: 'Time predicted by the cost models; rough.'}),
     predicted_peak_bytes: z.number().meta({
       unit: 'bytes',
       description:
-        'Memory of the program and of the processes that run at once, should the largest cells meet.',
+        'Memory of the program and its concurrent processes, if the largest cells run at the same time.',
     }),
     cell_labels: z
       .array(z.string())

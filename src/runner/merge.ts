@@ -98,13 +98,13 @@ function warnOf(
   const commits = new Set(shards.flatMap(({manifest}) => manifest.machine.commit ?? []))
   if (commits.size > 1) {
     warn(
-      `shards were made by rfa at commits ${[...commits].join(' and ')}: where results changed between them, records do not belong together`,
+      `shards were made by rfa at commits ${[...commits].join(' and ')}: if results changed between them, their records are not comparable`,
     )
   }
   const ways = new Set(records.flatMap(wayOf))
   if (ways.size > 1) {
     warn(
-      `cells were computed by ${[...ways].join(' and ')}: they may differ in their last digits; each record names its own`,
+      `cells were computed by ${[...ways].join(' and ')}: they may differ in their last digits; each record names its backend`,
     )
   }
 }
@@ -163,7 +163,7 @@ async function incomplete({shards, manifest, records, missing}: MergedRun): Prom
     `a record of each of the ${plural(ended + missing.length, 'cell')} of the plan`,
     `${ended}; missing: ${names}`,
     ...advice(shards),
-    'join what is there with --partial; --resume then runs the rest in one place',
+    'merge what there is with --partial; --resume then runs the rest in one place',
   )
 }
 

@@ -23,7 +23,7 @@ export function warnOnMixedBackends(
       if (before.length === 0) continue
       warn(
         `the cells that this run had were computed by ${before.join(' and ')}, this session computes by ${way}: ` +
-          'they may differ in their last digits; each record names its own',
+          'they may differ in their last digits; each record names its backend',
       )
     }
   }
@@ -53,7 +53,7 @@ export function compareCode(
   if (started === now || started === null || now === null) return
   warn?.(
     `the run was started by rfa at commit ${started}, this session is at ${now}: ` +
-      'where results changed between them, records will not belong together',
+      'if results changed between them, records will not be comparable',
   )
 }
 

@@ -343,7 +343,7 @@ function pluginsOf(cell: object, plugins: readonly PluginRecord[] = []) {
 
 /** Why a worker has not written its profile, if it has not. */
 function lossOf(end: JobEnd): string | undefined {
-  if (end.kind === 'timeout') return 'its worker was in the midst of a cell'
+  if (end.kind === 'timeout') return 'its worker was computing a cell'
   if (end.kind === 'died') return end.error.message
   return 'refusal' in end.reply ? end.reply.refusal.message : undefined
 }

@@ -15,12 +15,11 @@ export function withCause(message: string, ofMemory: boolean = isOfMemory(messag
   return ofMemory ? `${message}; ${CAUSE}` : message
 }
 
-const CAUSE =
-  'the likely cause is too little memory: of the machine, or within a limit of processes such as ulimit -v'
+const CAUSE = 'probably too little memory: on the machine, or because of a limit such as ulimit -v'
 
 /** What to try. */
 export const MORE_MEMORY =
-  'give it more memory: end other programs, or raise the limit (ulimit -v, that of a container or a job)'
+  'give it more memory: end other programs, or raise the limit (ulimit -v, or of a container or job)'
 
 /**
  * How many processes the system has ended for want of memory since it started, those of limited groups among them.

@@ -195,7 +195,7 @@ export function requireWorker({workerPath: path = workerPath()}: WorkerOptions):
 
 function timeoutError(timeoutMs: number | null): CellError {
   const seconds = (timeoutMs ?? 0) / 1000
-  const message = `expected an end within ${seconds} s, got none: the cell was stopped`
+  const message = `the cell was stopped: it took longer than ${seconds} s`
   return {code: 'CELL_TIMEOUT', message}
 }
 
@@ -225,7 +225,7 @@ function deathOf(
   const how = signal ? `was ended by ${signal}` : `exited with code ${code}`
   const hint = signal === 'SIGKILL' ? killHint(wanted) : signal ? (HINTS[signal] ?? '') : ''
   const words = tellingLine(stderr)
-  const message = `expected an answer of the worker process, but it ${how}${hint}`
+  const message = `the worker process ${how}${hint}`
   const text = words ? `${message}: ${words}` : message
   if (signal === 'SIGKILL') return {code: 'CELL_CRASHED', message: text, ofMemory: wanted ?? true}
   return deathBy(text, stderr)

@@ -118,7 +118,7 @@ describe('rfa bench --baseline', () => {
   })
 
   it.each([
-    [['--baseline', 'nowhere'], 3, /nowhere.*: expected .*, got nothing/],
+    [['--baseline', 'nowhere'], 3, /nowhere.*: expected .*, got no such folder/],
     [['--baseline', 'notes'], 3, /notes/],
     [['--baseline', 'sweep'], 2, /sweep: expected a run of bench, got one of error-sweep/],
     [['--fail-on', 'time:5%'], 2, /--fail-on: expected --baseline DIR beside it, got none/],

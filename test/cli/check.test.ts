@@ -122,7 +122,7 @@ describe('rfa check', () => {
       2,
       /check: expected one of the methods.*got "rfaa"[\s\S]*did you mean rfa\?[\s\S]*\.\/rfaa\.js/,
     ],
-    [['./nowhere.js'], 3, /nowhere\.js: expected a plug-in, an ES module, got nothing/],
+    [['./nowhere.js'], 3, /nowhere\.js: expected a plug-in, an ES module, got no such file/],
     [[], 2, /ESTIMATOR: expected files of plug-ins, and names of estimators, got nothing/],
     [
       ['elu', '--only', 'law'],

@@ -202,7 +202,7 @@ describe('rfa compare', () => {
     [['DIR/before', 'DIR/empty'], 2, /a run with finished cells, got none\n.*--resume/],
     [['DIR/before', 'DIR/elsewhere'], 2, /the first cells differ in seq_len: 128 in A, 64 in B/],
     [['DIR/before', 'DIR/nothing'], 3, /the directory of a run, got one without manifest\.json/],
-    [['DIR/before', 'DIR/none'], 3, /the directory of a run, got nothing/],
+    [['DIR/before', 'DIR/none'], 3, /the directory of a run, got no such folder/],
     [['DIR/before', 'DIR/after', '--fail-on', 'error:5%'], 2, /time or memory.*\n.*time:5%/],
     [['DIR/before', 'DIR/after', '--fail-on', 'time:5'], 2, /write time:5%/],
     [['DIR/before', 'DIR/after', '--fail-on', 'time:5%,time:6%'], 2, /one limit of time, got sev/],

@@ -69,9 +69,7 @@ describe('the program', () => {
     expect(await runMain('error-sweep', '--input', 'nowhere.npz')).toMatchObject({
       exitCode: 3,
       stdout: '',
-      stderr: expect.stringMatching(
-        /^nowhere\.npz: expected a file, got none\nCode: FILE_MISSING /,
-      ),
+      stderr: expect.stringMatching(/^nowhere\.npz: no such file\nCode: FILE_MISSING /),
     })
   })
 })

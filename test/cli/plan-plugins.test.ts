@@ -65,7 +65,7 @@ describe('a plug-in that a plan or a run alone names', () => {
   it.each(all)('is not imported by %s', async (_, id, command, argv) => {
     const {exitCode, stderr} = await runCommand(command, id, argv)
     expect(exitCode).toBe(2)
-    expect(stderr).toContain('as a plan with plug-ins is a program')
+    expect(stderr).toContain('because a plan with plug-ins is a program')
     expect(stderr).toContain(`got ${at('mine.mjs')}, which the command does not name`)
     expect(stderr).toContain(`add --plugin ${at('mine.mjs')}`)
   })

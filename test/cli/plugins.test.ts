@@ -142,7 +142,7 @@ describe('--plugin', () => {
     expect(variance.stderr).toContain('a method that estimates a kernel')
     expect(bash.stdout).toMatch(/\bdrawn\b/)
     expect(JSON.parse(doctor.stdout).plugins).toMatchObject([
-      {path: 'missing.mjs', sha256: null, reason: expect.stringContaining('got nothing')},
+      {path: 'missing.mjs', sha256: null, reason: expect.stringContaining('got no such file')},
       {path: 'drawn.mjs', methods: ['drawn'], sha256: expect.stringMatching(/^[0-9a-f]{64}$/)},
     ])
   })
@@ -189,7 +189,7 @@ it('a plug-in that ends the process while it is loaded, or later, is no success'
     rfa(folder, `${SWEEP} --plugin later.mjs --methods later --dry-run`),
   ])
   const message = (name: string) =>
-    `${join(folder, name)}: expected a plug-in that lets the command go on, got an end of the process with code 0 before that of the command`
+    `${join(folder, name)}: expected a plug-in that does not end the process, got an exit with code 0 during the command`
   expect(first.code).toBe(3)
   expect(first.stderr).toMatch(new RegExp(`^${message('exits.mjs')}\nCode: PLUGIN_FAILED   Try: `))
   expect([json.code, JSON.parse(json.stdout).error.code]).toEqual([3, 'PLUGIN_FAILED'])

@@ -30,9 +30,8 @@ export default defineFeatureMap({
 })
 `
 
-const GIVES_UP = 'expected an end within 9 s, got none: the cell was stopped'
-const ended = (by: string) =>
-  new RegExp(`^expected an answer of the worker process, but it was ended by ${by}`)
+const GIVES_UP = 'the cell was stopped: it took longer than 9 s'
+const ended = (by: string) => new RegExp(`^the worker process was ended by ${by}`)
 
 /** What happens in a cell, how its record tells it, and where it can be tried. */
 const FAULTS = {
@@ -53,7 +52,7 @@ const FAULTS = {
   exit: {
     what: 'process.exit(7)',
     code: 'CELL_CRASHED',
-    message: /but it exited with code 7$/,
+    message: /exited with code 7$/,
   },
 } as const
 

@@ -140,7 +140,7 @@ function clash(name: string, option: string): RfaError {
     `${name}: options.${option}`,
     'a name that no option of all methods has',
     describe(option),
-    `call it otherwise; options of all methods are ${COMMON_OPTIONS.join(', ')}`,
+    `choose another name; options of all methods are ${COMMON_OPTIONS.join(', ')}`,
   )
 }
 

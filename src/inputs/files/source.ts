@@ -138,7 +138,7 @@ export function openError(path: string, cause: unknown): RfaError {
   const code = errorCode(cause) ?? ''
   // ENOTDIR: a part of the path is a file
   if (['ENOENT', 'ENOTDIR'].includes(code)) {
-    const message = `${path}: expected a file, got none`
+    const message = `${path}: no such file`
     return new RfaError('FILE_MISSING', message, {suggestions: ['check the path'], cause})
   }
   const message = `${path}: expected a readable file, got ${messageOf(cause)}`

@@ -296,7 +296,7 @@ describe('applyEstimator on a file of several layers', () => {
     }
     const record = await applyEstimator(request, heard)
     expect(notes).toEqual(['layered.safetensors: causal (as the file says)'])
-    expect(warnings).toEqual([expect.stringContaining('`scale: 0.125` goes before')])
+    expect(warnings).toEqual([expect.stringContaining('`scale: 0.125` overrides')])
     expect(record.arrays).toMatchObject([{name: 'out', layer: 2, logit_scale: 0.125}])
     const {arrays, metadata} = await readArrays(request.output)
     expect([...arrays.keys()].sort()).toEqual(['key_mask', 'out'])

@@ -74,7 +74,7 @@ describe('pinInput', () => {
     const missing = {kind: 'file', paths: [join(folder, 'none.npz')], names} as const
     await expect(pinInput({...missing, paths: [...missing.paths]})).rejects.toMatchObject({
       code: 'FILE_MISSING',
-      message: expect.stringContaining('none.npz: expected a file, got none'),
+      message: expect.stringContaining('none.npz: no such file'),
     })
   })
 })

@@ -309,7 +309,7 @@ describe('texts of a file', () => {
     const warnings = await inputWarnings(spec, {causal: false})
     expect(warnings.map(text => text.replace(/^\S+ metadata (\w+) ".*"/, '$1'))).toEqual([
       'layout names 3 axes; the queries have 4, read as [B, H, L, D]',
-      'scale cannot be read: assumed 1/sqrt(D), the usual factor on q.k; say another with `scale`',
+      'scale cannot be read: assumed 1/sqrt(D), the usual factor on q.k; set another with `scale`',
       'causal cannot be read: taken as bidirectional; say which with `causal` or `noCausal`',
     ])
   })
@@ -321,7 +321,7 @@ describe('texts of a file', () => {
     expect(await inputWarnings(pinned)).toEqual([expect.stringContaining('assumed [B, H, L, D]')])
     const asked = await pinInput({...spec, layout: 'bhld'})
     expect(asked).toMatchObject({layout: 'bhld'})
-    expect(await inputWarnings(asked)).toEqual([expect.stringContaining('goes before')])
+    expect(await inputWarnings(asked)).toEqual([expect.stringContaining('overrides')])
     const words = await pinInput(file(await save(qkv(0), {layout: '[batch, heads, length, dim]'})))
     expect(words).not.toHaveProperty('layout')
   })
@@ -345,10 +345,10 @@ describe('texts of a file', () => {
     const name = spec.paths[0]!.split('/').at(-1)
     expect(await inputWarnings(file(await save(qkv(0))), {logitScale: 0.3})).toEqual([])
     expect(await inputWarnings({...spec, layout: 'bhld'}, {logitScale: 0.5})).toEqual([
-      `${name}: \`layout: bhld\` goes before the metadata of the file, which says "blhd"`,
+      `${name}: \`layout: bhld\` overrides the metadata of the file, which says "blhd"`,
     ])
     expect(await inputWarnings({...spec, layout: 'bhld'}, {logitScale: 0.3})).toContain(
-      `${name}: \`scale: 0.3\` goes before the metadata of the file, which says "0.50"`,
+      `${name}: \`scale: 0.3\` overrides the metadata of the file, which says "0.50"`,
     )
   })
 

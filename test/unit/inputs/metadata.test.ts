@@ -34,7 +34,7 @@ describe('statedFacts', () => {
         expect.objectContaining({
           code: 'BAD_FILE',
           message: `f.npz, metadata scale: expected a positive decimal number, the factor on q.k, got ${JSON.stringify(scale)}`,
-          suggestions: ['name the factor with `scale`, which goes before it'],
+          suggestions: ['name the factor with `scale`, which overrides it'],
         }),
       )
       expect(statedFacts({scale}, 'f', {logitScale: 0.5})).toEqual({})
@@ -47,7 +47,7 @@ describe('statedFacts', () => {
     scale => {
       expect(statedFacts({scale}, 'f')).toEqual({})
       expect(unreadTexts({scale}, {})).toEqual([
-        `metadata scale ${JSON.stringify(scale)} cannot be read: assumed 1/sqrt(D), the usual factor on q.k; say another with \`scale\``,
+        `metadata scale ${JSON.stringify(scale)} cannot be read: assumed 1/sqrt(D), the usual factor on q.k; set another with \`scale\``,
       ])
       expect(unreadTexts({scale}, {logitScale: 0.5})).toEqual([])
     },
@@ -95,7 +95,7 @@ describe('statedFacts', () => {
   ])('passes over the layout %j, and warns of it unless another is given', layout => {
     expect(statedFacts({layout}, 'f')).toEqual({})
     expect(unreadTexts({layout}, {})).toEqual([
-      `metadata layout ${JSON.stringify(layout)} cannot be read: assumed [B, H, L, D]; say another with \`layout\``,
+      `metadata layout ${JSON.stringify(layout)} cannot be read: assumed [B, H, L, D]; set another with \`layout\``,
     ])
     expect(unreadTexts({layout}, {layout: 'bhld'})).toEqual([])
   })

@@ -59,7 +59,8 @@ const CASES: Record<string, {text: string; code?: string; message?: RegExp; reme
   'endless.js': {
     text: 'await new Promise(() => {})\nexport default 1\n',
     code: 'PLUGIN_FAILED',
-    message: /^\.\/endless\.js: expected a module that can be loaded, got one that waits for what/,
+    message:
+      /^\.\/endless\.js: expected a module that can be loaded, got one that waits for something that never comes/,
     remedy: /top-level await/,
   },
   'no-such-file.js': {
@@ -109,7 +110,8 @@ const CASES: Record<string, {text: string; code?: string; message?: RegExp; reme
   'again.mjs': {
     text: reluMap('plain'),
     code: 'BAD_PLUGIN',
-    message: /plain: expected a name that no other estimator has, got that of one of \.\/plain\.js/,
+    message:
+      /plain: expected a name that no other estimator has, got the name of one of \.\/plain\.js/,
   },
   'common.cjs': {
     text: 'module.exports = {}\n',
@@ -137,8 +139,8 @@ const CASES: Record<string, {text: string; code?: string; message?: RegExp; reme
   'missing.js': {
     text: '',
     code: 'FILE_MISSING',
-    message: /^\.\/missing\.js: expected a plug-in, an ES module, got nothing/,
-    remedy: /working folder: \//,
+    message: /^\.\/missing\.js: expected a plug-in, an ES module, got no such file/,
+    remedy: /relative to this folder it is \//,
   },
 }
 

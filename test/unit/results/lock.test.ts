@@ -103,12 +103,10 @@ describe('takeLock', () => {
     const path = await lockPath(elsewhere)
     await age(path, 50)
     await expect(takeLock(path)).rejects.toMatchObject({
-      message: expect.stringMatching(
-        /got one locked by process \d+ on elsewhere, last heard of 5\d s/,
-      ),
+      message: expect.stringMatching(/got one locked by process \d+ on elsewhere, last seen 5\d s/),
       suggestions: [
         'wait for it, or choose another `output`',
-        'a lock is given up 60 s after its owner was last heard of',
+        'a stale lock is broken 60 s after its owner was last seen',
       ],
     })
     await age(path, 70)
@@ -126,7 +124,7 @@ describe('takeLock', () => {
 
   linux('does not take a process of another container for one of its own', async () => {
     const path = await lockPath({...elsewhere, host: hostname(), space: 'another', pid: deadPid()})
-    await expect(takeLock(path)).rejects.toThrow(/last heard of/)
+    await expect(takeLock(path)).rejects.toThrow(/last seen/)
   })
 
   it('takes over where a takeover was left unfinished', async () => {
@@ -232,7 +230,7 @@ describe('takeLock', () => {
 
   it('believes a half-written lock while it is fresh, not when it is old', async () => {
     const path = await lockPath('{"pid":')
-    await expect(takeLock(path)).rejects.toThrow(/a process that just starts/)
+    await expect(takeLock(path)).rejects.toThrow(/a process that is starting/)
     await utimes(path, new Date(0), new Date(0))
     await (await takeLock(path)).release()
   })

@@ -162,7 +162,7 @@ describe('shards of one run', () => {
     const warn = vi.fn()
     await readShards(folders, undefined, warn)
     expect(warn.mock.calls.map(([text]) => text)).toEqual([
-      expect.stringMatching(/^left out: 1 record of no cell/),
+      expect.stringMatching(/^left out: 1 record outside this plan/),
       expect.stringMatching(/at commits .* and other: /),
     ])
   })
@@ -210,7 +210,7 @@ describe('what is no set of shards', () => {
     [{machine: {...BENCH_MANIFEST.machine, cpu: 'abacus'}}, /expected cpu .*, got abacus$/],
     [
       {machine: {...BENCH_MANIFEST.machine, rfa: '9.9.9'}},
-      /made by rfa .*, which runs now, got 9\.9\.9$/,
+      /made by this version of rfa, .*, got 9\.9\.9$/,
     ],
   ])('is told where shards differ: %j', async (changes, message) => {
     const folders = await shardFolders({2: changes})

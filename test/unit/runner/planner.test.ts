@@ -64,7 +64,7 @@ describe('a worker that is asked for a plan', () => {
     const dying = scripted("process.on('message', () => process.exit(7))")
     await expect(askForPlan(sweep(), dying)).rejects.toMatchObject({
       code: 'BACKEND_NOT_READY',
-      message: 'expected an answer of the worker process, but it exited with code 7',
+      message: 'the worker process exited with code 7',
     })
   })
 
@@ -73,7 +73,7 @@ describe('a worker that is asked for a plan', () => {
       'by another program',
       () => 3,
       'BACKEND_NOT_READY',
-      /^expected an answer .* SIGKILL \(by another program/,
+      /^the worker process .* SIGKILL \(by another program/,
     ],
     ['and nobody knows why', () => undefined, 'TOO_LARGE', /when memory runs out/],
   ])('may be killed %s', async (_, endedForMemory, code, message) => {
@@ -98,13 +98,13 @@ describe('a worker that is asked for a plan', () => {
     await expect(planning).rejects.toMatchObject({
       code: 'TOO_LARGE',
       message:
-        'memory ran out while making the plan: expected an answer of the worker process, but it exited with code 134: # Fatal process out of memory: SegmentedTable; the likely cause is too little memory: of the machine, or within a limit of processes such as ulimit -v',
+        'memory ran out while making the plan: the worker process exited with code 134: # Fatal process out of memory: SegmentedTable; probably too little memory: on the machine, or because of a limit such as ulimit -v',
       suggestions: [expect.stringContaining('ulimit -v')],
     })
   })
 
   const broken: [how: string, script: string, timeoutMs: number | null, said: string][] = [
-    ['ends', "process.on('message', () => process.exit(7))", null, 'but it exited with code 7'],
+    ['ends', "process.on('message', () => process.exit(7))", null, 'exited with code 7'],
     ['hangs', "process.on('message', () => {})", 50, 'a call of one did not end within --timeout'],
   ]
   it.each(sample(broken, 2, 0))(

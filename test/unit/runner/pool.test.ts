@@ -191,15 +191,15 @@ describe('runJobs', () => {
   })
 
   it.each([
-    ['exits', 'exit', /expected an answer of the worker process, but it exited with code 7$/],
-    ['is killed', 'kill', /it was ended by SIGKILL \(.*\)$/],
-    ['throws', 'uncaught', /it exited with code 1: URIError: URI malformed$/],
+    ['exits', 'exit', /the worker process exited with code 7$/],
+    ['is killed', 'kill', /the worker process was ended by SIGKILL \(.*\)$/],
+    ['throws', 'uncaught', /worker process exited with code 1: URIError: URI malformed$/],
     [
       'runs out of heap',
       'heap',
-      /it was ended by SIG\w+: FATAL ERROR: .*heap out of memory; the likely cause is too little memory: of the machine, or within a limit of processes such as ulimit -v$/,
+      /the worker process was ended by SIG\w+: FATAL ERROR: .*heap out of memory; probably too little memory: on the machine, or because of a limit such as ulimit -v$/,
     ],
-    ['closes its channel', 'leave', /it was ended by SIGKILL/],
+    ['closes its channel', 'leave', /the worker process was ended by SIGKILL/],
   ])('records a failure when the process %s, and goes on', async (_, method, message) => {
     environment('NODE_OPTIONS', '--max-old-space-size=32')
     const records = await run(jobsFor(method, 'ok'))
@@ -216,7 +216,7 @@ describe('runJobs', () => {
       expect(errorsOf(records)).toEqual([
         {
           code: 'CELL_TIMEOUT',
-          message: 'expected an end within 4 s, got none: the cell was stopped',
+          message: 'the cell was stopped: it took longer than 4 s',
         },
         'completed',
       ])
@@ -326,7 +326,7 @@ describe('runJobs, profiled', () => {
       onStart: () => void cellBegun(said).then(() => controller.abort()),
     }
     await expect(run(jobsFor('hang'), more)).rejects.toMatchObject({code: 'INTERRUPTED'})
-    expect(warnings).toEqual(['a profile was not written: its worker was in the midst of a cell'])
+    expect(warnings).toEqual(['a profile was not written: its worker was computing a cell'])
   })
 })
 

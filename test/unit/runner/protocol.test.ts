@@ -49,7 +49,7 @@ describe('answer', () => {
       'the likely cause where memory could not be had',
       new Error('Resource temporarily unavailable'),
       'CELL_CRASHED',
-      'Resource temporarily unavailable; the likely cause is too little memory: of the machine, or within a limit of processes such as ulimit -v',
+      'Resource temporarily unavailable; probably too little memory: on the machine, or because of a limit such as ulimit -v',
     ],
   ])('gives %s', async (_, thrown, code, message) => {
     const reply = await answer(request, skilled({run: () => Promise.reject(thrown)}))
@@ -189,7 +189,7 @@ describe('an error that stands in the way of a plan', () => {
   it('is no fault where memory could not be had', async () => {
     expect(await arrived(new Error('std::bad_alloc'))).toMatchObject({
       code: 'TOO_LARGE',
-      message: expect.stringMatching(/^std::bad_alloc; the likely cause is too little memory/),
+      message: expect.stringMatching(/^std::bad_alloc; probably too little memory/),
       suggestions: [expect.stringContaining('ulimit -v')],
     })
   })

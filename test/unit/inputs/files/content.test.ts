@@ -96,7 +96,7 @@ describe('a file whose name says no format that is read', () => {
 
   test('is not called of no format where there is none', async () => {
     expect(await refusal(join(folder, 'missing.pt'))).toMatchObject({
-      message: 'F: expected a file, got none',
+      message: 'F: no such file',
     })
     expect(await refusal(folder)).toEqual({
       message: 'F: expected a file, got a directory',
@@ -130,7 +130,7 @@ test.each([
   ['EACCES', 'BAD_FILE', /expected a readable file, got EACCES/, [/permissions/]],
   ['EPERM', 'BAD_FILE', /expected a readable file, got EPERM/, [/permissions/]],
   ['EISDIR', 'BAD_FILE', /expected a readable file, got EISDIR/, []],
-  ['ENOENT', 'FILE_MISSING', /expected a file, got none/, [/check the path/]],
+  ['ENOENT', 'FILE_MISSING', /no such file/, [/check the path/]],
 ])('what the system says of a path is passed on: %s', (code, own, message, advice) => {
   const error = openError('x.npz', Object.assign(new Error(`${code}: no`), {code}))
   expect(error.code).toBe(own)

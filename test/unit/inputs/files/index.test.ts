@@ -147,7 +147,7 @@ test.each(ARRAY_EXTENSIONS)('a missing %s file is told apart from a bad one', as
   const path = join(folder, `missing${extension}`)
   await expect(readArrays(path)).rejects.toMatchObject({
     code: 'FILE_MISSING',
-    message: `${path}: expected a file, got none`,
+    message: `${path}: no such file`,
   })
   const below = join(folder, 'file', `x${extension}`)
   await writeFile(join(folder, 'file'), '')
