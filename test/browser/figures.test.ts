@@ -67,7 +67,7 @@ describeBrowser('a figure in a browser', ({open}) => {
     expect(await part.isVisible()).toBe(true)
   })
 
-  it('tells a point on hover and on a click, within the window', async () => {
+  it('reports a point on hover and on a click, within the window', async () => {
     const {drawing, tip} = await opened(360)
     expect(await tip.isVisible()).toBe(false)
     const point = drawing.locator('.series-0 > [tabindex]').nth(2)

@@ -142,7 +142,7 @@ describe.runIf(FULL && process.platform === 'linux')('a folder that goes under i
     expect(journalOf(output)).toEqual(before)
   })
 
-  it('tells when it was made read-only, and keeps what was saved', async context => {
+  it('says when it was made read-only, and keeps what was saved', async context => {
     const parent = await newFolder()
     const output = join(parent, 'run')
     // permissions do not stop root: somebody else runs it

@@ -55,7 +55,7 @@ describeNative('draws', addon => {
     })
   })
 
-  it('refuses what is no stream, and what holds no reals', () => {
+  it('refuses what is not a stream, and what holds no reals', () => {
     const out = new Float64Array(4)
     expect(() => draws.normals(new Uint32Array(5), out)).toThrow(
       'expected stream: Uint32Array of 6, got Uint32Array of 5',

@@ -25,7 +25,7 @@ describeNative('the addon', addon => {
     expect(isa).toBe(instructionSets()[0])
   })
 
-  it('tells why a set cannot be chosen and keeps its own', () => {
+  it('says why a set cannot be chosen and keeps its own', () => {
     const before = addon.runtime().isa
     expect(addon.selectIsa('sse9')).toMatch(/unknown instruction set "sse9"/)
     expect(addon.runtime().isa).toBe(before)

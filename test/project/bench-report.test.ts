@@ -57,7 +57,7 @@ describe('the kernel benchmark', () => {
     expect(Math.abs(row.peak_pct! - share)).toBeLessThanOrEqual(4 * 2 ** -52 * share)
   })
 
-  it('tells of what disturbs its times', async () => {
+  it('reports what disturbs its times', async () => {
     const shown = kernelsText(await report())
     expect(shown).toContain('Other programs were running: load 3.0.')
     expect(shown).toMatch(/^favor-pos causal +512 +2\.00 ms .* 4\.00x$/m)

@@ -102,7 +102,7 @@ describe('the install script', () => {
       env: {...npm, npm_config_user_agent: 'pnpm/10'},
       told: false,
     },
-  ])('tells the terminal of $who: $told', ({env, told}) => {
+  ])('reports the terminal of $who: $told', ({env, told}) => {
     const folder = copyOfPackage()
     const screen = inTerminal(folder, {...withoutCompiler(folder), ...env})
     expect(screen.includes('rfa: building the C++ addon, about a minute')).toBe(told)

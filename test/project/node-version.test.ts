@@ -24,10 +24,13 @@ function onNode(version: string) {
   return {status, stdout, stderr}
 }
 
-it.each(['12.22.12', '16.20.2', '18.20.4', '20.18.3'])('Node %s is told in a sentence', version => {
-  const stderr = `rfa needs Node.js 20.19 or later, this is ${version}: see https://nodejs.org\n`
-  expect(onNode(version)).toEqual({status: 3, stdout: '', stderr})
-})
+it.each(['12.22.12', '16.20.2', '18.20.4', '20.18.3'])(
+  'Node %s is reported in a sentence',
+  version => {
+    const stderr = `rfa needs Node.js 20.19 or later, this is ${version}: see https://nodejs.org\n`
+    expect(onNode(version)).toEqual({status: 3, stdout: '', stderr})
+  },
+)
 
 it.each(['20.19.0', '22.1.0', '100.0.0'])('Node %s is not', version => {
   expect(onNode(version)).toMatchObject({status: 0, stderr: ''})

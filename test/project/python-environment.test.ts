@@ -67,7 +67,7 @@ describe('the script of Python environments', () => {
     expect(spawnSync(stdout.trim(), ['-c', '']).status).toBe(0)
   })
 
-  it('tells no network from requirements that cannot be met, by what pip says last', () => {
+  it('distinguishes no network from requirements that cannot be met, by what pip says last', () => {
     const retry = (left: number) =>
       `WARNING: Retrying (Retry(total=${left}, connect=None)) after connection broken by 'NewConnectionError(Failed to establish a new connection)': /simple/a/`
     const none =

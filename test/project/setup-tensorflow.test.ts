@@ -238,7 +238,7 @@ describe('the script', () => {
     expect(stderr).toMatch(/^rfa: Unknown option '--whel'.*\n +try: options are --wheel FILE/)
   })
 
-  it('tells a full disk', () => {
+  it('reports a full disk', () => {
     const full = Object.assign(new Error('write'), {code: 'ENOSPC'})
     expect(diskFull(full, '/cache').message).toBe('no space left for /cache')
     expect(diskFull(new Error('other'), '/cache')).toBeUndefined()

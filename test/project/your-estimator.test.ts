@@ -100,7 +100,7 @@ describe('docs/your-estimator.md', () => {
     expect(text).not.toContain('failed')
   })
 
-  it.runIf(FULL)('runs its plan, and goes on with its run', () => {
+  it.runIf(FULL)('runs its plan, and continues its run', () => {
     expect(said('run')).toContain('saved in results/own')
     const resume = [...endings.keys()].find(command => command.includes('--resume'))!
     expect(said(resume)).toContain('saved in results/own')

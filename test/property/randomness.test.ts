@@ -45,7 +45,7 @@ describe('projections', () => {
     },
   )
 
-  it.each(PROJECTION_NAMES)('%s: seeds beyond 32 bits are told apart', name => {
+  it.each(PROJECTION_NAMES)('%s: seeds beyond 32 bits are distinguished', name => {
     const low = drawProjection({name, ...shape, seed: 7})
     expect(drawProjection({name, ...shape, seed: 7 + 2 ** 32})).not.toEqual(low)
   })

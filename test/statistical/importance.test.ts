@@ -49,7 +49,7 @@ function expectLower(lower: Float64Array, higher: Float64Array): void {
 
 describe('on a sequence whose neighbours are alike', () => {
   it.each([4, 16])(
-    'with %i samples RA errs less than LARA, and LARA than random features',
+    'with %i samples RA has a lower error than LARA, and LARA than random features',
     count => {
       const between = linear(count)
       expectLower(randomized(count), between)
@@ -57,13 +57,13 @@ describe('on a sequence whose neighbours are alike', () => {
     },
   )
 
-  it('LARA errs less the more proposals it has', () => {
+  it('LARA has a lower error the more proposals it has', () => {
     const [few, more, most] = [linear(4), linear(16), linear(49)]
     expectLower(more, few)
     expectLower(most, more)
   })
 
-  it('LARA without noise errs less than with it', () => {
+  it('LARA without noise has a lower error than with it', () => {
     for (const count of [4, 16, 49]) expectLower(linear(count, {sampling: 'mean'}), linear(count))
   })
 

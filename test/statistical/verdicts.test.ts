@@ -106,7 +106,7 @@ describe.each(Object.entries(LAWS))('verdicts on runs of %s products', (name, la
     expect(alarms).toBeGreaterThan(0) // or the bound would be wider than it says
   })
 
-  it('tells a variance that is not what theory says', () => {
+  it('reports a variance that is not what theory says', () => {
     for (const factor of [0.5, 2]) {
       const [, theory] = simulated(law, name, 0, factor)
       expect(theory).toMatchObject({question: 'variance_as_theory', answer: 'no'})

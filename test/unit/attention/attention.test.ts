@@ -134,7 +134,7 @@ describe('attention', () => {
     expect(message).toMatch(/: expected .*, got null$/)
   })
 
-  it.each(['seed', 'replicate'])('refuses a %s that is no whole number of at least 0', name => {
+  it.each(['seed', 'replicate'])('refuses a %s that is not a whole number of at least 0', name => {
     for (const value of [-1, 0.5, 2 ** 60, Number.NaN]) {
       expect(errorOf({method: 'rfa', [name]: value})).toMatchObject({
         code: 'BAD_OPTION',
@@ -143,7 +143,7 @@ describe('attention', () => {
     }
   })
 
-  it('tells an unknown preset from one that the method does not have', () => {
+  it('distinguishes an unknown preset from one that the method does not have', () => {
     const unknown = {method: 'rfa', preset: 'noah'} as unknown as Asked
     expect(errorOf(unknown)).toMatchObject({code: 'UNKNOWN_NAME'})
     expect(errorOf({method: 'rfa', preset: 'hku'})).toMatchObject({
@@ -217,7 +217,7 @@ describe('decoder', () => {
   })
 
   it.each(['batch', 'heads', 'headDim', 'valueDim', 'capacity'])(
-    'refuses a %s that is no size',
+    'refuses a %s that is not a size',
     name => {
       for (const size of [0, -1, 1.5]) {
         const {code, message} = thrown(() => decoder({method: 'softmax', ...sizes, [name]: size}))

@@ -16,7 +16,7 @@ async function stepsOf(plan: Plan): Promise<[number, number][]> {
 describe('a cell', () => {
   const coupled = {methods: [method('ra')], scales: [1]}
 
-  it('tells each replicate of an error sweep that is a call of its own', async () => {
+  it('reports each replicate of an error sweep that is a call of its own', async () => {
     expect(await stepsOf(sweep(coupled))).toEqual([
       [1, 3],
       [2, 3],
@@ -24,7 +24,7 @@ describe('a cell', () => {
     ])
   })
 
-  it('tells the draws of each projection of a variance experiment', async () => {
+  it('reports the draws of each projection of a variance experiment', async () => {
     const small = {methods: [method('favor-trig')], backend: 'cpu'}
     const plan = {...VARIANCE_PLAN, ...small} as Plan
     expect(await stepsOf(plan)).toEqual([
@@ -33,7 +33,7 @@ describe('a cell', () => {
     ])
   })
 
-  it('tells that it is warm before it is timed, and nothing while it is', async () => {
+  it('says that it is warm before it is timed, and nothing while it is', async () => {
     expect(await stepsOf(bench({methods: [method('elu')], seq_lens: [8]}))).toEqual([[0, 1000]])
   })
 })

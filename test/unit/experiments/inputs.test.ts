@@ -119,7 +119,7 @@ describe('a look at an input', () => {
     await expect(planRun({...plan, layers: 'all'})).rejects.toMatchObject({code: 'BAD_OPTION'})
   })
 
-  it('is told as a table of heads', async () => {
+  it('is reported as a table of heads', async () => {
     const shown = await shownOf(await planOf('told', ARRAYS))
     expect(shown).toContain('2 heads, L=5, S=5, D=4, bidirectional')
     // 12.5 and 5 over ln 10

@@ -55,7 +55,7 @@ describe('inputLabel', () => {
 })
 
 describe('troubleItems', () => {
-  it('tells each reason once, with the methods and the number of cells', () => {
+  it('reports each reason once, with the methods and the number of cells', () => {
     const items = troubleItems([
       sweep(),
       skippedSweep('no causal form', {method: 'identity'}),

@@ -17,7 +17,7 @@ const run = (changes: Partial<ReportedRun> = {}): ReportedRun => ({
 })
 
 describe('runSummary', () => {
-  it('tells in words what was run, when, where, and by which command', async () => {
+  it('reports in words what was run, when, where, and by which command', async () => {
     const {title, what, facts, missing} = await runSummary(run())
     expect(title).toBe('bench: results/x')
     expect(what).toMatch(/^A benchmark of .*, (causal|bidirectional), .* tokens.*, M=.*\.$/)

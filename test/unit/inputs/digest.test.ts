@@ -32,7 +32,7 @@ describe('pinInput', () => {
     })
   })
 
-  it('tells a changed file from the one before', async () => {
+  it('distinguishes a changed file from the one before', async () => {
     const paths = [await file('a.npz', 1)]
     const before = await pinInput({kind: 'file', paths, names})
     await file('a.npz', 2)

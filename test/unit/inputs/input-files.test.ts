@@ -60,7 +60,7 @@ const first = ({query, key, value}: AttentionInput) => [query, key, value].map((
 describe('several layers in one file', () => {
   const arrays = {...qkv(1e5, 'layers.10.'), ...qkv(0, 'layers.0.'), ...qkv(9e4, 'layers.9.')}
 
-  it.each(['.safetensors', '.npz'])('are told apart by their numbers in %s', async extension => {
+  it.each(['.safetensors', '.npz'])('are distinguished by their numbers in %s', async extension => {
     const spec = file(await save(arrays, {}, extension))
     expect(await layersOf(spec)).toEqual([0, 9, 10])
     for (const [layer, start] of [
@@ -216,7 +216,7 @@ describe('a key mask', () => {
   const [ones, holes] = [Array.from({length: L}, () => 1), [1, 1, 1, 0, 1, 0, 0]]
   const mask = maskOf([B, L], ...ones, ...holes)
 
-  it('comes with the arrays and is no extra', async () => {
+  it('comes with the arrays and is not an extra', async () => {
     const input = await loadInput(file(await save({...qkv(0), key_mask: mask})), ALL)
     expect(input.keyMask).toEqual(mask.data)
     expect(input.extras.size).toBe(0)
@@ -340,7 +340,7 @@ describe('texts of a file', () => {
     expect(await causalOf(file(await save(qkv(0), {causal: 'True'})))).toBe(true)
   })
 
-  it('that settings go before are told', async () => {
+  it('that settings go before are reported', async () => {
     const spec = file(await save(qkv(0), {scale: '0.50', layout: 'blhd'}))
     const name = spec.paths[0]!.split('/').at(-1)
     expect(await inputWarnings(file(await save(qkv(0))), {logitScale: 0.3})).toEqual([])

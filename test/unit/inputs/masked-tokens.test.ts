@@ -194,7 +194,7 @@ describe('keys of another text than queries', () => {
   })
 })
 
-it('a mask that leaves a sequence no key at a length of the plan is told before the run', async () => {
+it('a mask that leaves a sequence no key at a length of the plan is reported before the run', async () => {
   const {batch: input} = await bothWays(MASKS['padding at the beginning, and holes'])
   const plan = sweep({input, methods: [method('elu')]})
   await expect(checkErrorSweep({...plan, seq_lens: [L, 3]})).resolves.toBeUndefined()

@@ -111,12 +111,12 @@ describe('toCsv', () => {
     expect(rowsOf(csv.toCsv([file], heads!)).map(row => row.seq_len)).toEqual(['31', '31'])
   })
 
-  it('tells rows against softmax from those against what a method converges to', () => {
+  it('distinguishes rows against softmax from those against what a method converges to', () => {
     const records = [sweep({target: 'raw'}), sweep({target: 'matched'})]
     expect(rowsOf(toCsv(records)).map(({target}) => target)).toEqual(['raw', 'matched'])
   })
 
-  it('tells what was asked for from what was used', () => {
+  it('distinguishes what was asked for from what was used', () => {
     const asking = timed({threads: 3}, 1e6, {threads: 3})
     const rows = rowsOf(toCsv([bench, asking]))
     expect(rows[0]).toMatchObject({

@@ -124,7 +124,7 @@ describe('createRun', () => {
     },
   )
 
-  it('goes on with a run, keeping its manifest and records', async () => {
+  it('continues a run, keeping its manifest and records', async () => {
     const folder = await folderWithRun()
     const first = await createRun(request(folder, {resume: true}))
     await first.journal.append(variance())
@@ -218,7 +218,7 @@ describe('createRun', () => {
       {projections: ['iid', 'orth', 'givens']},
       /got one that lacks 2 of them: `projections` is \["iid","orth","givens"\], not \["iid","orth"\]$/,
     ],
-  ])('refuses to go on with %s, touching nothing', async (_, changes, sentence) => {
+  ])('refuses to continue %s, touching nothing', async (_, changes, sentence) => {
     const folder = await folderWithRun()
     const before = await textsOf(folder)
     const plan = {...VARIANCE_PLAN, ...changes} as Plan
@@ -230,7 +230,7 @@ describe('createRun', () => {
     expect(await textsOf(folder)).toEqual(before)
   })
 
-  it('refuses to go on with an input of other content', async () => {
+  it('refuses to continue an input of other content', async () => {
     const names = {query: 'q', key: 'k', value: 'v'}
     const planOf = (digest: string) =>
       sweep({input: {kind: 'file', paths: ['q.npz'], names, digest}, seq_lens: null})
@@ -242,7 +242,7 @@ describe('createRun', () => {
     })
   })
 
-  it('goes on with a plan of more cells, which takes the place of that of the run', async () => {
+  it('continues a plan of more cells, which takes the place of that of the run', async () => {
     const folder = await folderWithRun()
     const plan = {...VARIANCE_PLAN, num_features: [31, 29, 13], norms: [1, 2]} as Plan
     const argv = ['rfa', 'variance', '--more']
@@ -304,7 +304,7 @@ describe('createRun', () => {
     expect((await openRun(folder, EXPERIMENTS)).manifest).toEqual(manifest)
   })
 
-  it('refuses to go on with a run of another version', async () => {
+  it('refuses to continue a run of another version', async () => {
     const folder = await folderWithRun()
     await pretend(folder, {rfa: '0.0.1'})
     await expect(createRun(request(folder, {resume: true}))).rejects.toMatchObject({
@@ -314,7 +314,7 @@ describe('createRun', () => {
     expect(existsSync(join(folder, 'records.lock'))).toBe(false)
   })
 
-  it('refuses to go on with a benchmark on another processor, but not with other experiments', async () => {
+  it('refuses to continue a benchmark on another processor, but not with other experiments', async () => {
     const bench = await folderWithRun(BENCH_PLAN)
     await pretend(bench, {cpu: 'Other 9000'})
     await expect(createRun(request(bench, {plan: BENCH_PLAN, resume: true}))).rejects.toMatchObject(
@@ -334,7 +334,7 @@ describe('createRun', () => {
     ['native', true],
     ['wasm', false],
   ] as const)(
-    'goes on with a benchmark of %s only with the same vector instructions',
+    'continues a benchmark of %s only with the same vector instructions',
     async (backend, refused) => {
       const plan: Plan = {...BENCH_PLAN, backend}
       const folder = await folderWithRun(plan)
@@ -380,7 +380,7 @@ describe('createRun', () => {
 })
 
 describe('examineRun', () => {
-  it('gives the run that a request would go on with, and nothing where it would start one', async () => {
+  it('gives the run that a request would continue, and nothing where it would start one', async () => {
     const folder = await folderWithRun()
     const first = await createRun(request(folder, {resume: true}))
     await first.journal.append(variance())

@@ -308,13 +308,13 @@ describe('dryRunReport', () => {
     cell_labels: ['elu L=7'],
   }
 
-  it('tells cells, time and memory', () => {
+  it('reports cells, time and memory', () => {
     expect(renderTerminal(dryRunReport({...dryRun, predicted_seconds: 90}), WIDE)).toBe(
       'bench: 1 cell, predicted time 90.0 s, predicted peak memory 2.00 MiB\n\n- elu L=7',
     )
   })
 
-  it('tells how many cells of a run to go on with are missing', () => {
+  it('says how many cells of a run to continue are missing', () => {
     const resumed = {...dryRun, kept_cells: 4, predicted_seconds: 90}
     expect(renderTerminal(dryRunReport(resumed), WIDE)).toMatch(
       /^bench: 1 of 5 cells missing, predicted time/,

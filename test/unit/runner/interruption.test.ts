@@ -61,7 +61,7 @@ describe('runExperiment, interrupted', () => {
     expect(counts).toEqual({total: 2, completed: 2, skipped: 0, failed: 0})
   })
 
-  it('tells what timed cells have measured, writes no tables, and measures them anew', async () => {
+  it('says what timed cells have measured, writes no tables, and measures them anew', async () => {
     const directory = await runFolder()
     const [file, {open}] = [await notes(), await gate()]
     const jobs = jobsFor('ok', 'process+laps', 'laps', 'ok')

@@ -108,7 +108,7 @@ describe('shards of one run', () => {
     expect(error.suggestions[0]).toBe('name the folder of shard 2/3, too, or run it with --shard')
   })
 
-  it('tell how to go on with one that was interrupted', async () => {
+  it('say how to continue one that was interrupted', async () => {
     const folders = await shardFolders()
     const records = partOf(2)
     const shard = {index: 2, count: COUNT, cells: records.length}
@@ -212,7 +212,7 @@ describe('what is no set of shards', () => {
       {machine: {...BENCH_MANIFEST.machine, rfa: '9.9.9'}},
       /made by this version of rfa, .*, got 9\.9\.9$/,
     ],
-  ])('is told where shards differ: %j', async (changes, message) => {
+  ])('is reported where shards differ: %j', async (changes, message) => {
     const folders = await shardFolders({2: changes})
     expect(await refusal(folders)).toMatchObject({
       code: 'PLAN_MISMATCH',

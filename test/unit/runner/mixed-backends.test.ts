@@ -17,7 +17,7 @@ function warningsOf(earlier: CellRecord[], later: CellRecord[]): string[] {
 }
 
 describe('warnOnMixedBackends', () => {
-  it('tells once that instruction sets or backends are mixed, naming both', () => {
+  it('reports once that instruction sets or backends are mixed, naming both', () => {
     const scalar = by('native', 'scalar')
     expect(warningsOf([by('native', 'avx512')], [scalar, scalar, by('wasm', null)])).toEqual([
       expect.stringContaining('by native (avx512), this session computes by native (scalar)'),
@@ -46,7 +46,7 @@ describe('compareCode', () => {
     return warnings
   }
 
-  it('tells of a run that another commit started, naming both', () => {
+  it('reports a run that another commit started, naming both', () => {
     const both = 'the run was started by rfa at commit abc1234, this session is at abc1235'
     expect(warningOf('abc1234', 'abc1235')).toEqual([expect.stringContaining(both)])
   })

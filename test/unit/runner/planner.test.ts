@@ -81,7 +81,7 @@ describe('a worker that is asked for a plan', () => {
     await expect(planning).rejects.toMatchObject({code, message: expect.stringMatching(message)})
   })
 
-  it('may run out of memory, which is told as that', async () => {
+  it('may run out of memory, which is reported as that', async () => {
     let count = 0
     const counts = {endedForMemory: () => count++}
     await expect(askForCheck(sweep(), scripted(KILLED, counts))).rejects.toMatchObject({

@@ -143,7 +143,7 @@ describe('runJobs', () => {
     ])
   })
 
-  it('goes on with the others when a cell dies while it waits for its turn, or in it', async () => {
+  it('continues the others when a cell dies while it waits for its turn, or in it', async () => {
     const schedule = {...options.schedule, fresh: true, open: 3}
     const jobs = [jobFor('turns', 0), jobFor('turnAndDie', 1), jobFor('kill', 2), jobFor('ok', 3)]
     const records = await run(jobs, {schedule})
@@ -276,7 +276,7 @@ describe('runJobs, profiled', () => {
     expect(lines(said)).toEqual([...each('file 1'), ...each('file 2')])
   })
 
-  it('goes on without the profile of a worker that died, or that was not written, and tells of both', async () => {
+  it('goes on without the profile of a worker that died, or that was not written, and reports both', async () => {
     const warnings: string[] = []
     const more = {profileFile: () => 'refused', onWarning: (text: string) => warnings.push(text)}
     expect(errorsOf(await run(jobsFor('kill', 'ok'), more))).toMatchObject([
@@ -391,7 +391,7 @@ describe('runJobs, interrupted', () => {
     expect(started).toEqual([])
   })
 
-  it('is no interrupt when the last job had ended', async () => {
+  it('is not an interrupt when the last job had ended', async () => {
     const controller = new AbortController()
     await runJobs(jobsFor('ok'), {...options, signal: controller.signal}, () => controller.abort())
   })

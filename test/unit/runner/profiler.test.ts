@@ -39,7 +39,7 @@ it('can be taken again, but not saved without a start', async () => {
   await expect(saveProfile(join(folder, 'three.cpuprofile'))).rejects.toThrow('not begun')
 })
 
-it('tells where it cannot be written', async () => {
+it('reports where it cannot be written', async () => {
   await startProfile()
   await expect(saveProfile(join(folder, 'nowhere', 'a'))).rejects.toMatchObject({
     code: 'NOT_WRITABLE',

@@ -145,7 +145,7 @@ describe('progressMeter', () => {
     expect(meter.count(false)).toMatchObject({done: 1, total: 2, etaMs: 3000})
   })
 
-  it('tells processes of one cell apart', () => {
+  it('distinguishes processes of one cell', () => {
     const {parts, clock, meter} = session([20_000], {each: 2})
     const [[one, two]] = parts as [[Part, Part]]
     meter.start(one)

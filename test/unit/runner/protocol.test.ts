@@ -72,7 +72,7 @@ describe('answer', () => {
 })
 
 describe('a cell on its way', () => {
-  it('tells how long it still needs, at the pace since its first step', async () => {
+  it('says how long it still needs, at the pace since its first step', async () => {
     const clock = {ms: 0}
     const told: number[] = []
     const onStep = pacer(
@@ -94,7 +94,7 @@ describe('a cell on its way', () => {
     expect(told).toEqual([2400, (4 * 1000) / 5])
   })
 
-  it('tells it after the first step where the steps began at 0', () => {
+  it('reports it after the first step where the steps began at 0', () => {
     const told: number[] = []
     const clock = {ms: 0}
     const onStep = pacer(
@@ -108,7 +108,7 @@ describe('a cell on its way', () => {
     expect(told).toEqual([9 * 500])
   })
 
-  it('tells it under the number of its request', async () => {
+  it('reports it under the number of its request', async () => {
     const signs: unknown[] = []
     const run: Skills['run'] = async (_, {onStep}) => {
       onStep(1, 3)
@@ -186,7 +186,7 @@ describe('an error that stands in the way of a plan', () => {
     }
   })
 
-  it('is no fault where memory could not be had', async () => {
+  it('is not a fault where memory could not be had', async () => {
     expect(await arrived(new Error('std::bad_alloc'))).toMatchObject({
       code: 'TOO_LARGE',
       message: expect.stringMatching(/^std::bad_alloc; probably too little memory/),

@@ -30,7 +30,7 @@ describe('studentPower', () => {
     [() => studentPower(1, 5, 0), /power, `alpha`: expected a number between 0 and 1, got 0/],
     [() => studentNoncentrality({degrees: 5, power: 1}), /power, `power`: .* 0.999999, got 1/],
     [() => pairsNeeded({effect: 1, power: Number.NaN}), /power, `power`: .*, got NaN/],
-  ])('refuses what is no test (%#)', (act, message) => {
+  ])('refuses what is not a test (%#)', (act, message) => {
     expect(act).toThrow(message)
     expect(act).toThrow(expect.objectContaining({code: 'BAD_OPTION'}))
   })

@@ -75,7 +75,7 @@ describe('signFlips', () => {
     expect(error).toBeGreaterThan(0)
   })
 
-  it('has no p of what is no number, and takes shorter lists for the first replicates', () => {
+  it('has no p of what is not a number, and takes shorter lists for the first replicates', () => {
     const [p, ...others] = flips([[1, 2, 1, 2, 1, 2], [], [1, Number.NaN]])
     expect(p).toBe(2 ** -5)
     expect(others).toEqual([Number.NaN, Number.NaN])

@@ -44,7 +44,7 @@ describe('the registry of estimators', () => {
   })
 
   it.each(entries)(
-    '%s: every preset is a known one, resolves and tells its quirk',
+    '%s: every preset is a known one, resolves and reports its quirk',
     (_name, estimator) => {
       for (const [preset, {quirk}] of Object.entries(estimator.presets)) {
         expect(PRESET_NAMES).toContain(preset)

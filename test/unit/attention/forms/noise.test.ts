@@ -110,7 +110,7 @@ describe('callNoise', () => {
     )
   })
 
-  it('refuses a name that the method does not take, and tells those it takes', () => {
+  it('refuses a name that the method does not take, and reports those it takes', () => {
     const given = tf.zeros<tf.Rank.R4>([2, 3, 5, 7])
     expect(() => callNoise(estimator, SHAPE, {}, {nose: given}, SEED)).toThrow(/nose/)
     expect(() => callNoise({name: 'plain'}, SHAPE, {}, {noise: given}, SEED)).toThrow(

@@ -29,7 +29,7 @@ describe('a guard on denominators', () => {
     )
   })
 
-  it('divides, and tells raw denominators and where it acted', () => {
+  it('divides, and reports raw denominators and where it acted', () => {
     const [out, denominator, guarded] = compute(() => {
       const numerator = tf.tensor4d([2, 1, 4, 1, 6], [1, 1, 5, 1])
       const result = normalize({numerator, denominator: column()}, parseGuard('clamp:0.5'))
@@ -74,7 +74,7 @@ describe('a guard on denominators', () => {
     {policy: 'clamp', bound: -1},
     {policy: 'add', bound: Number.NaN},
     {policy: 'add'},
-  ])('refuses %o, which is no guard', given => {
+  ])('refuses %o, which is not a guard', given => {
     expect(() => checkGuard(given as Guard)).toThrow('denGuard: expected a guard policy, got ')
   })
 

@@ -24,7 +24,7 @@ it('the line of an author is the innermost that is of no package', () => {
   expect(authorLine(thrownAt(...places))).toBe('/maps/mine.mjs:3:14')
 })
 
-it('an error of an author is told where its frames are no paths', () => {
+it('an error of an author is reported where its frames are no paths', () => {
   const told = () => {
     inPart('mine: phi', () => {
       throw thrownAt('file:///maps/5%x/map.mjs')

@@ -389,7 +389,7 @@ describe('what phi gives is refused where it is', () => {
 describe('what an estimator throws', () => {
   const at = /\(\/.*register\.test\.ts:\d+:\d+\)$/
 
-  it('is told with its name, the part and the line of its author', () => {
+  it('is reported with its name, the part and the line of its author', () => {
     const method = registerEstimator(
       map({
         phi: () => () => {
@@ -404,7 +404,7 @@ describe('what an estimator throws', () => {
     expect(error.cause).toBeInstanceOf(TypeError)
   })
 
-  it('in TensorFlow.js is told with the line of its author, too', () => {
+  it('in TensorFlow.js is reported with the line of its author, too', () => {
     const method = registerEstimator(
       map({phi: () => (x: tf.Tensor4D) => tf.matMul(x, tf.ones([3, 3]))}),
     )
@@ -413,7 +413,7 @@ describe('what an estimator throws', () => {
     expect(error.message).toMatch(at)
   })
 
-  it('in another part is told with that', () => {
+  it('in another part is reported with that', () => {
     const broken = () => {
       throw new Error('not today')
     }

@@ -81,7 +81,7 @@ describe('several batches', () => {
     expect(texts(both)).toEqual(texts(apart.flat()))
   })
 
-  it('are told in labels, and cost what they take', async () => {
+  it('are reported in labels, and cost what they take', async () => {
     const jobs = await benchJobs(plan)
     expect(jobs.map(({label}) => label)).toEqual(
       jobs.map(({cell}) => expect.stringContaining(`B=${cell.batch} L=${cell.seq_len}`)),

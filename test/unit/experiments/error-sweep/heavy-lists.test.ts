@@ -44,7 +44,7 @@ describe('lists that records of a large run lack', () => {
     )
   })
 
-  it('are told in the present format where an earlier version wrote them', async () => {
+  it('are converted to the present format where an earlier version wrote them', async () => {
     const {result, ...record} = sweep()
     const per_head = result.per_head.map(({needed_num_features_log10: _, ...head}) => head)
     const earlier = {...record, schema: 'rfa.error-sweep/2', result: {...result, per_head}}

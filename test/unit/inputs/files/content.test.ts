@@ -88,7 +88,7 @@ describe('a file whose name says no format that is read', () => {
     ['x.h5', hdf5, '.h5: an HDF5 file'],
     ['x.dat', '\x01\x02\x03', '.dat'],
     ['noext', zipOf([stored('q.npy', Buffer.from('x'))]), 'no extension: a .npz file'],
-  ])('is told with what it holds: %s', async (name, bytes, got) => {
+  ])('is reported with what it holds: %s', async (name, bytes, got) => {
     const {message, suggestions} = await refusal(await save(name, bytes))
     expect(message).toBe(`F: expected one of the formats .npy, .npz, .safetensors, got ${got}`)
     expect(suggestions).not.toEqual([])

@@ -143,16 +143,19 @@ test.each([
   await expect(writeArrays(path, {})).rejects.toMatchObject(error)
 })
 
-test.each(ARRAY_EXTENSIONS)('a missing %s file is told apart from a bad one', async extension => {
-  const path = join(folder, `missing${extension}`)
-  await expect(readArrays(path)).rejects.toMatchObject({
-    code: 'FILE_MISSING',
-    message: `${path}: no such file`,
-  })
-  const below = join(folder, 'file', `x${extension}`)
-  await writeFile(join(folder, 'file'), '')
-  await expect(readArrays(below)).rejects.toMatchObject({code: 'FILE_MISSING'})
-})
+test.each(ARRAY_EXTENSIONS)(
+  'a missing %s file is distinguished from a bad one',
+  async extension => {
+    const path = join(folder, `missing${extension}`)
+    await expect(readArrays(path)).rejects.toMatchObject({
+      code: 'FILE_MISSING',
+      message: `${path}: no such file`,
+    })
+    const below = join(folder, 'file', `x${extension}`)
+    await writeFile(join(folder, 'file'), '')
+    await expect(readArrays(below)).rejects.toMatchObject({code: 'FILE_MISSING'})
+  },
+)
 
 test('a file that shrinks after it was opened is cut off', async () => {
   const path = join(folder, 'shrinks.safetensors')
@@ -166,7 +169,7 @@ test('a file that shrinks after it was opened is cut off', async () => {
   await reader.close()
 })
 
-test('a directory is no file', async () => {
+test('a directory is not a file', async () => {
   const path = join(folder, 'directory.npz')
   await mkdir(path)
   await expect(readArrays(path)).rejects.toMatchObject({

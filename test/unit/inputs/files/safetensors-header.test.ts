@@ -29,7 +29,7 @@ test.each([
   expect(duplicateKey(json)).toBeUndefined()
 })
 
-test('a text of ten million characters is no trouble', () => {
+test('a text of ten million characters is not a trouble', () => {
   const long = 'x'.repeat(1e7)
   expect(duplicateKey(`{"a":"${long}","a":1}`)).toBe('a')
 })

@@ -309,7 +309,7 @@ describe('records with shared heads', () => {
     expect(new Set([...own, ...plain].map(({key}) => key)).size).toBe(4)
   })
 
-  it('are told by their heads, others as before', () => {
+  it('are named by their heads, others as before', () => {
     expect(text(own)).toContain('Forward pass, B=1 H=8 Hkv=2 D=17 Dv=13, bidirectional')
     expect(text(plain)).toContain('Forward pass, B=1 H=8 D=17 Dv=13, bidirectional')
     expect(benchFigures(own)[0]!.title).toContain('B=1 H=8 Hkv=2 D=17')

@@ -22,7 +22,7 @@ const CLOCK = (processor: number) =>
   `/sys/devices/system/cpu/cpu${processor}/cpufreq/scaling_cur_freq`
 
 describe('watchConditions', () => {
-  it('tells load before and behind, the share of wanted time that was stolen, and how the clock moved', () => {
+  it('reports load before and behind, the share of wanted time that was stolen, and how the clock moved', () => {
     const files = {
       '/proc/stat': 'cpu  100 10 20 5000 7 1 2 3 0 0\ncpu0 9 9 9 9 9 9 9 9 0 0\n',
       [CLOCK(0)]: '1200000\n',

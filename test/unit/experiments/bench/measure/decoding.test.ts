@@ -42,7 +42,7 @@ const waiting = () => () => 0
 const timing = {warmup_runs: 1, min_runs: 6, max_runs: 6, min_time_ns: 0}
 
 describe('the clock of decodes', async () => {
-  it('tells the first token by itself, and the others up to each mark', async () => {
+  it('reports the first token by itself, and the others up to each mark', async () => {
     const {make, clock} = costly(t => (t === 1 ? 5000 : t))
     const decoding = {make, tokens, marks: [2, 4, 9]}
     const timed = await timeDecoding(decoding, [2, 4, 9], timing, {clock, waiting})

@@ -91,7 +91,7 @@ describe('timeRuns', () => {
     expect(steps).toEqual([0, 125, 250, 375, 500, 625, 750, 875])
   })
 
-  it('asks for the first turn once it is warm, and tells no pace before', async () => {
+  it('asks for the first turn once it is warm, and reports no pace before', async () => {
     const seen: string[] = []
     await timeRuns(() => seen.push('run'), protocol, {
       ...watches([2e9, 2e9, 2e9]),

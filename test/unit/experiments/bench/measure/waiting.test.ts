@@ -17,7 +17,7 @@ async function say(
 }
 
 describe('startWaiting', () => {
-  it('tells how long a thread has waited since', async () => {
+  it('says how long a thread has waited since', async () => {
     const threads = await newFolder()
     await say(threads, {1: [5000000, 9000]})
     const waited = startWaiting(threads)

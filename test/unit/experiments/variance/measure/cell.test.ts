@@ -240,7 +240,7 @@ describe('closed forms of dependent rows', () => {
 })
 
 describe('rows that treat directions differently', () => {
-  it('are told apart in the record, raw signs and rows of any direction are not', async () => {
+  it('are distinguished in the record, raw signs and rows of any direction are not', async () => {
     const names = ['iid', 'orth', 'sobol', 'givens', 'simplex-plus'] as const
     const told = async (orth_sign: 'haar' | 'raw') => {
       const {per_projection} = await run('favor-pos', {
