@@ -46,7 +46,7 @@ async function jobsOf(
   })
 }
 
-/** How progress calls a cell: by what tells it from the others of its plan. */
+/** How progress calls a cell: by what distinguishes it from the others of its plan. */
 function labelled({mode, batch, backend}: BenchPlan): (cell: BenchCell) => string {
   const batches = valuesOf(batch).length > 1
   const backends = valuesOf(backend).length > 1
@@ -146,7 +146,7 @@ function decodeFields({seq_lens}: BenchPlan) {
 /** What meters the points of a backend. */
 interface Metered {
   backend: MeteredBackend
-  /** Backend in whose operations costs are told: the first of the plan. */
+  /** Backend that costs are counted in operations of: the first of the plan. */
   unit: BackendChoice
 }
 
@@ -168,7 +168,7 @@ function plainOf({cell, method: {estimator, options}}: Point, backend: MeteredBa
   return plainSeconds(estimator, options, shape, backend)
 }
 
-/** What a process holds beside its attention: of a layer tokens, weights, and the tensors of two forwards. */
+/** What a process holds in addition to its attention: for a layer tokens, weights, and the tensors of two forwards. */
 function aroundBytes(sizes: Pick<BenchPlan, 'mode'> & Parameters<typeof layerBytes>[0]): number {
   if (sizes.mode !== 'layer') return 0
   const {inputs, made} = layerBytes(sizes)
@@ -180,7 +180,7 @@ function runsOf({timing}: Pick<BenchPlan, 'timing'>): number {
   return timing.warmup_runs + timing.min_runs
 }
 
-/** What a process of a peer holds before it has inputs, beside that of the cell: Python with PyTorch. */
+/** What a process of a peer holds before it has inputs, in addition to the process of the cell: Python with PyTorch. */
 export const PEER_BYTES = 400 * 2 ** 20
 
 function predicted(
@@ -200,7 +200,7 @@ function predicted(
   }
 }
 
-/** Operations of the unit that take as long as all runs of a cell: as many runs as its protocol makes of calls so long. */
+/** Operations of the unit that take as long as all runs of a cell: the protocol makes fewer runs of longer calls. */
 function timedCost(
   {flops, plain}: {flops: number; plain: number},
   cell: BenchCell,

@@ -15,7 +15,7 @@ const tabled = {
   omit: ['samples_ns', 'turn_runs', 'process_turns'],
 }
 
-/** Time and memory of forward passes, or of decoding, each method at each length in processes of its own. */
+/** Time and memory of forward passes, or of decoding, each method at each length in separate processes. */
 export default defineExperiment({
   name: 'bench',
   title: 'a benchmark',
@@ -24,7 +24,7 @@ export default defineExperiment({
   cell: benchCell,
   result: benchResult,
   isolation: 'fresh',
-  // single times stand in the journal, and in a table of their own on request
+  // single times stand in the journal, and in a separate table on request
   tables: [
     recordTable(tabled),
     rowTable(tabled, 'marks', markRow, ({marks = []}) => marks as Row[]),

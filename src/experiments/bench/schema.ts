@@ -80,7 +80,7 @@ const breakdownField = z
   .optional()
   .describe('Parts of each forward are timed, too; absent: they are not.')
 
-/** `auto` is one of the others: beside them it would compute the same twice. */
+/** `auto` is one of the others: together with them it would compute the same twice. */
 function isOneOrNamed(backend: z.infer<typeof backendChoice> | readonly string[]): boolean {
   return typeof backend === 'string' || backend.length === 1 || !backend.includes('auto')
 }
@@ -133,7 +133,7 @@ export type BenchPlan = z.infer<typeof benchPlan>
 const {num_features, ...matrix} = drawPoint
 const ns = (description: string) => ({unit: 'ns', description})
 
-/** One method at one length, timed in processes of its own. */
+/** One method at one length, timed in separate processes. */
 export const benchCell = z.object({
   mode,
   ...methodSpec.shape,

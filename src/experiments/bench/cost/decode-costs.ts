@@ -11,7 +11,7 @@ interface Decode {
   shape: CallShape
 }
 
-/** Bytes of the state after so many tokens. */
+/** Bytes of the state after `length` tokens. */
 export function stateBytes({method, shape}: Decode, length = shape.keyLen): number {
   const {estimator, options} = method
   const {batch, heads, headDim, valueDim, numFeatures} = shape
@@ -21,8 +21,8 @@ export function stateBytes({method, shape}: Decode, length = shape.keyLen): numb
 }
 
 /**
- * Floating-point operations of a decode. A state that grows with every token is read by each: tokens then are attention to half
- * of the keys on average. Otherwise they are those of a causal forward.
+ * Floating-point operations of a decode. Each token reads the whole of a state that grows, which is attention to
+ * half of the keys on average. Otherwise the count is that of a causal forward.
  */
 export function decodeFlops(decode: Decode): number {
   const {method, shape} = decode
@@ -34,8 +34,8 @@ export function decodeFlops(decode: Decode): number {
 }
 
 /**
- * Seconds that a token takes beside its operations: calls, checks and temporary tensors. Orders of magnitude, of a step that
- * is one kernel on `native`, and about a dozen elsewhere.
+ * Seconds that a token takes in addition to its operations: calls, checks and temporary tensors. Orders of
+ * magnitude, of a step that is one kernel on `native`, and about a dozen elsewhere.
  */
 export const TOKEN_SECONDS: Record<MeteredBackend, number> = {
   native: 4e-6,

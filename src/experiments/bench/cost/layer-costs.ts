@@ -1,4 +1,4 @@
-/** What a transformer layer takes beside its attention. */
+/** The cost of a transformer layer without its attention. */
 import {keyHeads} from '../fields/grouped.js'
 import type {BenchCell} from '../schema.js'
 
@@ -12,7 +12,7 @@ export type LayerCell = Pick<
   'batch' | 'heads' | 'kv_heads' | 'seq_len' | 'head_dim' | 'value_dim' | 'seed'
 >
 
-/** Floating-point operations of a layer beside its attention. */
+/** Floating-point operations of a layer without its attention. */
 export function layerFlops(cell: LayerCell): number {
   const {batch, heads, seq_len, head_dim, value_dim} = cell
   const width = heads * head_dim
@@ -21,15 +21,15 @@ export function layerFlops(cell: LayerCell): number {
   return 2 * batch * seq_len * perToken
 }
 
-/** What a layer holds beside the call of its attention. */
+/** Memory of a layer without the call of its attention. */
 export interface LayerBytes {
   /** Tokens and weights. */
   inputs: number
-  /** Tensors of a forward, all of which stay until its end. */
+  /** Tensors of a forward, which all stay until its end. */
   made: number
 }
 
-/** Bytes of a layer beside the call of its attention. */
+/** Bytes of a layer without the call of its attention. */
 export function layerBytes(cell: LayerCell): LayerBytes {
   const {batch, heads, seq_len, head_dim, value_dim} = cell
   const width = heads * head_dim

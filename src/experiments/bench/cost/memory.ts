@@ -7,7 +7,8 @@ import {counts, type ProcessOfCell, runtimeBytes, uncollected} from '../../proce
 const FLOAT = 4
 
 /**
- * Peak of the process of a benchmark's cell: its inputs, on tfjs-wasm in a heap of its own too, and one forward.
+ * Peak of the process of a benchmark's cell: its inputs, on tfjs-wasm also in the heap of WebAssembly, and one
+ * forward.
  *
  * @param repetitions - forwards
  * @param keyHeads - heads of keys and values as they are given; fewer are repeated in each forward. Default: all

@@ -5,8 +5,8 @@ export const BASELINES: readonly string[] = ['softmax', 'softmax-online']
 export const PASS_THROUGH = 'identity'
 
 /**
- * Those beside the methods of a mode: of a decode one, as both decode alike, over a cache of keys and values; of a layer also
- * the one that has no attention.
+ * Baselines of a mode in addition to its methods: one for a decode, as both exact forms decode alike over a cache
+ * of keys and values; for a layer also the layer without attention.
  */
 export function baselinesOf(mode: 'decode' | 'layer' | undefined): readonly string[] {
   if (mode === 'layer') return [...BASELINES, PASS_THROUGH]

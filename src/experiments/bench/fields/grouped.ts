@@ -19,7 +19,7 @@ export interface Heads {
   kv_heads?: number | undefined
 }
 
-/** Whether plans fit together: each head of keys and values serves as many heads of queries. */
+/** Whether the numbers of heads fit: all heads of keys and values serve the same number of heads of queries. */
 export function areGrouped({heads, kv_heads}: Heads): boolean {
   return kv_heads === undefined || heads % kv_heads === 0
 }
@@ -29,7 +29,7 @@ export function keyHeads({heads, kv_heads}: Heads): number {
   return kv_heads ?? heads
 }
 
-/** The field of cells: left out where nothing is shared, so that cells are those of plans without it. */
+/** The field of cells: left out where nothing is shared, so that cells are the same as in plans without it. */
 export function kvHeadsOf({heads, kv_heads}: Heads): Pick<Heads, 'kv_heads'> {
   return kv_heads === undefined || kv_heads === heads ? {} : {kv_heads}
 }

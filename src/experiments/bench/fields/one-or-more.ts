@@ -2,7 +2,7 @@
 import {z} from 'zod'
 import {distinct} from '../../cells.js'
 
-/** Schema of one value, or of a list. @param item - schema of a value, whose description this takes */
+/** Schema of one value, or of a list. @param item - schema of a value; its description is kept */
 export function oneOrMore<Item extends z.ZodType>(item: Item) {
   return z
     .union([item, z.array(item).min(1)])

@@ -8,7 +8,7 @@ import {turnMedians} from '../times/processes.js'
 import {repeatHeads} from './repeat-heads.js'
 import {type Clock, monotonic, type Others, type Timing} from './timing.js'
 
-/** Runs of a part in each turn: at most so many, or for so many ns; one at least. */
+/** Runs of a part in each turn: at most `runs`, or for `ns`; one at least. */
 const TURN = {runs: 10, ns: 5e6}
 
 /** A part of a forward, as it is timed. */
@@ -54,7 +54,7 @@ export class PartTimer {
     })
   }
 
-  /** What was found beside the whole, in this process: intervals take several. */
+  /** The times of parts in this process: intervals take several. */
   result(whole: Pick<Timing, 'samples_ns' | 'turn_runs'>): Breakdown {
     const turns = turnMedians(whole)
     const parts = this.parts.map(({part, inWhole}, at): BreakdownPart => {
@@ -93,7 +93,7 @@ function noParts(none: string): Breakdown {
   return {parts: [], ...sumFields(null), none}
 }
 
-/** A call whose parts are timed. */
+/** A call with parts to time. */
 export interface BrokenDown {
   tensors: readonly [tf.Tensor4D, tf.Tensor4D, tf.Tensor4D]
   options: Parameters<typeof attendInputs>[3]
@@ -103,9 +103,9 @@ export interface BrokenDown {
   drawsInWhole: boolean
 }
 
-/** A call whose parts are timed while it is. */
+/** A call that is timed together with its parts. */
 export interface Breaking {
-  /** What the timing of the whole is told, so that parts have their turns beside it. */
+  /** Passed to the timing of the whole, so that parts have their turns next to it. */
   watch(others: Others): Others
   /** Gives the parts their last turn. */
   end(whole: Timing): Breakdown

@@ -22,7 +22,7 @@ import {runPeerCell} from './peers/peer-cell.js'
 import {monotonic, type Others, type TimedCell, timeRuns} from './timing.js'
 import {whyNotTimed} from './why-not-timed.js'
 
-/** Runs one cell of a benchmark; meant for a fresh process, whose memory is then the cell's. */
+/** Runs one cell of a benchmark. Use a fresh process: its memory is then the cell's. */
 export async function runBenchCell(
   cell: BenchCell,
   context: CellContext = {},

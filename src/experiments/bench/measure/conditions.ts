@@ -8,7 +8,7 @@ import type {Conditions} from '../fields/conditions.js'
 export interface Sources {
   /** Text of a file, `null` where there is none. */
   read(path: string): string | null
-  /** Names in a folder, none where there is none. */
+  /** Names in a folder; empty without a folder. */
   list(path: string): string[]
   /** Load average over a minute, `null` where the system keeps none. */
   load(): number | null
@@ -111,7 +111,7 @@ function stolenShare(before: ProcessorTime | null, after: ProcessorTime | null):
 
 const PROCESSORS = '/sys/devices/system/cpu'
 
-/** The fastest of the processors now, in MHz: one that computes. `null` where nobody knows. */
+/** The fastest of the processors now, in MHz: one that computes. `null`: unknown. */
 function clockOf({read, list}: Sources): number | null {
   const folders = list(PROCESSORS).filter(name => /^cpu\d+$/.test(name))
   const governed = folders.flatMap(name => {

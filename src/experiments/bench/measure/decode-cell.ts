@@ -20,8 +20,8 @@ const WARMED_NS = 50e6
 export const DECODE_TOKENS = 16
 
 /**
- * Times the recurrent form of a cell's method. Caches have room for all tokens from the start: growing is no part of what is
- * timed, as it need not be where the length is known.
+ * Times the recurrent form of a cell's method. Caches have room for all tokens from the start: growing is not
+ * timed, since it is not needed if the length is known.
  *
  * @param projection - `[H, M, D]`, drawn outside the timed region
  */
@@ -32,7 +32,7 @@ export async function timeDecodeCell(
 ): Promise<TimedCell> {
   const {method, batch, heads, head_dim, value_dim, seq_len, lengths = [seq_len]} = cell
   const given = decodeTokens(cell)
-  // statistics are those of all heads
+  // statistics of all heads
   const all = (array: AttentionArray) => repeatHeads(array, heads, method)
   const inputs = {query: given.query, key: all(given.key), value: all(given.value)}
   const options = {
@@ -73,7 +73,7 @@ export function decodeTokens(cell: BenchCell): Tokens {
   }
 }
 
-/** The same one by one, each in memory of its own. */
+/** The same one by one, each in separate memory. */
 function tensorsOf({query, key, value}: Tokens): Token[] {
   const whole = [query, key, value].map(({data, shape}) => tf.tensor4d(data, shape))
   const tokens = Array.from(

@@ -24,8 +24,8 @@ export interface Decoding {
 const WINDOW = 8
 
 /**
- * Times whole decodes by the protocol, a run being one from behind the first token to the last mark: on the first one falls
- * what a decoder makes ready, such as the memory of its state, which is told by itself.
+ * Times whole decodes by the protocol, a run lasts from the first token to the last mark. The first token includes
+ * preparations, such as the memory of the state, and is reported separately.
  *
  * @param stateBytes - at each mark, see {@link statesOf}
  */

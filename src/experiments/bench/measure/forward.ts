@@ -50,8 +50,8 @@ function layerOf(cell: BenchCell, attention: Attention): () => tf.Tensor {
 const WARM = {calls: 3000, ns: 0.5e9, rows: 64}
 
 /**
- * Runs what is to be timed on a few rows of one head until its code is compiled. A call whose code is cold takes some 50 us
- * longer, be it short or long, and processes differ in when that ends.
+ * Runs what is to be timed on a few rows of one head until its code is compiled. A call with cold code takes some
+ * 50 us longer, whether short or long, and processes differ in when that ends.
  */
 export function warmCode({cell, method}: Omit<Forward, 'source'>): void {
   // repeated heads are code, too

@@ -48,7 +48,7 @@ export interface Candidate {
   run(arrays: GateArrays, rows: number): Promise<Float32Array>
 }
 
-/** The same of what anybody computes. @throws {GATE_FAILED} as {@link passGate} */
+/** The same for any computed output. @throws {GATE_FAILED} as {@link passGate} */
 export async function passGateBy(
   cell: BenchCell,
   method: ResolvedMethod,

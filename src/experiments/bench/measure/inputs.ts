@@ -26,7 +26,7 @@ export function benchArrays(
   }
 }
 
-/** Projections of a cell, the first of them drawn; none where its method has no use for them. */
+/** Projections of a cell, the first of them drawn; none if its method does not use them. */
 export function newSource(
   cell: BenchCell,
   {projected}: ResolvedMethod,

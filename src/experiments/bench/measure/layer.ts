@@ -45,8 +45,8 @@ export function makeLayer(cell: LayerCell): Layer {
 }
 
 /**
- * One forward, `relu(A Wo W1) W2` with A the attention of `x Wq`, `x Wk` and `x Wv`: its products, without what costs little
- * beside them (sums with the input, norms, biases).
+ * One forward, `relu(A Wo W1) W2` with A the attention of `x Wq`, `x Wk` and `x Wv`: its products, without cheap
+ * parts (sums with the input, norms, biases).
  *
  * @returns `[B L, d]`
  */

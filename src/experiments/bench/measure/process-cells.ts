@@ -6,7 +6,9 @@ interface Divided {
   min_time_ns: number
 }
 
-/** A cell as each of its processes runs it: its runs and its time are divided among them, the warm-up is that of each. */
+/**
+ * A cell as each of its processes runs it: its runs and its time are divided among them, but each has the whole warm-up.
+ */
 export function processCells<Timing extends Divided, Cell extends {timing: Timing}>(
   cell: Cell,
 ): Cell[] {

@@ -3,7 +3,7 @@ import type {Decoder} from '../../../attention/index.js'
 import {repeatedHeads} from '../../../inputs/grouped-heads.js'
 import {tf} from '../../../tf.js'
 
-/** Backends whose tensors lie where JavaScript reads them: there TensorFlow.js puts them together entry by entry. */
+/** Backends with tensors in memory of JavaScript: there TensorFlow.js joins them entry by entry. */
 const ON_HOST: readonly string[] = ['native', 'cpu']
 
 /**
@@ -11,7 +11,7 @@ const ON_HOST: readonly string[] = ['native', 'cpu']
  *
  * @param tensor - `[B, Hkv, S, D]`
  * @param heads - H, a multiple of Hkv
- * @returns `[B, H, S, D]`; `tensor` itself where it has as many heads
+ * @returns `[B, H, S, D]`; `tensor` itself if it has the same number of heads
  */
 export function repeatHeads(tensor: tf.Tensor4D, heads: number): tf.Tensor4D {
   const [batch, own, length, dim] = tensor.shape
@@ -26,7 +26,7 @@ export function repeatHeads(tensor: tf.Tensor4D, heads: number): tf.Tensor4D {
   })
 }
 
-/** A decoder that takes tokens whose keys and values have fewer heads, and repeats them in each step. */
+/** A decoder that takes tokens with fewer heads of keys and values, and repeats them in each step. */
 export function groupedDecoder(decoder: Decoder, heads: number): Decoder {
   return {
     next(query: tf.Tensor4D, key: tf.Tensor4D, value: tf.Tensor4D) {

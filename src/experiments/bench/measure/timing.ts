@@ -33,19 +33,21 @@ export interface Timing {
   process_turns: number[]
 }
 
-/** What was timed in a cell, and what it takes beside time. */
+/** What was timed in a cell, and what it takes in addition to time. */
 export type TimedCell = {timing: Timing} & Pick<
   BenchResult,
   'operations' | 'live_bytes' | 'marks' | 'first_token_ns' | 'breakdown'
 >
 
-/** What tells how long others were waited for, a test brings its own; and others that compute on the machine, by default none. */
+/**
+ * Measures how long it waited for others (tests replace it), and other computations to take turns with; default none.
+ */
 export interface Others {
   /** As {@link startWaiting}. */
   waiting?: typeof startWaiting | undefined
   /** Lets others compute for a while. */
   yieldTurn?: YieldTurn | undefined
-  /** Told between turns how far it is. */
+  /** Called between turns with the progress. */
   onStep?: OnStep | undefined
   /**
    * Runs that are shorter than this, in ns, are warmed up again in each turn: others have taken the caches meanwhile, and
@@ -54,7 +56,7 @@ export interface Others {
   warmedNs?: number | undefined
 }
 
-/** The same with what tells the time. */
+/** The same with a clock. */
 export interface Watches extends Others {
   clock?: Clock
 }
@@ -92,7 +94,7 @@ export interface Budget {
 }
 
 /**
- * Makes a run and gives its time in ns; or some runs, one that only warms up or as many as a budget has room for.
+ * Makes a run and gives its time in ns; or several runs: one that only warms up, or the number that fits a budget.
  *
  * @param counts - or only warms up
  */
@@ -113,7 +115,7 @@ export async function timeMeasured(
   if ((await yieldTurn?.()) === 'none') {
     throw new RfaError('INTERRUPTED', 'interrupted before the first timed run')
   }
-  // from here on a turn tells the pace: what came before is done once
+  // from here on a turn shows the pace: what came before is done once
   onStep?.(0, STEPS)
   const taken: Taken = {samples: [], turns: [], total: 0, waited: 0}
   while (!(await takeTurn(measure, protocol, taken, others))) {

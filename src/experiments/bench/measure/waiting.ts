@@ -5,7 +5,7 @@ import {quantile} from '../../../stats/index.js'
 /** A folder for each thread of this process, with the scheduler's account of it: ns on a processor, ns waiting for one, turns. */
 const THREADS = '/proc/self/task'
 
-/** A thread that computes less than this share of what the busiest one does is no part of a kernel. */
+/** A thread that computes less than this share of the busiest one does not belong to a kernel. */
 const TAKES_PART = 0.5
 
 /** What the scheduler says of a thread. */
@@ -24,7 +24,7 @@ interface Account {
  *
  * @param threads - folder with one folder for each thread
  * @param wakeNs - what waking a thread takes on a machine that has nothing else to do: the system counts it as waiting
- * @returns a function giving what has been waited since, in ns; `null` where nobody knows
+ * @returns a function giving the time waited since, in ns; `null`: unknown
  */
 export function startWaiting(
   threads: string = THREADS,
@@ -44,7 +44,7 @@ export function startWaiting(
   }
 }
 
-/** Naps whose ends are looked at, and how long each is, in ms. */
+/** Number of naps that are measured, and the length of each, in ms. */
 const NAPS = {count: 32, ms: 0.1}
 
 let waking: number | undefined
@@ -69,7 +69,7 @@ function measureWaking(): number {
   return found.length > 0 ? quantile(found, 0.25) : 0
 }
 
-/** Accounts by thread; none where the system keeps none. */
+/** Accounts by thread, if the system keeps any. */
 function accounts(threads: string): Map<string, Account> {
   const all = new Map<string, Account>()
   for (const thread of names(threads)) {

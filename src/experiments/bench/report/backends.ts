@@ -1,4 +1,4 @@
-/** Backends beside each other: who computed a row, and how it compares with another's. */
+/** Backends compared: which one computed a row, and how it compares with another. */
 import type {ColumnSpec} from '../../../report/document.js'
 import type {Estimate} from '../../../stats/index.js'
 import {variantLabel} from '../../labels.js'
@@ -18,7 +18,7 @@ export function byBackend(rows: readonly TimedRecord[]): TimedRecord[][] {
   return backendsOf(rows).map(name => rows.filter(({result}) => result.backend === name))
 }
 
-/** What tells a row's backend from the others of its table: nothing where there is one. @param all - of the table */
+/** The backend of a row, if its table has several. @param all - of the table */
 export function backendMarks({result}: TimedRecord, all: readonly TimedRecord[]): string[] {
   return backendsOf(all).length > 1 ? [`on ${result.backend}`] : []
 }

@@ -1,4 +1,4 @@
-/** Which times and sizes of a benchmark's tables are marked as the lowest, as far as noise tells. */
+/** Which times and sizes of a benchmark's tables are marked as the lowest, within noise. */
 import {type BestRule, type Contest, leastOf} from '../../../report/best.js'
 import type {Estimate} from '../../../stats/index.js'
 import {PASS_THROUGH} from '../fields/baselines.js'
@@ -26,7 +26,7 @@ export const LEAST_LIVE: Rule = leastOf({
   value: ({result}) => result.live_bytes,
 })
 
-/** Least time to so many tokens. @param upTo - a row as one of so many; `undefined` where it went not so far */
+/** Least time to a number of tokens. @param upTo - a row as one of that number; `undefined` if it has fewer */
 export function leastTotal(
   times: PairedTimes,
   upTo: (row: TimedRecord) => TimedRecord | undefined,
@@ -38,7 +38,7 @@ export function leastTotal(
   })
 }
 
-/** Least of times that have no ratios of their own. */
+/** Least of times without ratios. */
 export function leastToken(timeOf: (row: TimedRecord) => Estimate | undefined): Rule {
   return leastOfColumn({
     what: 'lowest time of its column',
@@ -65,7 +65,7 @@ function lengthOf({cell: {method, seq_len}}: TimedRecord): string | undefined {
   return method === PASS_THROUGH ? undefined : String(seq_len)
 }
 
-/** Whether a row may be as fast as another one, for all that is known; one process has no interval, and tells nothing. */
+/** Whether a row may be as fast as another one; one process has no interval, and says nothing. */
 function tiesWithFastest(times: PairedTimes, row: TimedRecord, least: TimedRecord): boolean {
   return times.ratio(row, least).low <= 1
 }

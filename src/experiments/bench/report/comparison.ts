@@ -78,7 +78,7 @@ export const benchComparison: Comparison<BenchCell, TimedRecord> = {
 interface Timed {
   at: Place
   record: TimedRecord
-  /** `null`: nobody counted them. */
+  /** `null`: not counted. */
   bytes: number | null
 }
 
@@ -118,7 +118,7 @@ const ofTwoRuns: Compared = (a, b) => {
   return {ratio: mapped(estimate, Math.exp), pValue, basis: 'medians'}
 }
 
-/** Nothing where neither holds anything, or nobody counted. */
+/** Nothing where neither holds anything, or it was not counted. */
 function memoryLine({at, bytes: a}: Timed, {bytes: b}: Timed): ComparedLine[] {
   if (a === null || b === null || (a === 0 && b === 0)) return []
   const ratio = {value: b / a, low: b / a, high: b / a}

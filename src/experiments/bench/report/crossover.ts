@@ -53,7 +53,7 @@ function without(answer: CrossoverAnswer, statement: string): Crossover {
   return {answer, length: null, statement}
 }
 
-/** The sentence where a method is faster in the end, but nobody knows well enough from where on. */
+/** The sentence where a method is faster in the end, but from a length that is not known well enough. */
 function wideText(points: readonly Point[], orders: readonly Order[], baseline: string): string {
   const from = orders.findLastIndex(order => order !== 'faster') + 1
   const after = points[from]!.length
@@ -108,9 +108,9 @@ function orderOf({gain: {low, high}}: Point): Order {
 }
 
 /**
- * Where the speed-up passes 1 for the last time, on straight lines between points in log-log axes. The ends are those of the
- * lines through the upper and through the lower ends of all points: they cover it at least as often as those cover the
- * points.
+ * Where the speed-up passes 1 for the last time, on straight lines between points in log-log axes. The ends come
+ * from the lines through the upper and through the lower ends of all points: they cover it at least as often as the
+ * intervals cover the points.
  *
  * @returns `undefined` where one of these lines does not pass 1 within the lengths
  */

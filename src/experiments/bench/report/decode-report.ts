@@ -52,7 +52,7 @@ export function exactDecode(
   return exact === row ? undefined : exact
 }
 
-/** What a row has at so many tokens. */
+/** The mark of a row at a number of tokens. */
 function markAt({result}: TimedRecord, tokens: number): DecodeMark | undefined {
   return result.marks?.find(mark => mark.tokens === tokens)
 }
@@ -71,7 +71,9 @@ function estimateOf(value: number, low: number | null, high: number | null): Est
   return {value, low: low ?? Number.NaN, high: high ?? Number.NaN}
 }
 
-/** How many times faster than an exact form a row comes to so many tokens; `null` where either was not looked at there. */
+/**
+ * How many times faster than an exact form a row reaches a number of tokens; `null` where either was not measured there.
+ */
 export function decodeGain(
   row: TimedRecord,
   exact: TimedRecord,

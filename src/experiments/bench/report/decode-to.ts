@@ -1,4 +1,4 @@
-/** Decodes up to some token, as records of their own. */
+/** Decodes up to some token, as separate records. */
 import type {TimedRecord} from '../schema.js'
 
 /**

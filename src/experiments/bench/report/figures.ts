@@ -18,7 +18,7 @@ interface Quantity {
   name: string
   title: string
   caption: string
-  /** Whether it is what exponents and crossovers are those of. */
+  /** Whether exponents and crossovers come from it. */
   isFitted?: true
   x: string
   y: string
@@ -207,7 +207,7 @@ function shapeOf({cell}: TimedRecord): string {
   return `${what}B=${batch} ${headsText(cell)} D=${head_dim}${values}${seen}`
 }
 
-/** A power law beside the line that ends highest, or for a linear one lowest. */
+/** A power law next to the line that ends highest, or for a linear one lowest. */
 function guideOf(exponent: number, series: readonly Series[]): Guide[] {
   const measured = series.map(({points}) => points).filter(points => points.length > 1)
   if (measured.length === 0) return []

@@ -17,7 +17,7 @@ export function benchFindings(records: readonly BenchRecord[]): Findings {
   return {fits: benchFits(records), ...(machine && {machine})}
 }
 
-/** One per variant, shape by shape, as the report tells them. */
+/** One per variant, shape by shape, as in the report. */
 export function benchFits(records: readonly BenchRecord[]): Fit[] {
   const shapes = shapesOf(records)
   const times = new PairedTimes(shapes.flat())

@@ -12,7 +12,7 @@ import {type Growth, growthOf, longest, variantsOf} from './trends.js'
 
 /** A variant. */
 export interface Line {
-  /** What tells it from the other lines. */
+  /** Its name among the lines. */
   name: string
   /** `yardstick`: has no attention. */
   kind: 'exact' | 'method' | 'yardstick'

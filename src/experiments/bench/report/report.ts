@@ -69,7 +69,7 @@ function section(records: readonly TimedRecord[], times: PairedTimes): Block[] {
  * @param all - records of the same shape, in which the exact forms are looked up
  */
 function timeColumns(all: readonly TimedRecord[], times: PairedTimes): ColumnSpec<TimedRecord>[] {
-  // the exact forms have columns of their own: the tiled one is the fair rival, the other the usual one
+  // the exact forms have separate columns: the tiled one is the fair rival, the other the usual one
   const against = (baseline: string): ColumnSpec<TimedRecord> => ({
     title: `vs ${baseline}`,
     cell: row => ratioText(speedUp(row, all, baseline, times)),
@@ -98,7 +98,7 @@ function timeColumns(all: readonly TimedRecord[], times: PairedTimes): ColumnSpe
   ]
 }
 
-/** What calls take beside time. */
+/** What calls take in addition to time. */
 const RESOURCE_COLUMNS: readonly ColumnSpec<TimedRecord>[] = [
   {
     title: 'live',
@@ -126,7 +126,7 @@ const RESOURCE_COLUMNS: readonly ColumnSpec<TimedRecord>[] = [
   },
 ]
 
-/** Fewest runs of which a tenth is one. */
+/** Fewest runs with a tenth of at least one. */
 const LEAST_FOR_TENTH = 10
 
 /** How far runs lie apart. */
@@ -162,8 +162,8 @@ function hasQuartiles({runs, q1_ns, q3_ns}: TimedRecord['result']): boolean {
 }
 
 /**
- * Growth of resident memory, `null` where it was not measured or tells nothing: inputs, output and what a call holds
- * are there at once, so that less growth is memory used again.
+ * Growth of resident memory, `null` where it was not measured or says nothing: inputs, output and what a call holds
+ * are there at once, so a smaller growth is reused memory.
  */
 function residentGrowth({cell, result}: TimedRecord): number | null {
   const {batch, heads, seq_len, head_dim, value_dim} = cell

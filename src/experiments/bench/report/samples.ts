@@ -37,7 +37,7 @@ export function sampleRows({samples_ns, turn_runs, marks}: Sampled): SampleRow[]
   )
 }
 
-/** The turn of each run, as far as they are told: a journal that was tampered with may tell of any number. */
+/** The turn of each run, as far as it is known: a journal that was tampered with may have any number. */
 function turnsOf(runs: number, turnRuns: readonly number[]): number[] {
   const turns: number[] = []
   for (const [turn, count] of turnRuns.entries()) {

@@ -18,7 +18,7 @@ export interface Growth {
   slope: Estimate
   /** Share of the variance of log time that the line explains. */
   r2: number
-  /** A median whose interval the line misses: no one slope describes these times. */
+  /** The line misses the interval of a median: no single slope describes these times. */
   bent: boolean
 }
 
@@ -89,7 +89,7 @@ export function growing(all: readonly Trend[]): Growing[] {
 
 /** Octaves of length that a slope is taken over: below, calls and what does not grow weigh on times. */
 const OCTAVES = 2
-/** Fewest lengths, where there are so many: a line through two leaves nothing to see it bend. */
+/** Fewest lengths, if there are enough: with two, a line cannot show a bend. */
 const LEAST_LENGTHS = 3
 
 /** Records at the lengths that a slope is taken over. @param variant - by length */
@@ -121,7 +121,7 @@ function misses({slope, intercept}: PowerLaw, x: number, {low, high}: Estimate):
   return y < low || y > high
 }
 
-/** A variant in one line: everything that tells it from the others in a chart. */
+/** A variant in one line: everything that distinguishes it from the others in a chart. */
 function labelOf({cell}: TimedRecord): string {
   return variantLabel(cell, cell.redraw === 'fixed' ? [] : [`redraw ${cell.redraw}`])
 }

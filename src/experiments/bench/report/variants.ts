@@ -1,4 +1,4 @@
-/** Rows of a benchmark's tables: what was timed, in which order, and how estimates are told. */
+/** Rows of a benchmark's tables: what was timed, in which order, and how estimates are printed. */
 import type {ColumnSpec} from '../../../report/document.js'
 import {groupBy, inOrder} from '../../../report/groups.js'
 import {MISSING, nanoseconds, ratio, significant, withReach} from '../../../report/numbers.js'
@@ -10,7 +10,7 @@ import {COMPUTERS} from '../fields/peers.js'
 import type {BenchRecord, TimedRecord} from '../schema.js'
 import {isSettled} from '../times/time-estimates.js'
 
-/** Stands behind a number whose interval is too wide to rely on it. */
+/** Follows a number with an interval that is too wide to rely on. */
 export const UNSETTLED = '?'
 
 /** Records with times, by the shape of what was timed: only within one do they compare. */

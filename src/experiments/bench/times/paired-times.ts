@@ -1,4 +1,4 @@
-/** Ratios of times of one run, whose cells took turns: what disturbed the machine for a while is in all of them, and cancels. */
+/** Ratios of times of one run. Its cells took turns: a disturbance of the machine is in all of them, and cancels. */
 import {groupBy} from '../../../report/groups.js'
 import {
   type Estimate,
@@ -38,9 +38,9 @@ const KNOWING = 5
 const NOTHING: SharedVariance = {value: 0, degrees: 0}
 
 /**
- * The times of a run beside each other. A ratio is taken process by process, the first ones of both, then the second ones, and
- * so on; fewer than five processes say little of its spread, so that it leans on that of the other cells with as many
- * threads, as far as these agree.
+ * Ratios of the times of a run. A ratio is taken process by process, the first ones of both, then the second ones,
+ * and so on. Fewer than five processes say little of its spread, so it is shrunk towards the spread of other cells
+ * with the same number of threads, as far as these agree.
  */
 export class PairedTimes {
   readonly #shared = new Map<string, SharedVariance>()
@@ -128,7 +128,10 @@ export class PairedTimes {
   }
 }
 
-/** The variance of single cells beside what all of them had in common. @param logs - by cell, as many processes in each */
+/**
+ * The variance of single cells around what all of them had in common. @param logs - by cell, the same number of
+ * processes in each
+ */
 function spreadOf(logs: readonly Float64Array[]): SharedVariance {
   const [count, processes] = [logs.length, logs[0]!.length]
   if (count < 2 || processes < 2) return NOTHING

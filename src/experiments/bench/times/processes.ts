@@ -1,4 +1,4 @@
-/** Times as fresh processes measured them: what one of them says within itself is no sign of what the next one will. */
+/** Times as fresh processes measured them: what varies within one of them does not predict the next one. */
 import {type Estimate, mapped, median, studentTest} from '../../../stats/index.js'
 
 /** Times in the order in which they were measured, with their turns and processes. */
@@ -49,7 +49,7 @@ export function turnMediansByProcess(times: InProcesses): number[][] {
   return times.process_turns.length < 2 ? [all] : slices(all, times.process_turns)
 }
 
-/** Consecutive parts of some lengths; a journal that was tampered with may tell of any. */
+/** Consecutive parts of some lengths; a journal that was tampered with may have any. */
 function slices<T>(values: readonly T[], lengths: readonly number[]): T[][] {
   let end = 0
   return lengths.map(length => {

@@ -11,17 +11,17 @@ import {
 } from './processes.js'
 
 /**
- * A ratio is told where its 95 % interval lies within this factor of it, to either side. Two benchmarks then tell ratios
- * that differ, but for one case in twenty, by less than 1.25^sqrt(2) = 1.37.
+ * A ratio is printed where its 95 % interval lies within this factor of it, to either side. The ratios of two
+ * benchmarks then differ, in all but one case in twenty, by less than 1.25^sqrt(2) = 1.37.
  */
 export const SETTLED_FACTOR = 1.25
-/** A slope is told where its 95 % interval ends within this distance: 1 and 2, linear and quadratic, stay apart. */
+/** A slope is printed where its 95 % interval ends within this distance: 1 and 2, linear and quadratic, stay apart. */
 export const SETTLED_SLOPE = 0.25
 
 /** Fewest runs that have quartiles: one in each quarter. */
 export const LEAST_FOR_QUARTILES = 4
 
-/** Whether a ratio, or a time, is known well enough to be told as a number. */
+/** Whether a ratio, or a time, is known well enough to be printed as a number. */
 export function isSettled(estimate: Estimate): boolean {
   return factorOf(estimate) <= SETTLED_FACTOR
 }
@@ -58,13 +58,13 @@ export function warmingOf({result}: TimedRecord): Estimate | null {
 
 /** Shares of the variance of a time that more processes, and more runs in each, would lower; `null` where neither is known. */
 export interface Levels {
-  /** Standard deviation of what processes differ by beside the noise of their runs, as a share of the time. */
+  /** Standard deviation between processes in addition to the noise of their runs, as a share of the time. */
   between: number
   /** The same of the median of a process by the noise of its runs. */
   within: number
 }
 
-/** Runs that follow each other are no independent ones: the noise of a process is that of its turns. */
+/** Consecutive runs are not independent: the noise of a process comes from its turns. */
 export function levelsOf(times: InProcesses): Levels | null {
   const medians = processMedians(times)
   const turns = turnMediansByProcess(times).filter(({length}) => length > 1)

@@ -29,7 +29,7 @@ export interface Conversation {
 
 /** Kept of what a child complains of, in characters. */
 const LAST_WORDS = 4096
-/** How long stderr may take to end after stdout, in ms: a process of its own may hold it open. */
+/** How long stderr may take to end after stdout, in ms: a process that it started may hold it open. */
 const GRACE_MS = 2000
 /** Longest line, in bytes: answers have outputs of some hundred rows. */
 const LONGEST_LINE = 2 ** 24
@@ -85,7 +85,7 @@ export function conversation({
   }
 }
 
-/** Lines of a stream, of which no more is taken than is asked for; `undefined` at its end. */
+/** Lines of a stream, read only on demand; `undefined` at its end. */
 function lineReader(name: string, stream: Readable): () => Promise<string | undefined> {
   const chunks: AsyncIterator<Buffer> = stream[Symbol.asyncIterator]()
   let rest = Buffer.alloc(0)

@@ -1,4 +1,4 @@
-/** A peer in a process of its own, as `python/rfa_peers.py` says. */
+/** A peer in a separate process, see `python/rfa_peers.py`. */
 import {join} from 'node:path'
 import {z} from 'zod'
 import {PRESET_NAMES} from '../../../../attention/names.js'
@@ -50,7 +50,7 @@ export interface PeerInputs {
 export interface MadeCase {
   /** `[B, H, L, Dv]`. */
   output(): Promise<Float32Array>
-  /** Times of single runs, in ns: one at least, no more than `runs`, no new one after so many ns. */
+  /** Times of single runs, in ns: one at least, no more than `runs`, no new one after `ns`. */
   time(budget: {runs: number; ns: number}): Promise<readonly number[]>
   /** Frees it. Never rejects: a peer that is gone holds nothing. */
   drop(): Promise<void>
@@ -74,7 +74,9 @@ export type PeerForms = z.infer<typeof peerForms>
 
 /** Loading the package on a busy machine; the longest single run. */
 const PATIENCE_MS = 600_000
-/** Starting Python alone, on a busy machine: what says nothing for so long is no Python, or waits for something. */
+/**
+ * Time for Python to start on a busy machine: a program that is silent for longer is not Python, or waits for something.
+ */
 const START_MS = 30_000
 
 /** Python that peers run in. */
@@ -82,14 +84,14 @@ export function pythonPath(environment = process.env): string {
   return environment.RFA_PYTHON || 'python3'
 }
 
-/** Each of several threads on a core of its own, as this package's are while it is timed; the user's word stands. */
+/** Binds each of several threads to one core, as this package does while it is timed; the user's setting stands. */
 const BOUND = {OMP_PROC_BIND: 'close', OMP_PLACES: 'cores'}
 
 /** The command of a peer. @param peer - as cells have it @param threads - that it computes with */
 export function peerCommand(peer: string, threads: number): ChildCommand {
   const {name} = peerParts(peer)
   const args = [join(packageRoot(), 'python', 'rfa_peers.py'), name, '--threads', String(threads)]
-  // extensions of PyTorch may have an OpenMP of their own, which torch.set_num_threads does not reach
+  // extensions of PyTorch may have another OpenMP, which torch.set_num_threads does not set
   const own = {OMP_NUM_THREADS: String(threads), PYTHONDONTWRITEBYTECODE: '1'}
   const env = {...(threads > 1 && BOUND), ...process.env, ...own}
   return {name: `peer ${peer}`, command: pythonPath(), args, env, patience: PATIENCE_MS}
@@ -128,7 +130,7 @@ export async function startPeer(command: ChildCommand, startMs = START_MS): Prom
   }
 }
 
-/** Starts each peer once, so that one that is not there is told before anything runs. @throws {BACKEND_MISSING} */
+/** Starts each peer once, so that a missing one is reported before anything runs. @throws {BACKEND_MISSING} */
 export async function requirePeers(peers: readonly string[]): Promise<void> {
   for (const name of new Set(peers)) (await startPeer(peerCommand(name, 1))).stop()
 }
