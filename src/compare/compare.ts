@@ -75,7 +75,7 @@ function linesOf(pair: MeasuredPair, {place}: Comparison, between: LinesOf<Measu
   return between.lines(a, b).map((line): Found => ({pair, line, at: {...where, ...line.at}}))
 }
 
-/** Names of both; what differs stands side by side, and what one of them lacks is that of the other. */
+/** Names of both: values that differ stand side by side, and a missing value is taken from the other. */
 function joined(a: Place, b: Place): Place {
   const names = new Set([...Object.keys(a), ...Object.keys(b)])
   return Object.fromEntries(
@@ -182,7 +182,7 @@ function isPassed(
   return !strict || unjudged(rows, left, limits).length === 0
 }
 
-/** What a limit speaks of and could not be judged, of lines and of what is no line. */
+/** What a limit applies to and could not be judged: lines, and pairs without a line. */
 export function unjudged(
   rows: readonly ComparedRow[],
   left: readonly LeftRow[],

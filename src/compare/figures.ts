@@ -67,7 +67,7 @@ function pointOf(row: ComparedRow, y: number, name: string): Point {
   return {x: ratio!, xLow, xHigh, y, facts}
 }
 
-/** What tells a line from the others. */
+/** The name of a line among the others. */
 function nameOf({at}: ComparedRow, all: readonly ComparedRow[]): string {
   const differing = Object.entries(at).filter(
     ([name, value]) => value !== '' && all.some(other => other.at[name] !== value),

@@ -108,8 +108,8 @@ type Drawing = Partial<DrawPoint> & {redraw?: string}
 const DRAWING = [...(Object.keys(drawPoint) as (keyof DrawPoint)[]), 'redraw'] as const
 
 /**
- * Matches the cells of two methods of one run that are equal in everything else. A method without a projection, or without
- * numbers of features, stands beside each of the other.
+ * Matches the cells of two methods of one run that are equal in everything else. A method without a projection, or
+ * without numbers of features, is compared with each of the other.
  *
  * @param records - those of A, then those of B
  */
@@ -128,7 +128,7 @@ export function matchMethods([a, b]: readonly [
   return {pairs, onlyA: rest(a), onlyB: rest(b)}
 }
 
-/** All of a cell but its method and what that draws. Draws are as many as a method has, and seeds are the run's. */
+/** All of a cell except its method and its draws. Numbers of draws depend on the method, and seeds on the run. */
 function restKey({cell}: CellRecord): string {
   const {method, preset, options, plugin, replicates, until_ci, ...rest} = cell as Partial<
     MethodSpec & Counted
@@ -146,7 +146,7 @@ function drawAlike(a: Drawing, b: Drawing): boolean {
   return DRAWING.every(name => name === 'num_features' || a[name] === b[name])
 }
 
-/** The cells of a method: those whose label is the name, or else all whose method it is, with whatever options. */
+/** The cells of a method: those with the name as label, or else all cells of the method, with any options. */
 export function cellsOfMethod(records: readonly CellRecord[], name: string): CellRecord[] {
   const labelled = records.filter(({cell}) => methodLabel(cell as MethodSpec) === name)
   if (labelled.length > 0) return labelled

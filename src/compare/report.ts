@@ -57,7 +57,7 @@ export function sharedPlace(rows: readonly ComparedRow[]): Shared {
   )
 }
 
-/** `method elu, L 256`; the numbers that have a letter of their own as `B=1`. */
+/** `method elu, L 256`; numbers with a letter as `B=1`. */
 function placeText(place: readonly (readonly [string, string])[]): string {
   return place
     .filter(([, value]) => value !== '')
@@ -152,7 +152,7 @@ function leftItems(left: readonly LeftRow[], shared: Shared): string[] {
   })
 }
 
-/** What tells a line from the others; of the only one, all there is. */
+/** The name of a line among the others; of a single one, all its values. */
 function nameOf(at: Place, shared: Shared): string {
   const common = new Map(shared)
   const own = Object.entries(at).filter(([name, value]) => common.get(name) !== value)

@@ -56,7 +56,7 @@ export const comparedRow = z.object({
 })
 export type ComparedRow = z.infer<typeof comparedRow>
 
-/** A cell, or a quantity of two, of which there is no line. */
+/** A cell, or a quantity of two cells, without a line. */
 export const leftRow = z.object({
   where: z.enum(['a', 'b', 'both']).describe('In which of the two it is.'),
   quantity: quantity

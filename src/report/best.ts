@@ -11,7 +11,7 @@ interface Says {
 
 /** Marked cells of a column. */
 export interface Best extends Says {
-  /** Indices of their rows; none where no row is better than its rivals. */
+  /** Indices of their rows; empty if no row is better than its rivals. */
   rows: ReadonlySet<number>
 }
 

@@ -45,8 +45,8 @@ export function withoutFolder(argv: readonly string[], dropped: readonly string[
 }
 
 /**
- * {@link resumeLine} of a saved run, whose manifest may have been written by anybody: only a command of rfa is given
- * back as advice, with every word quoted anew.
+ * {@link resumeLine} of a saved run. Its manifest may come from anywhere: only a command of rfa is given back as
+ * advice, with every word quoted anew.
  *
  * @param own - program and command that it must name
  * @returns `null` for any other

@@ -27,7 +27,7 @@ export type Block =
 /** A line of a list; a command is never broken, so that it can be copied. */
 export type Item = string | {label: string; command: string}
 
-/** A figure, of which plain text shows nothing: its numbers are in tables. */
+/** A figure. Plain text does not show it: its numbers are in tables. */
 export interface FigureBlock {
   kind: 'figure'
   figure: Figure

@@ -1,6 +1,6 @@
 /** Which of too many things are shown. */
 
-/** So many of a list in its order, evenly, the first and the last among them; all where there are no more. */
+/** At most `most` of a list in its order, evenly spaced, with the first and the last. */
 export function evenly<T>(values: readonly T[], most: number): readonly T[] {
   if (values.length <= most) return values
   const step = (values.length - 1) / Math.max(1, most - 1)
@@ -8,8 +8,7 @@ export function evenly<T>(values: readonly T[], most: number): readonly T[] {
 }
 
 /**
- * The largest number that every list may show so that all together show at most so many: short ones whole, long ones as many as
- * each other.
+ * The largest number that every list may show within a total: short lists whole, long ones the same number each.
  *
  * @param lists - how long each is, and what each of its items counts
  * @returns at least one

@@ -28,7 +28,7 @@ export const tableFactsSchema = z.object({
 })
 export type TableFacts = z.infer<typeof tableFactsSchema>
 
-/** What tables are told of an experiment. */
+/** What tables know of an experiment. */
 interface Tabled {
   name: string
   tables: readonly TableFormat[]

@@ -30,8 +30,8 @@ const WAYS = [
 ] as const
 
 /**
- * The columns of a table that a line of so many columns holds: long texts are broken first, then the least important
- * columns are left out, then short forms are taken.
+ * The columns of a table that fit a line: long texts are broken first, then the least important columns are left
+ * out, then short forms are taken.
  *
  * @returns `undefined` when even those that must stay are too wide
  */

@@ -4,7 +4,7 @@ export interface Layout {
   width: number
   /** Whether escape sequences are welcome. */
   colour: boolean
-  /** Nobody reads a screen: tables keep every column, in lines as long as that takes. Default: false. */
+  /** The output is not a screen: tables keep every column, in lines of any length. Default: false. */
   whole?: boolean
   /** Whether there are more characters than those of Western text; else marks are ASCII. Default: false. */
   unicode?: boolean
@@ -34,8 +34,8 @@ export function layoutOf({isTTY = false, columns = 0}: Output, environment: Envi
 }
 
 /**
- * Whether the locale is one of UTF-8, and the terminal neither dumb nor the console of Linux, whose fonts lack stars and
- * Braille.
+ * Whether the locale is one of UTF-8, and the terminal neither dumb nor the console of Linux: its fonts lack stars
+ * and Braille.
  */
 export function showsUnicode({LC_ALL, LC_CTYPE, LANG, TERM, WT_SESSION}: Environment): boolean {
   if (TERM === 'dumb' || TERM === 'linux') return false

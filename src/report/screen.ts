@@ -14,10 +14,10 @@ export function screenLines(blocks: readonly Block[]): number {
 }
 
 /**
- * The blocks with as many rows as fit, at least one.
+ * The blocks with the rows that fit, at least one.
  *
  * @param rows - how many there are
- * @param make - blocks with so many of them
+ * @param make - blocks with that number of rows
  * @param lines - that the blocks may take. Default: {@link SCREEN_LINES}
  */
 export function fittedScreen(

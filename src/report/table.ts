@@ -2,7 +2,7 @@
 import {type Best, type BestRule, bestOf} from './best.js'
 import {evenly} from './evenly.js'
 
-/** A table whose cells are already text. */
+/** A table with text in its cells. */
 export interface TableBlock {
   kind: 'table'
   columns: readonly TableColumn[]
@@ -10,7 +10,7 @@ export interface TableBlock {
   rows: readonly (readonly string[])[]
   /** How many rows there are, where these are not all of them. */
   all?: number
-  /** How many of the first columns tell rows apart; tables that are parts of it all have them. Default: 1. */
+  /** How many of the first columns identify rows; all parts of a table have them. Default: 1. */
   labels?: number
   /** Nothing may be left out of it: where it is too wide it becomes several tables. */
   everything?: boolean
@@ -52,7 +52,7 @@ export interface ColumnSpec<Row> {
   align?: 'left' | 'right'
   /** Default: 0, never dropped. */
   priority?: number
-  /** Long text whose lines may break to save room. Default: false. */
+  /** Long text with lines that may break to save room. Default: false. */
   flexible?: boolean
   /** A shorter form for narrow terminals, of the title or the cells or both. */
   short?: {
@@ -63,15 +63,15 @@ export interface ColumnSpec<Row> {
   }
   /** Which cells are marked as the best. Default: none. */
   best?: BestRule<Row>
-  /** Whether a row has something to tell in this column; the column goes when no row has. */
+  /** Whether a row has something to say in this column; a column without any is left out. */
   tells?(row: Row): boolean
 }
 
-/** Rows of a table, unless it says otherwise: nobody reads more, and a million of them are no report. */
+/** Rows of a table, unless it says otherwise. */
 export const MOST_ROWS = 10_000
 
 /**
- * A table of one line per row, without the columns in which no row has anything to tell.
+ * A table of one line per row, without the columns in which no row has anything to say.
  *
  * @param most - rows that it has at most, evenly chosen. Default: {@link MOST_ROWS}
  */

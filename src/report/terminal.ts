@@ -45,7 +45,7 @@ function emphasised(line: string, {colour}: Layout): string {
   return colour ? bold(line) : line
 }
 
-/** An item whose further lines are indented like its first; a command has one line, however long. */
+/** An item with further lines indented like its first; a command has one line, however long. */
 function renderItem(item: Item, width: number): string {
   if (typeof item !== 'string') return `- ${itemText(item)}`
   const [first = '', ...others] = wrap(item, width - 2)

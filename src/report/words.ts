@@ -2,7 +2,7 @@
 
 /** Names that a sentence takes before it counts the others. */
 const MOST_NAMES = 5
-/** Numbers that a sentence takes before it tells their range. */
+/** Numbers that a sentence lists before it gives their range. */
 const MOST_NUMBERS = 4
 
 /** `a`, `a and b`, `a, b and c`, `a, b, c, d and 3 more`. @param most - names that are shown; the others are counted */

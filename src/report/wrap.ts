@@ -3,7 +3,7 @@
 /** Where a line may end: not between a number and its percent sign. */
 const GAP = /\s+(?!%)/
 
-/** Lines of at most `width` columns; a longer word keeps a line of its own. */
+/** Lines of at most `width` columns; a longer word gets a separate line. */
 export function wrap(paragraph: string, width: number): string[] {
   const lines: string[] = []
   let line = ''

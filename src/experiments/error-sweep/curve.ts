@@ -1,6 +1,6 @@
 /** The error of attention as a function of M, as far as it is known, and what is read from it. */
 
-/** The error whose M is told. */
+/** The error to report M for. */
 const WANTED = 0.05
 
 /** Every M of a curve: powers of two. */

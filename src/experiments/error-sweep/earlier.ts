@@ -1,4 +1,4 @@
-/** Records of earlier formats, told in the words of the present one, so that old runs can be reported. */
+/** Records of earlier formats, converted to the present one, so that old runs can be reported. */
 import {cellKey} from '../../results/keys.js'
 import {schemaName} from '../experiment.js'
 import {type ErrorSweepResult, LEAST_FOR_ERRORS, VERSION} from './schema.js'
@@ -44,8 +44,8 @@ function isFew(replicates: number): boolean {
 }
 
 /**
- * The features that the worst head needs, in place of those at the mean norm of all heads, for which the
- * prediction was. Heads beyond doubles were `null`, as those without theory: they stay unknown.
+ * The features that the worst head needs, in place of the prediction at the mean norm of all heads. Heads beyond
+ * doubles were `null`, like heads without theory: they stay unknown.
  */
 function withWorstHead(result: Loose): Loose {
   const heads = Array.isArray(result.per_head) ? result.per_head.filter(isObject) : []

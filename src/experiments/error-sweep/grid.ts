@@ -196,7 +196,7 @@ function jobsOf(
   })
 }
 
-/** @param several - head dimensions of the plan, of which one is named */
+/** @param several - whether the plan has several head dimensions, so that labels name one */
 function label(cell: ErrorSweepCell, {queryLen, headDim}: ForwardShape, several: boolean): string {
   const layer = cell.layer === undefined ? [] : [`layer ${cell.layer}`]
   const scale = cell.scale === 1 ? [] : [`scale ${cell.scale}`]

@@ -94,7 +94,7 @@ export const replicateMetrics = z
   )
 export type ReplicateMetrics = z.infer<typeof replicateMetrics>
 
-/** Paths of a result that have no column of their own: {@link replicateRows} are rows of a table. */
+/** Paths of a result without a column: {@link replicateRows} are rows of a table. */
 export const REPLICATE_PATHS = [...Object.keys(lists.shape), 'head_mse'].map(
   name => `replicate_metrics.${name}`,
 )

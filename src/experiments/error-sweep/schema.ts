@@ -51,7 +51,7 @@ const row_metrics = z
     'Row metrics (KL divergence, total variation, agreement of the largest weights) are computed.',
   )
 
-/** Metrics whose intervals say when there are replicates enough, and are ratios of what is positive. */
+/** Metrics with intervals that say when there are replicates enough; they are ratios of positive numbers. */
 export const PRECISION_METRICS = ['rel_l2', 'rel_l1', 'mse', 'max_abs'] as const
 
 const until_ci = z
@@ -152,7 +152,7 @@ function rowMetric(meaning: Meaning) {
     .meta({...meaning})
 }
 
-/** Fewest replicates whose means have standard errors; as many as an interval of the median takes. */
+/** Fewest replicates for standard errors of means; the same number as for an interval of the median. */
 export const LEAST_FOR_ERRORS = LEAST_FOR_INTERVAL
 
 /**
@@ -181,7 +181,7 @@ const needs = {
     'Decimal logarithm of needed_num_features, also beyond doubles; `null` without theory.',
   ),
 }
-/** The error that theory predicts of outputs, beside the measured one. */
+/** The error of outputs that theory predicts, next to the measured one. */
 const predictions = {
   predicted_rel_l2: nullableNumber
     .default(null)

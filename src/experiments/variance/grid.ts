@@ -117,7 +117,7 @@ function predictionOf(
 
 const DOUBLE = 8
 
-/** Arrays of batches before the last are collected when about so many bytes of them have come together. */
+/** Arrays of batches before the last are collected when about this many bytes have accumulated. */
 const UNCOLLECTED = 32e6
 
 /** Estimates, the largest batch, and what others have left: next to nothing on tfjs-wasm, which keeps tensors itself. */

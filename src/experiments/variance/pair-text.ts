@@ -1,4 +1,4 @@
-/** How tables and labels tell pairs of vectors apart, and the rows that estimate them. */
+/** How tables and labels name pairs of vectors, and the rows that estimate them. */
 import {significant} from '../../report/numbers.js'
 import type {VarianceCell, VarianceResult} from './schema.js'
 

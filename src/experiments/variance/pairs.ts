@@ -34,7 +34,7 @@ export function calibrationPairs(cell: PairRequest): CalibrationPairs {
   return {query: pairs.map(({x}) => x), key: pairs.map(({y}) => y)}
 }
 
-/** The same pair by its coordinates in its plane: features of which only rows' products with both matter. */
+/** The same pair by its coordinates in its plane: for features that depend only on the products of rows with both. */
 export function planePair(pair: PairFields): Pair {
   const {norm, key_norm: keyNorm = norm, angle_deg, sum_norm, difference_norm} = pair
   if (sum_norm !== undefined && difference_norm !== undefined) {

@@ -13,9 +13,9 @@ export interface Sampling {
 }
 
 /**
- * Norms and angles of canonical queries and keys (times the root of the logit scale, `D^(-1/4)` where none is stated) that
- * are drawn with all pairs in view alike, as many of each head as of the others or one more; of fewer pairs than heads, every
- * so many-th head has one. Padding is left out.
+ * Norms and angles of canonical queries and keys (times the root of the logit scale, `D^(-1/4)` where none is
+ * stated) that are drawn uniformly from all pairs in view, the same number for each head or one more; with fewer
+ * pairs than heads, evenly spaced heads have one. Padding is left out.
  */
 export function samplePairs(input: AttentionInput, sampling: Sampling): SampledPair[] {
   const {batch, heads, queryLen, keyLen, headDim} = sizesOf(input)

@@ -33,7 +33,7 @@ export interface AxisStretches {
   stretches: number
 }
 
-/** Stretches of an axis for lines that together are to have at most so many points; two of each stay in any case. */
+/** Stretches of an axis for lines that together may have a number of points; two of each always stay. */
 export function stretchesFor(
   scale: Axis['scale'],
   places: Iterable<number>,
@@ -48,8 +48,8 @@ function placeOn(scale: Axis['scale'], value: number): number {
 }
 
 /**
- * The same figure with at most so many points: of each of equal stretches of the x axis the first point of a series, and its
- * last one. Which points stay does not depend on y.
+ * The same figure with a limited number of points: in each of equal stretches of the x axis the first and the last
+ * point of a series. Which points stay does not depend on y.
  *
  * @param most - of all series together; two of each stay in any case
  */

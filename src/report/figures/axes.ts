@@ -68,7 +68,7 @@ const NAMES_SHARE = 0.45
 /** Letters of a name below a figure, and its angle in degrees. */
 const [SHORT, SLANT] = [22, -35]
 
-/** Letters that a name beside a figure may have. */
+/** Letters that a name next to a figure may have. */
 export function lettersOf(width: number, fontSize: number): number {
   return Math.floor((width * NAMES_SHARE) / (LETTER * fontSize))
 }

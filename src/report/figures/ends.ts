@@ -2,7 +2,7 @@
 import {heightScale, type Margins, margins} from './axes.js'
 import {type Figure, type Guide, isBeyond, type Series} from './figure.js'
 
-/** A label beside the end of a line. */
+/** A label next to the end of a line. */
 export interface EndLabel {
   lines: readonly string[]
   /** Where the line ends and where the label stands, in CSS pixels from the top. */

@@ -44,7 +44,7 @@ const [LETTER, SAMPLE] = [0.52, 3.2]
 const LINE = 1.5
 
 /**
- * Draws samples and labels in as many columns as there is room for.
+ * Draws samples and labels in the columns that there is room for.
  *
  * @returns an `<svg>` element, empty without entries, and its height
  */

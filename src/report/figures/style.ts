@@ -1,7 +1,7 @@
 /**
  * One look for a method in every figure: colour and marker say which method, the dash which projection or exact form. Eight colours that
- * survive colour blindness, each far enough from white and from black; markers tell apart methods of one colour, and all of
- * them in print.
+ * survive colour blindness, each far enough from white and from black; markers distinguish methods of one colour,
+ * and all of them in print.
  */
 import {METHOD_NAMES, PROJECTION_NAMES} from '../../attention/names.js'
 import type {Series} from './figure.js'

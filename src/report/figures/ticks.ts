@@ -19,7 +19,7 @@ export interface LogTicks {
  * Powers of two where lengths and numbers of features are, of ten elsewhere.
  *
  * @param values - all that the axis shows, above zero; at least one
- * @param most - as many powers as there is room for
+ * @param most - number of powers that there is room for
  * @param chosen - values that decide on the base; default: all
  */
 export function logTicks(
@@ -44,7 +44,7 @@ function closeTicks(low: number, high: number, most: number): number[] {
   return found.length >= FEW || !(high > low) ? found : evenTicks(low, high, most)
 }
 
-/** Multiples of 1, 2 or 5 times a power of ten, as many of them as there is room for. */
+/** Multiples of 1, 2 or 5 times a power of ten, as far as there is room. */
 function evenTicks(low: number, high: number, most: number): number[] {
   const power = 10 ** Math.floor(Math.log10(high - low) - 1)
   const steps = [1, 2, 5, 10, 20, 50].map(factor => factor * power)
@@ -54,7 +54,7 @@ function evenTicks(low: number, high: number, most: number): number[] {
   return Array.from({length: count}, (_, i) => Number(((first + i) * step).toPrecision(12)))
 }
 
-/** Powers of a base, as many of them as there is room for. */
+/** Powers of a base, as far as there is room. */
 function powers(base: number, low: number, high: number, most: number): number[] {
   const log = (value: number) => Math.log(value) / Math.log(base)
   const [from, to] = [Math.ceil(log(low) - 1e-9), Math.floor(log(high) + 1e-9)]
@@ -78,7 +78,7 @@ export function tickOn({percent}: Axis): (tick: number) => string {
 /** From here on a number in per cent is printed as a factor. */
 const FACTOR = 10
 
-/** A value as it is printed beside its marker: `84 %` or `116x` on an axis in per cent. */
+/** A value as it is printed next to its marker: `84 %` or `116x` on an axis in per cent. */
 export function valueOn({percent}: Axis, value: number): string {
   if (!percent) return significant(value, 2)
   return value < FACTOR ? `${significant(100 * value, 2)} %` : `${significant(value)}x`

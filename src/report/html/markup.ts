@@ -9,7 +9,7 @@ export class Markup {
 /** What a template takes. */
 export type Content = string | number | Markup | readonly Markup[]
 
-/** A template whose texts are escaped. */
+/** A template that escapes its texts. */
 export function html(parts: TemplateStringsArray, ...contents: readonly Content[]): Markup {
   return new Markup(parts.reduce((before, part, at) => before + shown(contents[at - 1]!) + part))
 }

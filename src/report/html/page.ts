@@ -9,7 +9,7 @@ import {blocksMarkup, type Section} from './blocks.js'
 import {commandMarkup, html, type Markup, nameMarkup, PAGE_START, prose, raw} from './markup.js'
 import {type PageRun, runCard} from './summary.js'
 
-/** What a page says beside its blocks. */
+/** What a page says in addition to its blocks. */
 export interface PageFacts {
   title: string
   /** One for each run or document. */

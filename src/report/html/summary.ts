@@ -1,12 +1,12 @@
 /** The first screen of a page: what was run, where and when, and what it found. */
 import {html, type Markup, nameMarkup, prose, raw} from './markup.js'
 
-/** One run, or one document, as the first screen tells it. */
+/** One run, or one document, on the first screen. */
 export interface PageRun {
   title: string
   /** In words, a sentence. */
   what: string
-  /** When, where, of which commit: name and value. */
+  /** When, where, at what commit: name and value. */
   facts: readonly (readonly [string, string])[]
   /** Sentences, the most telling first. */
   findings: readonly string[]
@@ -16,7 +16,7 @@ export interface PageRun {
 
 /** Sentences that are shown at once; the others fold. */
 const SHOWN_AT_ONCE = 6
-/** Sentences that a page has at all: more are no summary. */
+/** Most sentences of a page. */
 const MOST = 200
 
 /** The card of a run. @param alone - the page is of nothing else and has its title already */

@@ -1,4 +1,4 @@
-/** Tables of a page: sorted by their headers, in a region of their own that scrolls where they are too wide. */
+/** Tables of a page: sorted by their headers, in a region that scrolls where they are too wide. */
 import {bestLegend} from '../best.js'
 import {NO_ROWS, rowsLeftOut, shownForm, type TableBlock, type TableColumn} from '../document.js'
 import {evenly, fairShare} from '../evenly.js'
@@ -66,7 +66,7 @@ function cutNote(leftOut: string | undefined): Markup {
   return leftOut === undefined ? raw('') : html`<p class="note">${leftOut}</p>`
 }
 
-/** How many rows every table may have so that all of them together have at most so many cells. */
+/** How many rows every table may have within a total number of cells. */
 export function fairRows(tables: readonly TableBlock[], mostCells: number): number {
   const lists = tables.map(shownForm).map(({columns, rows}) => {
     return {length: rows.length, weight: columns.length}

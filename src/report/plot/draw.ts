@@ -11,9 +11,9 @@ export interface Lettered {
   ink: Ink
 }
 
-/** What is on a canvas beside lines, for the legend. */
+/** What is on a canvas in addition to lines, for the legend. */
 export interface Drawn {
-  /** Whether letters stand beside their points, as others are there. */
+  /** Whether letters stand next to their points, as others are there. */
   aside: boolean
   /** Whether intervals reach beyond the letters of their points. */
   intervals: boolean
@@ -95,7 +95,7 @@ function drawInterval(
   return true
 }
 
-/** A letter at its place, or as near beside it as there is none. @returns whether it stands beside it */
+/** A letter at its place, or at the nearest free one next to it. @returns whether it stands next to it */
 function drawLetter(canvas: Canvas, [x, y]: Place, letter: string, ink: Ink): boolean {
   const towardsMiddle = (x < canvas.width / 2 ? 1 : -1) * canvas.pen.columns
   let at = x

@@ -4,7 +4,7 @@ import type {Scale} from './scale.js'
 /** Characters of axes. */
 export interface Frame {
   side: string
-  /** A tick of the axis beside. */
+  /** A tick of the axis at the side. */
   tick: string
   corner: string
   line: string
@@ -26,10 +26,10 @@ export interface Axes {
   frame: Frame
 }
 
-/** Columns between the numbers beside and what is drawn: a space and the axis. */
+/** Columns between the numbers at the side and what is drawn: a space and the axis. */
 export const AXIS_COLUMNS = 2
 
-/** Lines of a canvas with the axis beside and the axis below. */
+/** Lines of a canvas with the axes at the side and below. */
 export function framed(lines: readonly string[], axes: Axes): string[] {
   const {y, gutter, frame} = axes
   const numbers = new Map(
@@ -43,7 +43,7 @@ export function framed(lines: readonly string[], axes: Axes): string[] {
   return [...beside, ...axisBelow(axes)]
 }
 
-/** The axis below with its ticks, and their numbers, as many as stand apart. */
+/** The axis below with its ticks, and those of their numbers that do not touch. */
 function axisBelow({x, gutter, columns, frame}: Axes): string[] {
   const axis = Array.from({length: columns}, () => frame.line)
   const left = gutter + AXIS_COLUMNS

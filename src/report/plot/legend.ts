@@ -14,7 +14,7 @@ interface LegendOptions {
   paint(text: string, ink: Ink): string
 }
 
-/** The legend, in as many lines as it takes. */
+/** The legend, in the lines that it needs. */
 export function legendLines(
   {guides}: Figure,
   series: readonly Lettered[],

@@ -38,8 +38,8 @@ const MOST_WITH_COMPUTED = 8
 const LETTERS = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'
 
 /**
- * Draws a figure with an area of fifteen lines: its title, what its axes are, and what its letters mean. Colours and dashes
- * are those of figures in files.
+ * Draws a figure with an area of fifteen lines: its title, what its axes are, and what its letters mean. Colours
+ * and dashes are the same as in files.
  *
  * @param asked - its texts are printable
  * @returns lines without one end; `undefined` where there is nothing to draw

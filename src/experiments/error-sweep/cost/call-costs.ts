@@ -29,7 +29,7 @@ interface Calling {
   draws: DrawGrid
 }
 
-/** What a cell takes beside its context. */
+/** What a cell takes in addition to its context. */
 interface CallCost {
   /** Operations at the rate of the plan's backend that take as long. */
   cost: number
@@ -88,7 +88,7 @@ function callOf(
     num_features: number | null
   },
 ): Call {
-  // with a wanted precision: at most so many
+  // with a wanted precision: at most this number
   const replicates = method.random ? mostReplicates(plan) : 1
   const cell = {num_features, causal, row_metrics, replicates}
   return {

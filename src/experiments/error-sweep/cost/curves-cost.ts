@@ -22,10 +22,10 @@ const INTEGRAL_ROWS = 12
 const STEPS = 12_000
 
 /**
- * What cells of one block have in common whose rows are drawn alike, up to the same M.
+ * What cells of one block share if their rows are drawn alike, up to the same M.
  *
- * @param rates - `backend`: what runs; `choice`: what the plan says, whose rate predicted times go by
- * @returns `undefined` for a cell of which theory has nothing to say
+ * @param rates - `backend`: what runs; `choice`: backend of the plan, for predicted times
+ * @returns `undefined` for a cell without a theory
  */
 export function curvesCost(
   cell: Pick<ErrorSweepCell, 'target' | 'projection' | 'num_features'>,

@@ -1,4 +1,4 @@
-/** What a sweep computes beside its estimators, as operations of the backend that take as long. */
+/** What a sweep computes in addition to its estimators, as operations of the backend that take the same time. */
 import type {ExactTarget} from '../../../attention/index.js'
 import {hasLoopForm, isCanonicalSoftmax, type MeteredBackend} from '../../../attention/internal.js'
 import type {BackendChoice} from '../../../backends/index.js'
@@ -22,7 +22,7 @@ function pairsOf({batch, heads, queryLen, keyLen, causal}: PairShape): number {
 /**
  * Exact output and entropies of a context, which the first of its cells computes.
  *
- * @param backend - what runs @param choice - what the plan says, whose rate predicted times go by
+ * @param backend - what runs @param choice - backend of the plan: predicted times use its rate
  */
 export function contextCost(
   shape: PairShape,
@@ -52,7 +52,7 @@ const REPLICATE_SECONDS = 1e-3
 /** Seconds for each entry of an output that is held against the exact one, its queries, keys and values read. */
 const ENTRY_SECONDS = {native: 4e-9, others: 2e-8}
 
-/** What replicates take beside the operations of their calls. */
+/** What replicates take in addition to the operations of their calls. */
 export function judgingCost(
   {batch, heads, queryLen, valueDim}: ForwardShape,
   {
@@ -66,7 +66,7 @@ export function judgingCost(
   return timeCost(replicates * (REPLICATE_SECONDS + entries * each), choice)
 }
 
-/** Exact weights in so many passes, and a distance from them per replicate. */
+/** Exact weights in a number of passes, and a distance from them per replicate. */
 export function rowMetricsCost(
   shape: PairShape,
   {replicates, passes}: {replicates: number; passes: number},

@@ -22,7 +22,7 @@ export function contextBytes(shape: ForwardShape, scale: number): {input: number
 }
 
 /**
- * What the exact output takes beside its context: queries and keys of one head in double precision, and on
+ * What the exact output takes in addition to its context: queries and keys of one head in double precision, and on
  * `native` its keys and values as the loop packs them.
  */
 function truthBytes(backend: MeteredBackend, shape: ForwardShape): number {
@@ -30,7 +30,7 @@ function truthBytes(backend: MeteredBackend, shape: ForwardShape): number {
   return DOUBLE * (queries + keys + (backend === 'native' ? keys + values : 0))
 }
 
-/** What a cell of a sweep does beside its call. */
+/** What a cell of a sweep does in addition to its call. */
 export interface SweepCalls {
   /** Bytes of the contexts that its process keeps, its own among them. */
   contexts: number

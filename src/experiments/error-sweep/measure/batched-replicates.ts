@@ -43,7 +43,7 @@ export interface SweepTensors {
   keyMask: tf.Tensor2D | undefined
 }
 
-/** The inputs of calls, made once for all calls of as many replicates. */
+/** The inputs of calls, made once for all calls with the same number of replicates. */
 export class Calls {
   private made: (SweepTensors & {count: number}) | undefined
 

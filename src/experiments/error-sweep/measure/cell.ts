@@ -79,7 +79,7 @@ export async function runErrorSweepCell(
   }
 }
 
-/** The input, as records tell of it. */
+/** The input, as records describe it. */
 function inputFactsOf({input, logitScale}: Pick<SweepContext, 'input' | 'logitScale'>) {
   const {batch, heads, queryLen, keyLen, headDim, valueDim} = sizesOf(input)
   return {

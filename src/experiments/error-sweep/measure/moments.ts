@@ -17,28 +17,28 @@ export interface ErrorSplit {
   variance: Estimate
 }
 
-/** Most groups of replicates whose errors are added up apart. */
+/** Most groups of replicates with separate sums of errors. */
 const MOST_GROUPS = 10
 
 /** Most entries of a group's sums: of a larger output evenly spaced rows are taken. */
 const GROUP_ENTRIES = 2 ** 19
 
-/** How many groups so many replicates make: none where they are too few for standard errors. */
+/** Number of groups of replicates: 0 if they are too few for standard errors. */
 function groupCount(replicates: number): number {
   return replicates < LEAST_FOR_ERRORS ? 0 : Math.min(replicates, MOST_GROUPS)
 }
 
-/** Every how many rows of so many entries one goes into the sums of groups. */
+/** Every n-th row goes into the sums of groups, by the number of entries. */
 function groupStep(entries: number): number {
   return Math.ceil(entries / GROUP_ENTRIES)
 }
 
-/** Bytes of the sums for an output of so many entries: a mean, and groups. */
+/** Bytes of the sums for an output, by its entries: a mean, and groups. */
 export function momentBytes(entries: number, replicates: number): number {
   return 4 * entries + (4 * groupCount(replicates) * entries) / groupStep(entries)
 }
 
-/** Sizes of an output, or of a part of it whose heads have equally many rows; batch and heads together. */
+/** Sizes of an output, or of a part of it with the same number of rows in every head; batch and heads together. */
 export interface OutputSizes {
   heads: number
   queryLen: number

@@ -1,6 +1,6 @@
 /**
- * The error that a cell is predicted to have, head by head, and the M that an error of 5 % takes. Up to some M it is drawn,
- * by rows of its own; from there on it goes as theory has it. See `theory/ratio-error`.
+ * The error that a cell is predicted to have, head by head, and the M that an error of 5 % takes. Up to some M it
+ * is drawn, with separate rows; beyond, it follows from theory. See `theory/ratio-error`.
  */
 import {drawProjection} from '../../../attention/index.js'
 import {type AttentionInput, sizesOf} from '../../../inputs/attention-input.js'
@@ -121,7 +121,7 @@ function knownOf(
   return {theory, exact}
 }
 
-/** Of the queries that errors are drawn for, those that theory takes: rows are so many times as many. */
+/** Share of the drawn queries that theory takes, with more rows in return. */
 const THEORY_SHARE = 1 / 4
 
 function perHeadAndSeed<Item>({input}: SweepContext, make: () => Item): Item[][] {

@@ -77,7 +77,7 @@ interface Span {
   count: number
 }
 
-/** Runs so many replicates more. */
+/** Runs a number of further replicates. */
 function batch({request, moments, rows, calls, judged}: Run, span: Span): Replicate[] {
   const {cell, method, context} = request
   const together = replicatesTogether(cell, method, sizesOf(context.input))
@@ -177,7 +177,7 @@ function percent(data: ArrayLike<number>, test: (x: number) => boolean): number 
   return (100 * count) / data.length
 }
 
-/** A replicate takes long: half as many again are few enough to stop soon behind the mark. */
+/** A replicate takes long: a factor of 1.5 is small enough to stop soon after the mark. */
 const GROWTH = 1.5
 
 type Metrics = readonly {all: Pick<OutputMetrics, (typeof PRECISION_METRICS)[number]>}[]

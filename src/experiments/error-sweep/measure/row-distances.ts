@@ -45,7 +45,7 @@ class Largest {
   }
 }
 
-/** The largest exact weights of each row, gathered tile by tile beside the {@link RowDistances} of replicates. */
+/** The largest exact weights of each row, gathered tile by tile for the {@link RowDistances} of replicates. */
 export class ExactRows {
   readonly largest: Largest
 
@@ -70,7 +70,7 @@ export const DISTANCE_BYTES = 8 + 8 + 1 + MOST_TOP * (8 + 4)
  *
  * KL divergence of the exact row from the estimated one is infinite where an estimated weight is
  * not positive while the exact one is; such rows are counted and left out of the mean. Exact weights
- * below 2^-24 of the row count as zero: a float32 estimate cannot tell them from zero.
+ * below 2^-24 of the row count as zero: a float32 estimate cannot distinguish them from zero.
  *
  * Agreement of the k largest: the share of the k keys of largest exact weight that are among those of largest
  * estimated weight, of the keys that the row sees; of rows that see fewer than k, all are.

@@ -35,7 +35,9 @@ function groupSize(rows: number, replicates: number): number {
   return Math.max(1, Math.min(replicates, Math.floor(GROUP_BYTES / (rows * DISTANCE_BYTES))))
 }
 
-/** How often exact weights are computed for so many replicates: once for a group, and totals of rows before that. */
+/**
+ * How often exact weights are computed for a number of replicates: once for a group, and totals of rows before that.
+ */
 export function exactPasses({batch, heads, queryLen}: ForwardShape, replicates: number): number {
   return 1 + Math.ceil(replicates / groupSize(batch * heads * queryLen, replicates))
 }

@@ -13,7 +13,7 @@ import type {Replicate} from './replicates.js'
 import type {RowMetrics} from './row-distances.js'
 import {meanByRows, overall, overYardstick} from './truth.js'
 
-/** Metrics of which more is better. */
+/** Metrics that are better when higher. */
 const SIMILARITIES: readonly string[] = ['cosine', 'row_top1_agreement', 'row_top8_agreement']
 
 /** A metric over replicates; what is not finite counts as the worst there is. */
@@ -119,7 +119,7 @@ function needOf(prediction: Prediction | undefined) {
 
 /**
  * Predicted relative variance of a kernel entry in the worst head, the M that would bring it to 1 there,
- * and the M that would do so in the best: a mean over heads of what grows exponentially tells of neither.
+ * and the M that would do so in the best: a mean over heads of what grows exponentially describes neither.
  */
 export function prediction(
   method: ResolvedMethod,
@@ -155,7 +155,7 @@ export function predictedError(
   }
 }
 
-/** What heads are summarised by beside their replicates. */
+/** What heads are summarised by, in addition to their replicates. */
 interface PerHeadFacts {
   method: ResolvedMethod
   cell: {num_features: number | null}

@@ -32,8 +32,8 @@ export interface Truth {
 }
 
 /**
- * Multiply-adds beyond which softmax is computed in float32 tiles: about ten seconds in float64. Of backends
- * without a loop of their own for it.
+ * Multiply-adds beyond which softmax is computed in float32 tiles: about ten seconds in float64. For backends
+ * without a separate loop for it.
  */
 export const FLOAT64_BUDGET = 8e9
 
@@ -41,7 +41,7 @@ export const FLOAT64_BUDGET = 8e9
  * Computes the exact output of the target.
  *
  * @returns besides, the entropy of each row's weights `[B, H, L]` where it came with the output and the weights are
- *   those of softmax of the canonical inputs
+ * softmax of the canonical inputs
  */
 export function computeTruth(
   input: AttentionInput,

@@ -94,7 +94,7 @@ function near(a: number, b: number, rounding: number): boolean {
   return Math.abs(a - b) <= rounding
 }
 
-/** Why the errors of two cells are no numbers to compare. */
+/** Why the errors of two cells cannot be compared. */
 function unsupportedReason(
   a: CompletedSweep,
   b: CompletedSweep,
@@ -135,8 +135,8 @@ export function isRounding(row: CompletedSweep): boolean {
 
 /**
  * What rounding to float32 may add to or take from rel L2, and so what a norm of a difference moves by at most: the
- * relative error of an average of S values with weights from products of D terms. See theory/rounding.ts, whose bound this is
- * with the factors left out that are 1 for small logits and weights that are not negative.
+ * relative error of an average of S values with weights from products of D terms. This is the bound of
+ * theory/rounding.ts without the factors that are 1 for small logits and weights that are not negative.
  */
 function roundingOf({result: {key_len, head_dim}}: CompletedSweep): number {
   return 2 * (key_len + head_dim) * FLOAT32_ROUNDOFF
@@ -197,7 +197,7 @@ function paired(a: readonly number[], b: readonly number[]): Found {
 function unpaired(a: readonly number[], b: readonly number[]): Found {
   const [own, other] = [a, b].map(errors => errors.map(Math.log)) as [number[], number[]]
   const {estimate} = welchTest(other, own)
-  // towards the other by the margin: what lies within it is no difference
+  // towards the other by the margin: a difference within it does not count
   const moved = Math.sign(estimate.value) * Math.log1p(EQUAL)
   const beyond = Math.abs(estimate.value) > Math.abs(moved)
   const shifted = other.map(value => value - moved)

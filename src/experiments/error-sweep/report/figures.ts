@@ -31,7 +31,7 @@ const SHARED = ['input', 'layer', 'seq_len', 'scale', 'logit_scale', 'causal', '
 /** Figures over one variable, evenly chosen, points of each, and rows of its table. */
 const [MOST_FIGURES, MOST_POINTS, MOST_ROWS] = [12, 2000, 1000]
 
-/** Lines of several scales that can be told apart in one figure. */
+/** Most lines of several scales in one figure. */
 const MOST_LINES = 6
 
 /**
@@ -80,12 +80,12 @@ function figuresOver(variable: Variable, records: readonly CompletedSweep[]): Dr
   })
 }
 
-/** Averaging V is no line of its own: it is what all are compared with. */
+/** Averaging V is not a separate line: all are compared with it. */
 function isLine({cell}: CompletedSweep): boolean {
   return cell.method !== YARDSTICK
 }
 
-/** Errors below are those of rounding, and would leave no room for the others. */
+/** Errors below come from rounding, and would leave no room for the others. */
 const ROUNDING = 1e-5
 
 function isEstimate({result: {rel_l2}}: CompletedSweep): boolean {
@@ -158,7 +158,7 @@ function figureOf(
   }
 }
 
-/** An error that is so many times that of averaging V leaves the axis, if others are within so many times that. */
+/** An error of `DIVERGES` times that of averaging V leaves the axis, if others are within `USUAL` times. */
 const [DIVERGES, USUAL] = [10, 3]
 /** Rows above a frame. */
 const MOST_BEYOND = 6
@@ -174,7 +174,7 @@ function limitOf(lines: readonly Series[], averages: readonly Guide[]): number |
   return beyond.length > MOST_BEYOND ? undefined : limit
 }
 
-/** Of each line so many records that points can be told apart, by their places on the axis alone. */
+/** The records of each line, thinned by their places on the axis so that points stay separate. */
 function thinnedBy(
   variable: Variable,
   records: readonly CompletedSweep[],

@@ -143,12 +143,13 @@ const [POSITIVE, TRIGONOMETRIC] = ['favor-pos', 'favor-trig']
 
 /**
  * A mark on the predicted line of a variant of positive features, where one of sines and cosines has the same rows: from which norm
- * on they vary less, by the laws of their kernels at mean norms. None where the kernel varies by more than itself: then neither
- * estimates anything.
+ * on they vary less, by the laws of their kernels at mean norms. None where the kernel varies by more than itself:
+ * then neither estimates anything.
  *
- * The error of sines and cosines has no prediction, as their denominators come near zero; they err more for it than the kernel
- * tells. On three of the four layers in `fixtures/` errors (M = 64 and 256, iid) changed places at 0.51 to 0.92 of the squared norm
- * that is told here; on the fourth and on generated inputs the laws do not cross, and errors still did.
+ * The error of sines and cosines has no prediction, as their denominators come near zero, which adds to the error
+ * of the kernel. On three of the four layers in `fixtures/` errors (M = 64 and 256, iid) changed places at 0.51 to
+ * 0.92 of the squared norm that is given here; on the fourth and on generated inputs the laws do not cross, and
+ * errors still did.
  *
  * Source: Choromanski et al. 2021, arXiv:2009.14794, Lemma 2.
  *

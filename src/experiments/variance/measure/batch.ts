@@ -7,7 +7,7 @@ import type {VarianceCell} from '../schema.js'
 /** Draws that share a stream of random numbers: what a draw is does not depend on how many are estimated together. */
 export const GROUP = 64
 
-/** Stands for the projection of methods whose random features use none. */
+/** Stands for the projection of methods with random features that use none. */
 export const NO_PROJECTION = 'none'
 
 /** What draws in a plane that are estimated together may hold, in whole groups. */
@@ -37,7 +37,7 @@ interface Drawing {
 export interface Batch {
   /** Rows are drawn by coordinates in the plane of the pair, where that is all that features take from them. */
   plane: 2 | 3 | undefined
-  /** Each draw has a direction of its own: rows know directions. */
+  /** Each draw has another direction: rows depend on directions. */
   turned: boolean
   /** Entries of a row and of the vectors: coordinates, or D. */
   columns: number

@@ -74,7 +74,7 @@ function logarithmsOf(
   return logSummary(estimates, moments.mean)
 }
 
-/** Options off their defaults that are no part of the features of a pair, with the reasons. */
+/** Options off their defaults that do not change the features of a pair, with the reasons. */
 function idleOptions(
   {options: schema}: Estimator,
   kernel: KernelFacts<Record<string, unknown>>,

@@ -53,7 +53,7 @@ export interface DrawCount {
   before?: Float64Array | undefined
 }
 
-/** phi(x).phi(y) for every replicate of the cell, or as many as asked for. @param onDraws - told how many there are so far */
+/** phi(x).phi(y) for every replicate of the cell, or a given number. @param onDraws - called with the number so far */
 export function kernelEstimates(
   request: EstimateRequest,
   projection: string,

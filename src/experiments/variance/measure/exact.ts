@@ -13,7 +13,7 @@ import type {VarianceResult} from '../schema.js'
 import {NO_PROJECTION} from './batch.js'
 import type {EstimateRequest} from './estimates.js'
 
-/** Closed forms beside those of i.i.d. rows. */
+/** Closed forms other than for i.i.d. rows. */
 export interface Exact {
   /** Variance over that of i.i.d. rows: 1 for those themselves; `null` where none is known. */
   ratio: number | null

@@ -9,8 +9,8 @@ export const LOG_DRAWS = 256
 export type LogSummary = NonNullable<VarianceResult['per_projection'][number]['logarithms']>
 
 /**
- * Mean and quantiles of `ln(estimate / expectation)`. Quantiles are those of the estimates, a logarithm being monotone; one that
- * is not positive has none, and with it the mean.
+ * Mean and quantiles of `ln(estimate / expectation)`. Quantiles follow from those of the estimates, as a logarithm
+ * is monotone. An estimate that is not positive has none, and then the mean has none either.
  *
  * @param expectation - positive
  */

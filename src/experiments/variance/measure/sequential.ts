@@ -1,4 +1,4 @@
-/** Draws of a cell: as many as its plan says, or until intervals are narrow enough. */
+/** Draws of a cell: the number of its plan, or until intervals are narrow enough. */
 import type {OnStep} from '../../experiment.js'
 import {isNarrow, nextReplicates, type UntilCi} from '../../until-ci.js'
 import {mostDraws, replicatesOf} from '../schema.js'
@@ -26,7 +26,7 @@ export interface Drawn {
 
 /**
  * One row per projection. With `until_ci` R doubles from the plan's number until every interval is narrow enough or the most
- * draws are made: a handful of looks, of which those at i.i.d. rows depend on R alone, whose kurtosis is known.
+ * draws are made: a handful of looks. Those at i.i.d. rows depend on R only, as their kurtosis is known.
  *
  * Coverage of 95 % intervals where stopped so, by simulation: at least 93 % (`test/statistical/variance-precision.test.ts`).
  */
@@ -53,7 +53,7 @@ export function drawRows(
   }
 }
 
-/** Makes the rows of so many draws, each time more of them, and keeps those of before. */
+/** Makes the rows of a growing number of draws, and keeps earlier ones. */
 function roundsOf(
   request: EstimateRequest,
   theory: Theory,

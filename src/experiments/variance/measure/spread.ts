@@ -56,13 +56,13 @@ const NOTHING = {
 }
 
 /**
- * A sample and its kurtosis. That of i.i.d. rows is known. Other rows have another one, of which this is an
- * estimate: taking joint cumulants of different products to vanish, the fourth cumulant of their sum is that of
- * i.i.d. rows, while the variance changes by the factor rho (measured), so that excess kurtosis becomes
- * kurtosis / rho^2; where rho > 1, products repeat each other, rho of them counting as one, and it becomes
- * rho kurtosis. Where products cancel in the tail too, joint cumulants are negative and that is more than it is:
- * intervals cover more often than they say. It is never below the kurtosis of the sample, which for bounded
- * products is believed instead.
+ * A sample and its kurtosis. The kurtosis of i.i.d. rows is known; for other rows this is an estimate. If joint
+ * cumulants of different products vanish, the fourth cumulant of their sum is the same as for i.i.d. rows, while
+ * the variance changes by the factor rho (measured), so excess kurtosis becomes kurtosis / rho^2. Where rho > 1,
+ * products repeat each other, rho of them counting as one, and it becomes rho kurtosis. Where products cancel in
+ * the tail, too, joint cumulants are negative and the estimate is too large: intervals cover more often than they
+ * say. It is never below the kurtosis of the sample; for bounded products the kurtosis of the sample is used
+ * instead.
  *
  * @param independent - rows are i.i.d.
  */
@@ -97,14 +97,14 @@ export function isWithoutSpread({moments, featureDim}: Theory): boolean {
 }
 
 /**
- * Whether so many draws can say nothing of a spread, which is known before any is made: the kurtosis that rows
- * are judged by only grows where they are not i.i.d., unless a sample may be believed.
+ * Whether a number of draws is too small to measure a spread. This is known before any draw: the kurtosis that rows
+ * are judged by only grows where they are not i.i.d., unless the kurtosis of a sample may be used.
  */
 export function isHopeless({moments, bounded}: Theory, replicates: number): boolean {
   return !bounded && !(varianceStandardError(moments.kurtosis, replicates) <= LARGEST_ERROR)
 }
 
-/** The row of a projection for which nothing was drawn; the replicates it needs are at least those of i.i.d. rows. */
+/** The row of a projection without draws; the replicates it needs are at least those of i.i.d. rows. */
 export function hopelessRow(
   projection: string,
   {moments}: Theory,
@@ -139,7 +139,7 @@ export function rowOf(sample: Sample, theory: Theory, iid: Sample | undefined): 
   }
 }
 
-/** Without anything measured: so many draws do not show the tail. */
+/** Without anything measured: these draws are too few to show the tail. */
 function withheldRow(projection: string, kurtosis: number, replicates: number): ProjectionRow {
   const needed = Math.ceil((kurtosis + 2) / LARGEST_ERROR ** 2)
   const withheld = Number.isFinite(needed)
@@ -154,7 +154,7 @@ function withheldRow(projection: string, kurtosis: number, replicates: number): 
   }
 }
 
-/** What is told of a sample that does not vary. */
+/** What a row says of a sample that does not vary. */
 function seenOf(sample: Sample, theory: Theory) {
   return {
     mean: finiteOrNull(mean(sample.estimates)),

@@ -55,7 +55,7 @@ function pairOf({batch, head, query_index, key_index}: VarianceCell): string {
 
 type Line = ComparedLine | UncomparedLine
 
-/** A line for each random matrix of both; a method without any stands beside each of the other. */
+/** A line for each random matrix of both; a method without any is compared with each of the other. */
 function linesOf(a: CompletedVariance, b: CompletedVariance): Line[] {
   const [own, other] = [a, b].map(rowsByName) as [Rows, Rows]
   const pairs = [...own].flatMap(([name, row]) => partnersOf(name, other).map(to => [row, to]))
@@ -98,7 +98,7 @@ function lineOf([a, own]: Measured, [b, other]: Measured): Line {
   const line = {quantity: 'variance', at} as const
   const withheld = own.withheld ?? other.withheld
   if (withheld !== null) {
-    // a variance is told all the same where it is the rounding that varies
+    // a variance is given all the same where only rounding varies
     const settled = [own, other].every(row => row.withheld !== null && row.variance !== null)
     return {...line, reason: withheld, settled}
   }

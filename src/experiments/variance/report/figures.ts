@@ -1,4 +1,4 @@
-/** Figures of a variance experiment: variances over those of i.i.d. rows, beside their closed forms. */
+/** Figures of a variance experiment: variances over those of i.i.d. rows, with their closed forms. */
 
 import {type ColumnSpec, table} from '../../../report/document.js'
 import type {Figure, Point, Series} from '../../../report/figures/figure.js'

@@ -1,4 +1,4 @@
-/** Methods beside each other: variances of estimates of one kernel, at equal M and at equal F. */
+/** Methods compared: variances of estimates of one kernel, at equal M and at equal F. */
 import {type Block, type ColumnSpec, heading, table, text} from '../../../report/document.js'
 import {significant, withInterval} from '../../../report/numbers.js'
 import {logInterval} from '../../../stats/index.js'
@@ -11,7 +11,7 @@ import {pairColumns} from './report-pairs.js'
 
 type OwnRow = CompletedVariance['result']['per_projection'][number]
 
-/** A row of a method beside the i.i.d. rows of the run's first one. */
+/** A row of a method, with the i.i.d. rows of the run's first method. */
 interface Beside {
   record: CompletedVariance
   cell: CompletedVariance['cell']

@@ -1,4 +1,4 @@
-/** Rows of which neither mean nor variance was measured, by quantiles of their draws. */
+/** Rows without a measured mean or variance, by quantiles of their draws. */
 import {type Block, type ColumnSpec, heading, table, text} from '../../../report/document.js'
 import {significant} from '../../../report/numbers.js'
 import {methodLabel} from '../../labels.js'

@@ -56,13 +56,13 @@ export interface MethodJudgement {
   unbiased: Judgement
   /** Absent where no closed form is known. */
   theory: Judgement | undefined
-  /** One for each random matrix beside i.i.d. rows. */
+  /** One for each random matrix, compared with i.i.d. rows. */
   projections: readonly Judgement[]
   /** Rows that were not measured on bias: their tails are too heavy. */
   heavy: readonly Row[]
 }
 
-/** The judgements method by method; bounds are those of all methods together. */
+/** The judgements method by method; bounds hold for all methods together. */
 export function judgeMethods(records: readonly VarianceRecord[]): MethodJudgement[] {
   const rows = rowsOf(records)
   const bound = boundOf(rows, bias)
@@ -83,14 +83,14 @@ function byMethod(rows: readonly Row[]): Row[][] {
   return groupBy(rows, ({cell}) => methodLabel(cell))
 }
 
-/** Measured variances beside closed forms, method by method. */
+/** Measured variances against closed forms, method by method. */
 function onTheory(rows: readonly Row[]): Judgement[] {
   const known = rows.filter(row => exactVariance(row) !== null)
   const bound = boundOf(known, overTheory)
   return byMethod(known).map(group => judge('variance_as_theory', group, bound))
 }
 
-/** Random matrices beside i.i.d. rows, by method and matrix. */
+/** Random matrices against i.i.d. rows, by method and matrix. */
 function onProjections(rows: readonly Row[]): Judgement[] {
   const compared = rows.filter(({cell, own}) => {
     return !isIndependent(own.projection) && cell.projections.includes('iid')

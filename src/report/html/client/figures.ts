@@ -1,4 +1,4 @@
-/** Figures that answer: legends switch series, points tell their record to pointers and keys. */
+/** Figures that answer: legends switch series, points show their record to pointers and keys. */
 import {neighbour, type Place} from './neighbours.js'
 
 /** Pixels within which a pointer means a point. */
@@ -22,7 +22,7 @@ export function livelyFigures(): void {
   }
 }
 
-/** Buttons of a legend. @param changed - told when a series came or went */
+/** Buttons of a legend. @param changed - called when a series came or went */
 function switches(figure: HTMLElement, changed: () => void): void {
   for (const button of figure.querySelectorAll<HTMLButtonElement>('.legend button')) {
     button.addEventListener('click', () => {
@@ -124,7 +124,7 @@ function focused(points: readonly Point[]): Point | undefined {
   return points.find(({element}) => element === document.activeElement)
 }
 
-/** Shows what a point is beside it, within the figure; nothing of none. */
+/** Shows the facts of a point next to it, within the figure; nothing without a point. */
 function showFacts(point: Point | undefined, points: readonly Point[], tip: HTMLElement): void {
   for (const {element} of points) element.classList.toggle('told', element === point?.element)
   tip.hidden = point === undefined
