@@ -13,7 +13,7 @@ import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
 import {EXPERIMENT_NAMES} from '../src/experiments/index.js'
 import type {Block} from '../src/report/document.js'
 
-/** What has tables: experiments, and commands that write some of their own. */
+/** What has tables: experiments, and commands that write other tables. */
 const TABLE_OWNERS = [...EXPERIMENT_NAMES, 'claims', 'compare']
 
 export default class Methods extends RfaCommand {

@@ -37,7 +37,9 @@ export interface Candidate {
   headsOverMean: Estimate[]
   /** Why its error says nothing of a call, whatever its median. */
   unfit: Unfit | null
-  /** It has no features of tokens, but windows or landmarks of the sequence: its error is that of the length measured. */
+  /**
+   * It has no features of tokens, but windows or landmarks of the sequence: its error holds for the measured length.
+   */
   ofSequence: boolean
   /** M that rel_l2 of 0.05 takes, over all heads, as theory carries on what was measured; `null`: not known. */
   featuresForFivePercent: number | null
@@ -95,8 +97,8 @@ function overAll(record: CompletedSweep, metric: AdviceMetric): Estimate {
 }
 
 /**
- * The median of one head and its interval, by the squared errors of the replicates, whose root is proportional to rel_l2.
- * With several sequences that holds as far as they have errors alike.
+ * The median of one head and its interval, by the squared errors of the replicates: their root is proportional to
+ * rel_l2. With several sequences this needs similar errors.
  */
 function ofHead(record: CompletedSweep, head: number, metric: AdviceMetric): Estimate {
   const own = headsOf(record)[head]!
@@ -109,7 +111,7 @@ function ofHead(record: CompletedSweep, head: number, metric: AdviceMetric): Est
   return {value, low: value * relative(low) ** power, high: value * relative(high) ** power}
 }
 
-/** Mean squared errors of the replicates, of one head or of all; none where a version kept none. */
+/** Mean squared errors of the replicates, of one head or of all, if the version of the record kept any. */
 function squaresOf(record: CompletedSweep, head?: number): number[] {
   const {result} = record
   const kept = replicateMetricsOf(record)

@@ -36,7 +36,7 @@ export function changesOf(
   ]
 }
 
-/** Candidates with an M, at the largest of each method, whose estimates can be relied on. */
+/** Candidates with an M and reliable estimates, at the largest M of each method. */
 function extensible({candidates}: LayerFacts): Candidate[] {
   return largestOfEach(candidates.get(1) ?? []).filter(
     ({unfit, cell}) => !unfit && cell.num_features !== null,
@@ -179,7 +179,7 @@ function looserTolerance({wish, metric}: LayerFacts, joined: readonly Joined[]):
   return {kind: 'tolerance', candidate: best.label, value, statement, ruled_out: null}
 }
 
-/** To three digits that are no less: a tolerance that is typed as it is shown is met. */
+/** Rounded up to three digits, so that the printed tolerance is met when typed. */
 function roundedUp(value: number): number {
   const step = 10 ** (Math.floor(Math.log10(value)) - 2)
   return Number((Math.ceil(value / step) * step).toPrecision(3))

@@ -125,8 +125,9 @@ function headsOf(facts: LayerFacts, joined: readonly Joined[]): HeadAdvice[] {
 const NOTHING: Estimate = {value: Number.NaN, low: Number.NaN, high: Number.NaN}
 
 /**
- * Some heads by what is best for each, the others exact. Each takes its share of the time of its form, so that the speed-up
- * is the harmonic mean of those of the heads; its ends are those of all of them at once, as they share the exact form.
+ * Some heads by what is best for each, the others exact. Each takes its share of the time of its form, so the
+ * speed-up is the harmonic mean of the speed-ups of the heads; its ends combine the ends of all of them, as they
+ * share the exact form.
  */
 function mixedOf(heads: readonly HeadAdvice[], {times, length}: LayerFacts): LayerAdvice['mixed'] {
   const replaced = heads.filter(({candidate}) => candidate !== null)

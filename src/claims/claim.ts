@@ -24,7 +24,7 @@ export type ClaimVerdict = (typeof VERDICTS)[number]
 /**
  * Why a claim is inconclusive:
  *
- * - `busy`: turns, or processes, whose times were taken lie far apart
+ * - `busy`: times of turns or processes lie far apart
  * - `times`: they do not, and times are too few, spread too much or are too near the limit all the same
  * - `draws`: there are too few
  * - `cells`: cells of its runs failed
@@ -63,8 +63,8 @@ export interface TestedClaim extends ClaimFacts {
   /** Which values of it make which verdict. */
   rule: string
   /**
-   * The runs by the names of their folders, none where theory alone decides. Claims that name the same run mean the same
-   * plan, which is then run once.
+   * The runs by the names of their folders, if theory alone does not decide. Claims that name the same run have the
+   * same plan, which is run once.
    */
   plans(request: PlanRequest): Record<string, ClaimPlan>
   /** @throws {Unmeasured} where records lack what it takes */

@@ -68,7 +68,7 @@ export interface Comparison {
   ratio: Estimate
   /** Rejected: the claim is right; the other: it is wrong. */
   tests: [Test, Test]
-  /** Pairs that the differences seen take for a test to tell them from the nearer margin. */
+  /** Pairs that a test needs to distinguish these differences from the nearer margin. */
   needed: number
 }
 

@@ -18,7 +18,7 @@ function shareOf(rfa: Estimator, numFeatures: number): number {
 async function judge(): Promise<Judgement> {
   const {rfa} = await loadEstimators()
   const shares = FEATURES.map(numFeatures => shareOf(rfa, numFeatures))
-  // a state does not grow: as many tokens hold the same bytes
+  // a state does not grow: any number of tokens holds the same bytes
   const even = FEATURES.map((_, at) => Math.ceil(shares[at]! * TOKENS))
   const seen = FEATURES.map((m, at) => `${(100 * shares[at]!).toFixed(1)} % with ${m} vectors`)
   return {

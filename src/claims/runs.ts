@@ -46,7 +46,7 @@ export class ClaimRuns {
     return machineVerdictOf(timed)?.verdict === 'disturbed' ? 'busy' : 'times'
   }
 
-  /** Times of all runs beside each other: one machine took them, one after the other. */
+  /** Times of all runs together: one machine took them, one after the other. */
   get times(): PairedTimes {
     this.#times ??= new PairedTimes([...this.records.values()].flat().filter(isTimed))
     return this.#times

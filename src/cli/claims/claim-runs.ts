@@ -1,4 +1,4 @@
-/** The runs of claims and figures: one after the other, each in a folder of its own below theirs. */
+/** The runs of claims and figures: one after the other, each in a separate folder below theirs. */
 import type {ClaimPlan} from '../../claims/claim.js'
 import {ClaimRuns} from '../../claims/runs.js'
 import {resumeLine} from '../../report/command-line.js'
@@ -49,7 +49,7 @@ export function endingOf(
  * Runs plans by name.
  *
  * @param directory - folder of their folders
- * @throws {INTERRUPTED} after Ctrl-C, telling how to go on with all of it
+ * @throws {INTERRUPTED} after Ctrl-C, saying how to continue all of it
  * @throws what running a plan throws
  */
 export async function runAll(

@@ -92,7 +92,7 @@ export async function runFigure(
   return {document, ending: endingOf(runs, directory, invocation, {warnings: [], exitCode})}
 }
 
-/** What plans are made for, the folder of the runs, and what is there to go on with. @param name - of a new folder */
+/** What plans are made for, the folder of the runs, and what is there to continue. @param name - of a new folder */
 async function begun<K extends SavedDocument['schema']>(
   name: string,
   kind: K,

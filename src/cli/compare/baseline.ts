@@ -53,7 +53,10 @@ export async function openBaseline(
   return {base, cells, limits, strict}
 }
 
-/** A benchmark may take an hour: that there is nothing to compare it with is told before. @returns how many cells it has */
+/**
+ * A benchmark may take an hour: it fails before that if there is nothing to compare it with. @returns how many cells it
+ * has
+ */
 async function requireCommonCells(
   base: Side,
   plan: Plan,

@@ -167,7 +167,7 @@ function requirePartners({comparison, related, a, b}: ComparisonRequest): void {
   )
 }
 
-/** Error of cells of which none measures what another does. @param cells - one of each side, to tell how they differ */
+/** Error of cells that have nothing in common. @param cells - one of each side, to say how they differ */
 export function noPartners(where: string, cells: readonly object[]): RfaError {
   const [a, b] = cells
   const [change] = a && b ? differences(a, b) : []

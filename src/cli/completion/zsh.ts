@@ -35,7 +35,7 @@ ${specs.map(spec => `            ${spec}`).join(' \\\n')} ;;`
 }
 
 function flagSpec({name, char, about, repeated, values}: CompletedFlag): string {
-  // a value may stand behind = or as a word of its own
+  // a value may stand behind = or as a separate word
   const [long, short] = values ? [`--${name}=`, `-${char}+`] : [`--${name}`, `-${char}`]
   const forms = char ? `{${long},${short}}` : long
   const others = repeated ? '*' : char ? `(--${name} -${char})` : ''

@@ -61,7 +61,7 @@ function neither(word: string): RfaError {
   return new RfaError(code, message, {suggestions: [...suggestions, file]})
 }
 
-/** Makes the checks of each estimator. @param show - is told how far they are */
+/** Makes the checks of each estimator. @param show - called with the progress */
 export async function checkAll(
   named: readonly Named[],
   asked: ChecksAsked,

@@ -8,7 +8,7 @@ import {factsOfTable, fieldsReport, type TableFacts, tableFacts} from '../../rep
 /**
  * The columns of the tables that are saved.
  *
- * @param names - experiments, and commands that write tables of their own. Default: all
+ * @param names - experiments, and commands that write other tables. Default: all
  * @throws {UNKNOWN_NAME} for one that is neither
  */
 export async function describeFields(

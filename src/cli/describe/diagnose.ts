@@ -1,4 +1,6 @@
-/** What `rfa doctor` finds out beside backends: how busy the machine is, and the Python that `--peers` would use. */
+/**
+ * What `rfa doctor` finds out in addition to backends: how busy the machine is, and the Python that `--peers` would use.
+ */
 import {execFile} from 'node:child_process'
 import {readFile} from 'node:fs/promises'
 import {loadavg, platform} from 'node:os'

@@ -15,7 +15,7 @@ export const shardFlag = Flags.custom<Shard>({
 })
 
 /**
- * Reads `3/8`, or what a task of a Slurm array is told by its variables.
+ * Reads `3/8`, or the variables of a task of a Slurm array.
  *
  * @param env - where those stand
  * @throws {USAGE}
@@ -34,7 +34,7 @@ export function parseShard(text: string, where: string, env: NodeJS.ProcessEnv):
   return {index, count}
 }
 
-/** Of tasks in even steps: of others nobody knows which part is whose. @throws {USAGE} */
+/** The shard of a task in an array with even steps; other arrays cannot be divided. @throws {USAGE} */
 function shardOfSlurm(where: string, env: NodeJS.ProcessEnv): Shard {
   const read = (name: string, otherwise?: number) => {
     const text = env[`SLURM_ARRAY_TASK_${name}`] ?? ''

@@ -81,7 +81,7 @@ export type ApplyFlags = FlagValues<typeof applyFlags>
  * What to run on which arrays.
  *
  * @param estimators - the registry, for options and presets
- * @throws {USAGE} for an output whose extension names no format
+ * @throws {USAGE} for an output with an extension that names no format
  * @throws {BAD_OPTION | UNKNOWN_NAME} for options or a preset that the method does not have
  */
 export function toApplyRequest(flags: ApplyFlags, estimators: EstimatorFacts): ApplyRequest {

@@ -26,7 +26,7 @@ export const benchInputFlags = {
   layout: layoutFlag('INPUT'),
 }
 
-/** Sizes that a file has of its own. */
+/** Sizes that a file determines. */
 const SIZES = ['batch', 'heads', 'kv-heads', 'head-dim', 'value-dim'] as const
 
 /** Flags that are asked of the file. */
@@ -47,8 +47,9 @@ export type FileShape = FileSizes & {causal: boolean}
 /**
  * The shapes in the header of a file; `undefined` where no file is named.
  *
- * @throws {USAGE} for sizes beside a file, and for names of arrays without one
- * @throws {SHAPE_MISMATCH} for layers of several shapes; where no length is typed also for keys that are not as many as queries
+ * @throws {USAGE} for sizes together with a file, and for names of arrays without one
+ * @throws {SHAPE_MISMATCH} for layers of several shapes; without a typed length also for different numbers of keys
+ * and queries
  * @throws what reading the header of an input throws
  */
 export async function fileShape(

@@ -68,7 +68,7 @@ export const BENCH: Record<'standard' | 'quick', BenchGrid> = {
   },
 }
 
-/** Decodes before timing: tokens are so many that compilers are done with the first one. */
+/** Decodes before timing: with many tokens compilers are done after the first one. */
 const DECODE_WARMUP = 1
 
 const size = (description: string) => oneNumber(POSITIVE_INTEGER)({helpGroup: 'GRID', description})
@@ -243,7 +243,7 @@ function withBaselines(
   return [...missing.map(method => ({method, preset: 'exact' as const, options: {}})), ...methods]
 }
 
-/** @throws {USAGE} for `auto` beside others, one of which it is */
+/** @throws {USAGE} for `auto` together with others, since it is one of them */
 function backendsOf(names: readonly BackendChoice[] = ['auto']): BenchPlan['backend'] {
   if (names.includes('auto') && names.some(name => name !== 'auto')) {
     throw expected('USAGE', '--backend', 'auto alone, or names of backends', names.join(','))

@@ -136,7 +136,7 @@ function checkAssignments(
   }
 }
 
-/** Own names only: `constructor` is no option. */
+/** Own names only: `constructor` is not an option. */
 function hasOption(estimator: Estimator, name: string): boolean {
   return Object.hasOwn(estimator.options.shape, name)
 }

@@ -82,8 +82,8 @@ export function onlyWithUntilCi(flag: string) {
 }
 
 /**
- * Checks a plan against its schema: the last door before anything runs. Flags have refused most already, in words of
- * their own.
+ * Checks a plan against its schema: the last door before anything runs. Flags have refused most already, in other
+ * words.
  *
  * @throws {USAGE} naming the flag of the first field that does not fit
  */

@@ -6,7 +6,7 @@ import {EXIT_INTERNAL, exitCodeOf} from './exit-codes.js'
 import {withTypedCommands} from './typed.js'
 import {adviceOnStray, adviceOnUnknownFlag, type Typed} from './usage-advice.js'
 
-/** An error as `--json` tells it; json-documents.ts describes its fields. */
+/** An error as `--json` prints it; json-documents.ts describes its fields. */
 export interface ErrorReport {
   /** A code of errors.ts, or `INTERNAL` for a fault of rfa itself. */
   code: string

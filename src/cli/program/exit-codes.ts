@@ -23,7 +23,7 @@ export const EXIT_CLAIM_NOT_SHOWN = 1
 export const EXIT_REGRESSION = 1
 /** Exit code when at least one cell of a run failed, or all that were asked for were skipped. */
 export const EXIT_CELLS_FAILED = 4
-/** Exit code of an error that is no {@link RfaErrorCode}: a bug. */
+/** Exit code of an error without an {@link RfaErrorCode}: a bug. */
 export const EXIT_INTERNAL = 70
 
 const EXIT_OF_CODE: Readonly<Record<RfaErrorCode, number>> = {

@@ -116,7 +116,7 @@ function unknownCommand(words: string): RfaError {
   )
 }
 
-/** Tells of an error outside of all commands, as text or as JSON. */
+/** Prints an error outside of all commands, as text or as JSON. */
 function report(error: ErrorReport, json: boolean): void {
   if (json) process.stdout.write(`${printableJson(errorDocument(error))}\n`)
   else process.stderr.write(`${formatErrorReport(error)}\n`)

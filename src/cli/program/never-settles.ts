@@ -33,7 +33,7 @@ export interface ExitSource {
 /**
  * Watches for an end of the process in the midst of a command, as a plug-in may bring it.
  *
- * @param tell - called at that end, but for that of an impatient user
+ * @param tell - called at that end, except when an impatient user ends it
  * @returns ends the watch
  */
 export function watchForExit(tell: () => void, source: ExitSource = process): () => void {

@@ -15,7 +15,7 @@ import type {takeWorker} from '../../runner/prestarted-worker.js'
 import type {runExperiment} from '../../runner/run-experiment.js'
 import type {showFile} from './show-file.js'
 
-/** A function of the library whose module has not been loaded yet. */
+/** A function of the library with a module that has not been loaded yet. */
 type Lazy<F extends (...args: never[]) => unknown> = (
   ...args: Parameters<F>
 ) => Promise<Awaited<ReturnType<F>>>
@@ -30,7 +30,7 @@ export interface Services {
   runExperiment: Lazy<typeof runExperiment>
   planKeys: Lazy<typeof planKeys>
   openRun: Lazy<typeof openRun>
-  /** The run that a plan would go on with, `undefined` where it would start one. Refuses what running it would. */
+  /** The run that a plan would continue, `undefined` where it would start one. Refuses what running it would. */
   examineRun(directory: string, run: PlannedRun): Promise<SavedRun | undefined>
   /** The plan of the run in a folder, `undefined` where there is none. */
   readPlan(directory: string): Promise<Plan | undefined>
@@ -40,7 +40,7 @@ export interface Services {
   checkEstimator: Lazy<typeof checkEstimator>
   machineFacts: Lazy<typeof machineFacts>
   showFile: Lazy<typeof showFile>
-  /** A folder for a run of an experiment that nobody else has. */
+  /** A new folder for a run of an experiment. */
   newRunDirectory(...args: Parameters<typeof defaultRunDirectory>): Promise<string>
 }
 

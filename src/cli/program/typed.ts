@@ -16,7 +16,7 @@ export function typedProgram(env: NodeJS.ProcessEnv, name = 'rfa'): string {
   return env.npm_command === 'exec' && env.npm_lifecycle_event === 'npx' ? `npx ${name}` : name
 }
 
-/** A text whose commands begin as the user began this one; records keep `rfa`. */
+/** A text with commands that begin as the user began this one; records keep `rfa`. */
 export function withTypedCommands(text: string, env: NodeJS.ProcessEnv): string {
   const program = typedProgram(env)
   return program === 'rfa' ? text : text.replaceAll(COMMAND, `${program} `)

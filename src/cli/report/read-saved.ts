@@ -18,7 +18,7 @@ export type Saved =
 /**
  * Reads folders in the order given.
  *
- * @param bin - what the program is called, to tell its commands from others
+ * @param bin - name of the program, to distinguish its commands from others
  * @throws {FILE_MISSING | BAD_FILE | UNKNOWN_SCHEMA}
  */
 export async function readSaved(
@@ -42,7 +42,7 @@ export async function readSaved(
 }
 
 /**
- * Folders to report without the files among them: a pattern such as `results/*` matches what lies beside runs, too.
+ * Folders to report without the files among them: a pattern such as `results/*` matches other files, too.
  *
  * @returns as they were named, files alone where there is nothing else
  */
@@ -57,7 +57,7 @@ export async function foldersAmong(
   return {folders, files: paths.filter((_, at) => isFile[at])}
 }
 
-/** Claims that were interrupted have runs, each of which can be shown, and no verdicts yet. */
+/** Claims that were interrupted have runs that can be shown, and no verdicts yet. */
 async function withRunsInside(error: unknown, directory: string): Promise<never> {
   if (!(error instanceof RfaError) || error.code !== 'FILE_MISSING') throw error
   const names = await readdir(directory).catch(() => [])
@@ -72,7 +72,7 @@ async function withRunsInside(error: unknown, directory: string): Promise<never>
   throw new RfaError(error.code, error.message, {suggestions, cause: error})
 }
 
-/** One report of it all. @param parts - beside tables */
+/** One report of it all. @param parts - in addition to tables */
 export async function savedReport(
   all: readonly Saved[],
   parts: ReportParts = {},
@@ -125,7 +125,7 @@ async function documentFigures({document}: SavedPlace): Promise<Figure[]> {
   }
 }
 
-/** What `--json` tells of it. */
+/** What `--json` prints of it. */
 export async function savedFacts(
   all: readonly Saved[],
 ): Promise<Pick<ReportDocument, 'runs' | 'claims' | 'figures' | 'advice'>> {

@@ -24,7 +24,7 @@ export type RunServices = Pick<Services, 'openRun' | 'planKeys' | 'readPlan'>
 /**
  * Reads run folders in the order given.
  *
- * @param bin - what the program is called, to tell its commands from others
+ * @param bin - name of the program, to distinguish its commands from others
  * @throws {FILE_MISSING | BAD_FILE | UNKNOWN_SCHEMA}
  */
 export async function readRuns(
@@ -76,7 +76,7 @@ function matched(
   return {...own, cells: shard?.cells ?? keys.length}
 }
 
-/** What `--json` tells of the runs. */
+/** What `--json` prints of the runs. */
 export function runFacts(runs: readonly ReportedRun[]): Promise<ReportDocument['runs']> {
   return Promise.all(
     runs.map(async ({directory, manifest, cells, records}) => {
@@ -144,7 +144,7 @@ function relativeUrl(folder: string, file: string): string {
 /**
  * Writes a report to a file.
  *
- * @param options - `flag`: that names the file; `force`: replace any file; `untyped`: nobody named it
+ * @param options - `flag`: that names the file; `force`: replace any file; `untyped`: the user did not name it
  * @throws {WOULD_OVERWRITE} when the file is not a report of rfa, unless forced
  * @throws {NOT_WRITABLE} when the file cannot be written
  */

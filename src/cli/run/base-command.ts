@@ -57,7 +57,7 @@ export abstract class RfaCommand extends Command {
   /** Those that the command line and `RFA_PLUGINS` name, for commands with `--plugin`. */
   protected plugins: PluginsAsked = {typed: [], others: []}
 
-  /** @throws {USAGE} for a flag spelt out behind one dash, of which the parser would make something else */
+  /** @throws {USAGE} for a long flag behind one dash, which the parser would misread */
   protected override async init(): Promise<void> {
     await super.init()
     const slip = singleDashed(this.typed())
@@ -97,7 +97,7 @@ export abstract class RfaCommand extends Command {
     process.stderr.write(`warning: ${printable(withTypedCommands(shown, process.env))}\n`)
   }
 
-  /** The command line, and what runs say beside their results. */
+  /** The command line, and what runs say in addition to their results. */
   protected invocation(): Invocation {
     return {
       argv: [this.config.bin, this.id ?? '', ...this.argv],
@@ -132,7 +132,7 @@ export abstract class RfaCommand extends Command {
     return this.exit(report.exit) as never
   }
 
-  /** Prints an error beside a result that is there all the same, and has its exit code returned at the end. */
+  /** Prints an error in addition to a result, and has its exit code returned at the end. */
   protected complain(error: Error): void {
     const report = errorReport(error, this.typed())
     process.stderr.write(`${formatErrorReport(report)}\n`)

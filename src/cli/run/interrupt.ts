@@ -10,7 +10,7 @@ export interface Interruption {
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 type Signal = (typeof SIGNALS)[number]
 
-/** What of `process` is needed, so that tests can send signals of their own. */
+/** The part of `process` that is needed, so that tests can send signals. */
 export interface SignalSource {
   on(event: Signal, listener: () => void): unknown
   off(event: Signal, listener: () => void): unknown
@@ -19,8 +19,8 @@ export interface SignalSource {
 
 /**
  * Listens for the {@link SIGNALS}. The first one aborts; a SIGINT or SIGTERM after it leaves at once,
- * for a user who does not want to wait. A closed terminal is no such wish: SIGHUP may come twice, from
- * the shell and from the kernel.
+ * for a user who does not want to wait. A closed terminal is different: SIGHUP may come twice, from the shell and
+ * from the kernel.
  */
 export function listenForInterrupt(source: SignalSource = process): Interruption {
   const controller = new AbortController()

@@ -1,4 +1,4 @@
-/** Runs of a command that makes several, each in a folder of its own below that of the command. */
+/** Runs of a command that makes several, each in a separate folder below the folder of the command. */
 import {join} from 'node:path'
 import {RfaError} from '../../errors.js'
 import {resumeLine} from '../../report/command-line.js'
@@ -29,7 +29,7 @@ export class OwnRuns {
    * Runs a plan.
    *
    * @typeParam Record - of the plan's experiment
-   * @throws {INTERRUPTED} after Ctrl-C, telling how to go on with the whole command
+   * @throws {INTERRUPTED} after Ctrl-C, saying how to continue the whole command
    * @throws what running a plan throws
    */
   async recordsOf<Record extends CellRecord>(plan: Plan, own: OwnRun): Promise<Record[]> {

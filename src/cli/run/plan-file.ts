@@ -16,7 +16,7 @@ const REMEDY = 'write one with rfa error-sweep, bench or variance --dry-run --js
  *
  * @param path - of what `--dry-run --json` prints, or of its `plan` alone
  * @throws {FILE_MISSING} when there is none
- * @throws {BAD_FILE} for what is no plan, and for one with fields that this version does not know
+ * @throws {BAD_FILE} for anything but a plan, and for one with fields that this version does not know
  * @throws {UNKNOWN_SCHEMA} for a document of another kind or version
  */
 export async function readPlanFile(path: string): Promise<Plan> {

@@ -43,14 +43,14 @@ export async function plotter(layout: Layout, {unicode, colour}: PlotForm): Prom
   return figure => plotFigure(figure, options) ?? ''
 }
 
-/** What is shown of a report whose tables are in a page. */
+/** What is shown of a report with its tables in a page. */
 export function plotsAndTitles(blocks: readonly Block[]): Block[] {
   return blocks.filter(
     block => block.kind === 'figure' || (block.kind === 'heading' && block.level === 1),
   )
 }
 
-/** Blocks with the first figure of each run alone, which tells most. */
+/** Blocks with only the first figure of each run, the most important one. */
 export function firstFigures(blocks: readonly Block[]): Block[] {
   let seen = false
   return blocks.filter(block => {

@@ -1,4 +1,4 @@
-/** The plug-ins that a command line and the environment name, and those of a run to go on with. */
+/** The plug-ins that a command line and the environment name, and the plug-ins of a run to continue. */
 import {delimiter} from 'node:path'
 import {RfaError} from '../../errors.js'
 import {type LoadedPlugin, loadPlugin, pluginNow} from '../../plugins/load.js'
@@ -16,7 +16,7 @@ export interface PluginsAsked {
   others: readonly LoadedPlugin[]
 }
 
-/** Where a plan with its plug-ins stands, of which none has been imported for that. */
+/** Place of a plan with its plug-ins, which have not been imported yet. */
 export interface PlanSource {
   /** The file of the plan, or the folder of the run. */
   from: string
@@ -134,7 +134,7 @@ function pathsOf(variable: string): string[] {
   return variable.split(delimiter).filter(Boolean)
 }
 
-/** Values of `--plugin`; what is wrong with it otherwise is told by its parser. */
+/** Values of `--plugin`; its parser reports any other fault. */
 function pathsTyped(argv: readonly string[]): string[] {
   return valuesTyped(argv, '--plugin')
 }

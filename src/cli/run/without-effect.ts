@@ -9,7 +9,7 @@ const AXES = [
   ['projections', 'projection'],
 ] as const
 
-/** Warnings of a grid of which no cell has an axis that was typed. */
+/** Warnings of a grid without a cell that has a typed axis. */
 export function idleAxes(flags: RunOptions, jobs: readonly PredictedCell[]): string[] {
   return AXES.filter(([flag, field]) => flags[flag] !== undefined && isIdle(field, jobs)).map(
     ([flag]) => `--${flag} changes nothing: no method asked for has random features`,

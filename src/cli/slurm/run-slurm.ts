@@ -34,7 +34,7 @@ const SPARE = {factor: 1.5, bytes: 128 * 2 ** 20}
 /**
  * Writes the scripts, and submits them where that is asked for.
  *
- * @throws {USAGE} for more shards than cells, and for a folder whose name Slurm would not take as it is
+ * @throws {USAGE} for more shards than cells, and for a folder with a name that Slurm would not take as it is
  * @throws {WOULD_OVERWRITE} {NOT_WRITABLE} for the folder
  * @throws {FILE_MISSING} {BAD_FILE} where sbatch is not there, or refuses; the scripts stay
  */
@@ -59,7 +59,7 @@ export async function writeSlurmJob(
   }
   const cpus = flags.cpus ?? plan.threads ?? 1
   const how = schedule(run, cpus, threading)
-  // a task has as many benchmarks open as its memory has room for
+  // a task has the number of benchmarks open that fits its memory
   const {predicted_peak_bytes: bytes} = describeRun(run, {...how, open: Math.min(1, how.open)})
   requirePlainName(flags.output)
   const directory = await folderOf(flags.output, () =>
