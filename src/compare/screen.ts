@@ -34,7 +34,7 @@ export function comparisonScreen(
     ranked.length,
     shown => {
       const hidden = [
-        ...(shown < rows.length ? [`${shown} of ${plural(rows.length, 'line')}`] : []),
+        ...(shown < ranked.length ? [`${shown} of ${plural(rows.length, 'line')}`] : []),
         ...(hiddenWarnings > 0 ? [`${MOST_WARNINGS} of ${warnings.length} warnings`] : []),
       ]
       const rest = hidden.length > 0 ? [`Shown: ${listed(hidden)}; --details has the rest.`] : []
@@ -187,5 +187,5 @@ function leftItem(left: readonly LeftRow[]): string[] {
   const [most] = groups
   if (!most) return []
   const others = groups.length > 1 ? `, and ${plural(groups.length - 1, 'other reason')}` : ''
-  return [`not compared: ${plural(left.length, 'line')}: ${cut(most[0]!.reason)}${others}`]
+  return [`not compared: ${plural(left.length, 'line')} (${cut(most[0]!.reason)}${others})`]
 }
