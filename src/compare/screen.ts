@@ -18,7 +18,10 @@ export function comparisonScreen(
   {quantities}: Comparison,
   lines?: number,
 ): Block[] {
-  const {rows, left, warnings} = facts
+  const {rows, left} = facts
+  // below the answer of B, which has said what disturbed it
+  const warnings =
+    lines === undefined ? facts.warnings : facts.warnings.filter(isNotOfB).slice(0, 1)
   const shared = sharedPlace(rows)
   const telling = rows.filter(row => row.answer !== 'same' || row.basis !== 'exact')
   const ranked = (telling.length > 0 ? telling : rows).toSorted(
@@ -27,7 +30,7 @@ export function comparisonScreen(
   const notes = [
     ...warnings.slice(0, MOST_WARNINGS).map(warning => `warning: ${cut(warning)}`),
     ...leftItem(left),
-    ...verdictItems(facts, shared, 1).slice(-2),
+    ...verdictItems(facts, shared, 1).filter(item => !item.startsWith('regression')),
   ]
   const hiddenWarnings = warnings.length - MOST_WARNINGS
   return fittedScreen(
@@ -50,6 +53,10 @@ export function comparisonScreen(
     },
     lines,
   )
+}
+
+function isNotOfB(warning: string): boolean {
+  return !warning.startsWith('B: ')
 }
 
 function titleOf({experiment, related, a, b}: ComparisonFacts): string {

@@ -10,7 +10,7 @@ import {ExperimentCommand} from '../run/experiment-command.js'
 import type {Baseline, BaselineFlags} from './baseline.js'
 
 /** Lines of a comparison that leave room for the answer above it. */
-const COMPARISON_LINES = 14
+const COMPARISON_LINES = 12
 
 /** A command that runs a plan, and compares it with an earlier run where that is asked for. */
 export abstract class BaselineCommand extends ExperimentCommand {
