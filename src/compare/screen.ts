@@ -2,7 +2,7 @@
 import type {Comparison, Quantity, QuantityName} from '../experiments/comparison.js'
 import {type Block, type ColumnSpec, heading, list, table, text} from '../report/document.js'
 import {groupBy} from '../report/groups.js'
-import {MISSING, plural, ratioWithInterval} from '../report/numbers.js'
+import {errorText, MISSING, plural, ratioWithInterval} from '../report/numbers.js'
 import {fittedScreen} from '../report/screen.js'
 import {listed} from '../report/words.js'
 import {type Shared, sharedPlace, valueText, verdictItems} from './report.js'
@@ -153,11 +153,16 @@ function columnsOf(quantities: readonly Quantity[], shared: Shared): ColumnSpec<
   const of = ({quantity}: ComparedRow) => quantities.find(({name}) => name === quantity)!
   return [
     {title: 'line', align: 'left', flexible: true, cell: row => lineName(row, shared)},
-    {title: 'A', cell: row => valueText(row.a, of(row))},
-    {title: 'B', cell: row => valueText(row.b, of(row))},
+    {title: 'A', cell: row => shortText(row.a, of(row))},
+    {title: 'B', cell: row => shortText(row.b, of(row))},
     {title: 'B/A', align: 'left', cell: row => ratioText(row)},
     {title: 'B is', align: 'left', flexible: true, cell: row => answerText(row, of(row))},
   ]
+}
+
+/** Errors in per cent of the output, all else in its unit. */
+function shortText(value: number, quantity: Quantity): string {
+  return quantity.name === 'error' ? errorText(value, 3) : valueText(value, quantity)
 }
 
 /** `slower`, `more memory`, `slower, beyond 10%`. */

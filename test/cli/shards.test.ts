@@ -38,8 +38,8 @@ describe('--shard', () => {
     })
     const {stdout, stderr} = await bench('-o', 'dir', '--shard', '1/3')
     expect(stdout).toBe('')
-    expect(stderr).toBe(
-      'shard 1/3: 1 cell completed; saved in dir; when all 3 have ended: rfa merge FOLDERS --output DIR\n',
+    expect(stderr).toMatch(
+      /^shard 1\/3: 1 cell in \S+ s, saved in dir; when all 3 have ended: rfa merge FOLDERS --output DIR\n$/,
     )
     const details = await bench('-o', 'dir', '--shard', '1/3', '--details')
     expect(details.stdout).toMatch(/^Forward pass/)

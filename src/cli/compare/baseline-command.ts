@@ -48,9 +48,8 @@ export abstract class BaselineCommand extends ExperimentCommand {
   private async compared(baseline: Baseline, run: ExperimentRun, {details}: RunOptions) {
     const {compareWithBaseline} = await import('./baseline.js')
     const {blocks, screen, facts} = await compareWithBaseline(baseline, run)
-    const {renderTerminal} = await import('../../report/terminal.js')
-    const printed = details ? blocks : screen(COMPARISON_LINES)
-    this.print(`\n${renderTerminal(this.withFlags(printed), this.layout())}`)
+    this.print('')
+    await this.printBlocks(this.withFlags(details ? blocks : screen(COMPARISON_LINES)))
     if (!facts.passed) process.exitCode ||= EXIT_REGRESSION
     return {...run, comparison: {schema: 'rfa.comparison/1' as const, ...facts}}
   }
