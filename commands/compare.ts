@@ -51,12 +51,11 @@ export default class Compare extends RfaCommand {
   async run() {
     const {args, flags} = await this.parse(Compare)
     const {compareSaved, writeComparison} = await import('../src/cli/compare/run-compare.js')
-    const {renderTerminal} = await import('../src/report/terminal.js')
     const {bin} = this.config
     const compared = await compareSaved(args.run, flags, {bin, services: this.services})
     const onStdout = flags.output?.some(({path}) => path === '-') ?? false
     const printed = flags.details ? compared.blocks : compared.screen()
-    if (!onStdout) this.print(renderTerminal(this.withFlags(printed), this.layout()))
+    if (!onStdout) await this.printBlocks(this.withFlags(printed))
     const written = await writeComparison(compared, flags, text => this.print(text), [
       this.config.bin,
       'compare',

@@ -2,7 +2,7 @@
 import type {Comparison, Quantity, QuantityName} from '../experiments/comparison.js'
 import {type Block, type ColumnSpec, heading, list, table, text} from '../report/document.js'
 import {groupBy} from '../report/groups.js'
-import {MISSING, plural, ratioWithInterval} from '../report/numbers.js'
+import {errorText, MISSING, plural, ratioWithInterval} from '../report/numbers.js'
 import {fittedScreen} from '../report/screen.js'
 import {listed} from '../report/words.js'
 import {type Shared, sharedPlace, valueText, verdictItems} from './report.js'
@@ -18,7 +18,10 @@ export function comparisonScreen(
   {quantities}: Comparison,
   lines?: number,
 ): Block[] {
-  const {rows, left, warnings} = facts
+  const {rows, left} = facts
+  // below the answer of B, which has said what disturbed it
+  const warnings =
+    lines === undefined ? facts.warnings : facts.warnings.filter(isNotOfB).slice(0, 1)
   const shared = sharedPlace(rows)
   const telling = rows.filter(row => row.answer !== 'same' || row.basis !== 'exact')
   const ranked = (telling.length > 0 ? telling : rows).toSorted(
@@ -27,14 +30,14 @@ export function comparisonScreen(
   const notes = [
     ...warnings.slice(0, MOST_WARNINGS).map(warning => `warning: ${cut(warning)}`),
     ...leftItem(left),
-    ...verdictItems(facts, shared, 1).slice(-2),
+    ...verdictItems(facts, shared, 1).filter(item => !item.startsWith('regression')),
   ]
   const hiddenWarnings = warnings.length - MOST_WARNINGS
   return fittedScreen(
     ranked.length,
     shown => {
       const hidden = [
-        ...(shown < rows.length ? [`${shown} of ${plural(rows.length, 'line')}`] : []),
+        ...(shown < ranked.length ? [`${shown} of ${plural(rows.length, 'line')}`] : []),
         ...(hiddenWarnings > 0 ? [`${MOST_WARNINGS} of ${warnings.length} warnings`] : []),
       ]
       const rest = hidden.length > 0 ? [`Shown: ${listed(hidden)}; --details has the rest.`] : []
@@ -50,6 +53,10 @@ export function comparisonScreen(
     },
     lines,
   )
+}
+
+function isNotOfB(warning: string): boolean {
+  return !warning.startsWith('B: ')
 }
 
 function titleOf({experiment, related, a, b}: ComparisonFacts): string {
@@ -146,11 +153,16 @@ function columnsOf(quantities: readonly Quantity[], shared: Shared): ColumnSpec<
   const of = ({quantity}: ComparedRow) => quantities.find(({name}) => name === quantity)!
   return [
     {title: 'line', align: 'left', flexible: true, cell: row => lineName(row, shared)},
-    {title: 'A', cell: row => valueText(row.a, of(row))},
-    {title: 'B', cell: row => valueText(row.b, of(row))},
+    {title: 'A', cell: row => shortText(row.a, of(row))},
+    {title: 'B', cell: row => shortText(row.b, of(row))},
     {title: 'B/A', align: 'left', cell: row => ratioText(row)},
     {title: 'B is', align: 'left', flexible: true, cell: row => answerText(row, of(row))},
   ]
+}
+
+/** Errors in per cent of the output, all else in its unit. */
+function shortText(value: number, quantity: Quantity): string {
+  return quantity.name === 'error' ? errorText(value, 3) : valueText(value, quantity)
 }
 
 /** `slower`, `more memory`, `slower, beyond 10%`. */
@@ -187,5 +199,5 @@ function leftItem(left: readonly LeftRow[]): string[] {
   const [most] = groups
   if (!most) return []
   const others = groups.length > 1 ? `, and ${plural(groups.length - 1, 'other reason')}` : ''
-  return [`not compared: ${plural(left.length, 'line')}: ${cut(most[0]!.reason)}${others}`]
+  return [`not compared: ${plural(left.length, 'line')} (${cut(most[0]!.reason)}${others})`]
 }

@@ -23,7 +23,7 @@ export function warningsOf(
     ? 'measure both on one machine to compare code'
     : 'numbers may differ by more than rounding'
   return [
-    ...(differing.length === 0 ? [] : [`A and B differ in ${differing.join('; ')}: ${what}`]),
+    ...(differing.length === 0 ? [] : [`A and B differ: ${differing.join('; ')}; ${what}`]),
     ...disturbed(request, 'A', 0, pairs),
     ...(related === 'runs' ? disturbed(request, 'B', 1, pairs) : []),
     ...unfinished(a, 'A'),

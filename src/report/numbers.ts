@@ -96,14 +96,24 @@ export function withError(value: number | null, standardError: number): string {
 }
 
 /**
- * A number as text with the factor within which it is known, in percent: `2.31x ±8%`. Beyond a factor of 2 it is told
- * that it is more; without one the text stands alone.
+ * A number with the distance to the farther end of its interval, in per cent: `2.31 ms ±8%`. Beyond a factor of 2 the interval
+ * stands there, `2.31 ms [0.9 ms, 6.2 ms]`; without an interval the number alone.
+ *
+ * @param format - of the number and of both ends
  */
-export function withReach(text: string, factor: number): string {
-  if (Number.isNaN(factor)) return text
+export function withReach(
+  {value, low, high}: Estimated,
+  format: (value: number) => string,
+): string {
+  const factor = Math.max(high / value, value / low)
+  if (Number.isNaN(factor)) return format(value)
   const reach = 100 * (factor - 1)
-  return reach > 100 ? `${text} ±>100%` : `${text} ±${reach < 0.5 ? '<1' : Math.round(reach)}%`
+  if (reach > 100) return `${format(value)} [${format(low)}, ${format(high)}]`
+  return `${format(value)} ±${reach < 0.5 ? '<1' : Math.round(reach)}%`
 }
+
+/** A number with the ends of its interval, `NaN` without one. */
+type Estimated = Record<'value' | 'low' | 'high', number>
 
 /** A duration given in ns, in the largest unit that leaves at least one whole digit: `12.3 us`. */
 export function nanoseconds(value: number | null): string {
@@ -193,17 +203,13 @@ function factor(value: number): string {
 }
 
 /** A ratio in a sentence or on a first screen, with its interval if it has one: `2.2x [2.1, 2.3]`. */
-export function ratioWithInterval({
-  value,
-  low,
-  high,
-}: Record<'value' | 'low' | 'high', number>): string {
+export function ratioWithInterval({value, low, high}: Estimated): string {
   const middle = `${factor(value)}x`
   return Number.isNaN(low) ? middle : `${middle} [${factor(low)}, ${factor(high)}]`
 }
 
 /** The same where there is little room: `2.1-2.3x`, or `2.2x` without an interval. */
-export function ratioRange({value, low, high}: Record<'value' | 'low' | 'high', number>): string {
+export function ratioRange({value, low, high}: Estimated): string {
   const [from, to] = Number.isNaN(low) ? [value, value] : [low, high]
   const ends = [...new Set([factor(from), factor(to)])]
   return `${ends.join('-')}x`

@@ -59,9 +59,15 @@ describe('rfa bench --baseline', () => {
     await first()
     const {stdout, exitCode} = await later(1.5e7)
     expect(exitCode).toBe(0)
-    expect(stdout).toMatch(/^Forward pass[\s\S]*^Comparison of runs of bench: B over A$/m)
-    expect(stdout).toContain(`A, the base: ${before}`)
-    expect(stdout).toMatch(/^128 +10\.0 ms +15\.0 ms +1\.50 \[.*slower$/m)
+    expect(stdout).toMatch(/^rfa bench: [\s\S]*^rfa compare: bench, B = /m)
+    expect(stdout).toContain(`against A = ${before}`)
+    expect(stdout).toMatch(/^L=128 +10\.0 ms +15\.0 ms +1\.5x \[.*slower$/m)
+    // one table has the times of both
+    expect(stdout.match(/^-+ {2}-+/gm)).toHaveLength(1)
+    const details = await later(1.5e7, '--details')
+    expect(details.stdout).toMatch(
+      /^Forward pass[\s\S]*^Comparison of runs of bench: B over A\n[\s\S]*1\.50 \[.*slower$/m,
+    )
   })
 
   it('fails on a regression, and puts the comparison into the document', async () => {
@@ -84,7 +90,7 @@ describe('rfa bench --baseline', () => {
     const argv = [plan, '--output', join(folder, 'later'), '--baseline', before]
     const {stdout, exitCode} = await run(Run, 'run', argv)
     expect(exitCode).toBe(0)
-    expect(stdout).toMatch(/^Comparison of runs of bench: B over A$/m)
+    expect(stdout).toMatch(/^rfa compare: bench, B = /m)
   })
 
   it('keeps the exit code of cells that failed', async () => {
@@ -95,7 +101,7 @@ describe('rfa bench --baseline', () => {
     ]
     const argv = ['--output', join(folder, 'later'), '--baseline', before]
     const {stdout, exitCode} = await bench(1.5e7, [...argv, '--fail-on', 'time:10%'], broken)
-    expect(stdout).toMatch(/slower +regression beyond 10%/)
+    expect(stdout).toMatch(/slower, beyond 10%/)
     expect(exitCode).toBe(4)
   })
 
@@ -109,8 +115,8 @@ describe('rfa bench --baseline', () => {
     const argv = ['--output', join(folder, 'later'), '--baseline', before]
     const {stdout, stderr, exitCode} = await run(Bench, 'bench', [...GRID, ...argv])
     expect(exitCode).toBe(130)
-    expect(stdout).toMatch(/^Forward pass/m)
-    expect(stdout).toMatch(/1\.50 \[.*slower$/m)
+    expect(stdout).toMatch(/^rfa bench: forward pass/m)
+    expect(stdout).toMatch(/1\.5x \[.*slower$/m)
     expect(stdout).toContain('warning: B is not finished: 0 of 2 cells in ')
     expect(stderr).toMatch(
       /^interrupted: as it was\nCode: INTERRUPTED {3}Try: rfa bench .*--resume$/m,

@@ -1,7 +1,8 @@
 /** Parts of a plan. */
 import {beforeEach, describe, expect, it, vi} from 'vitest'
 import Bench from '../../commands/bench.js'
-import {BENCH_PLAN, timed} from '../helpers/records/bench.js'
+import {countRecords} from '../../src/results/summary.js'
+import {BENCH_MANIFEST, BENCH_PLAN, timed} from '../helpers/records/bench.js'
 import {answerWith, lastRun, run, runner} from './services.js'
 
 const bench = (...argv: string[]) => run(Bench, 'bench', ['--seq-len', '64..512+64', ...argv])
@@ -24,6 +25,24 @@ describe('--shard', () => {
     expect(parts.flat().sort()).toEqual(all.toSorted())
     const sizes = parts.map(({length}) => length)
     expect(Math.min(...sizes)).toBeGreaterThan(0)
+  })
+
+  it('prints one line, and everything with --details', async () => {
+    runner.runExperiment.mockImplementation(async (planned, {directory}) => {
+      const records = [timed()]
+      const manifest = {...BENCH_MANIFEST, shard: {...planned.shard!, cells: 1}}
+      return {
+        schema: 'rfa.finished-run/1',
+        ...{directory, manifest, records, counts: countRecords(records), verdicts: []},
+      }
+    })
+    const {stdout, stderr} = await bench('-o', 'dir', '--shard', '1/3')
+    expect(stdout).toBe('')
+    expect(stderr).toMatch(
+      /^shard 1\/3: 1 cell in \S+ s, saved in dir; when all 3 have ended: rfa merge FOLDERS --output DIR\n$/,
+    )
+    const details = await bench('-o', 'dir', '--shard', '1/3', '--details')
+    expect(details.stdout).toMatch(/^Forward pass/)
   })
 
   it('leaves the schedule as it is for the whole plan', async () => {

@@ -38,9 +38,7 @@ export function figureReport(drawn: DrawnFigure, title = `Figure ${drawn.id}`): 
 /** Marks next to values. */
 function marks(points: readonly FigurePoint[]): string[] {
   return [
-    ...(points.some(({low}) => low !== null)
-      ? ['±: the factor within which 95 % intervals lie']
-      : []),
+    ...(points.some(({low}) => low !== null) ? ['± and [ ]: 95 % intervals'] : []),
     ...(points.some(({quoted}) => quoted !== null) ? ['in brackets: what the paper gives'] : []),
   ]
 }
@@ -74,7 +72,6 @@ function valueText(point: FigurePoint | undefined): string {
   if (!point) return MISSING
   const {y, low, high, quoted} = point
   const known = y !== null && low !== null && high !== null
-  const factor = known ? Math.max(high / y, y / low) : Number.NaN
-  const shown = withReach(significant(y), factor)
+  const shown = known ? withReach({value: y, low, high}, significant) : significant(y)
   return quoted === null ? shown : `${shown} (${significant(quoted)})`
 }

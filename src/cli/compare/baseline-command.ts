@@ -1,4 +1,6 @@
 /** Commands that time, and compare the run with the earlier one that `--baseline` names. */
+import type {Experiment} from '../../experiments/experiment.js'
+import type {Block} from '../../report/document.js'
 import type {Plan} from '../../results/record.js'
 import type {DryRun} from '../../runner/dry-run.js'
 import type {ExperimentRun} from '../../runner/run-experiment.js'
@@ -7,8 +9,14 @@ import {EXIT_REGRESSION} from '../program/exit-codes.js'
 import {ExperimentCommand} from '../run/experiment-command.js'
 import type {Baseline, BaselineFlags} from './baseline.js'
 
+/** Lines of a comparison that leave room for the answer above it. */
+const COMPARISON_LINES = 12
+
 /** A command that runs a plan, and compares it with an earlier run where that is asked for. */
 export abstract class BaselineCommand extends ExperimentCommand {
+  /** Whether a comparison stands below the answer. */
+  #compares = false
+
   /** As {@link runOrDescribe}, with the comparison below; the earlier run is looked at before anything is timed. */
   protected async runAndCompare(
     plan: Plan,
@@ -19,16 +27,29 @@ export abstract class BaselineCommand extends ExperimentCommand {
     const {openBaseline} = await import('./baseline.js')
     const own = {bin: this.config.bin, services: this.services}
     const baseline = await openBaseline(plan, flags, own)
+    this.#compares = baseline !== undefined
     const run = await this.runOrDescribe(plan, flags)
-    return baseline && 'records' in run ? this.compared(baseline, run) : run
+    return baseline && 'records' in run ? this.compared(baseline, run, flags) : run
+  }
+
+  /** Above a comparison, whose table has the times of both runs, the answer without its table. */
+  protected override async printedBlocks(
+    experiment: Experiment,
+    run: ExperimentRun,
+    flags: RunOptions,
+  ): Promise<readonly Block[]> {
+    const blocks = await super.printedBlocks(experiment, run, flags)
+    if (!this.#compares || flags.details) return blocks
+    const answer = blocks.find(({kind}) => kind === 'text')
+    return blocks.filter(one => one === answer || one.kind === 'heading' || one.kind === 'list')
   }
 
   /** Prints the comparison with the baseline. */
-  private async compared(baseline: Baseline, run: ExperimentRun) {
+  private async compared(baseline: Baseline, run: ExperimentRun, {details}: RunOptions) {
     const {compareWithBaseline} = await import('./baseline.js')
-    const {blocks, facts} = await compareWithBaseline(baseline, run)
-    const {renderTerminal} = await import('../../report/terminal.js')
-    this.print(`\n${renderTerminal(blocks, this.layout())}`)
+    const {blocks, screen, facts} = await compareWithBaseline(baseline, run)
+    this.print('')
+    await this.printBlocks(this.withFlags(details ? blocks : screen(COMPARISON_LINES)))
     if (!facts.passed) process.exitCode ||= EXIT_REGRESSION
     return {...run, comparison: {schema: 'rfa.comparison/1' as const, ...facts}}
   }

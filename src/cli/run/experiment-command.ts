@@ -137,9 +137,9 @@ export abstract class ExperimentCommand extends RfaCommand {
       const prepared = await prepare(plan, flags, worker, invocation)
       const {run, closing, fault} = await runPrepared(prepared, flags, invocation)
       const {experiment} = prepared.run
-      const report = await printedReport(experiment, run.records, flags.details)
+      const report = await this.printedBlocks(experiment, run, flags)
       const {blocks, draw} = await this.withPlot(report, experiment, run, flags)
-      await this.printBlocks(this.withFlags(blocks), draw)
+      if (blocks.length > 0) await this.printBlocks(this.withFlags(blocks), draw)
       const nothing = nothingMeasured(plan, run.records)
       this.caution(nothing)
       for (const line of closing) this.note(line)
@@ -149,6 +149,15 @@ export abstract class ExperimentCommand extends RfaCommand {
     } finally {
       await worker.kill()
     }
+  }
+
+  /** What is printed of a run; of a shard, which has a part of the answer, only with `--details`. */
+  protected async printedBlocks(
+    experiment: Experiment,
+    {manifest, records}: ExperimentRun,
+    {details}: RunOptions,
+  ): Promise<readonly Block[]> {
+    return manifest.shard && !details ? [] : printedReport(experiment, records, details)
   }
 
   /** A report with what tells most of the run drawn below, where that is asked for. */

@@ -215,9 +215,8 @@ export function closing(
   const time = elapsedMs === undefined ? '' : ` in ${lasted(elapsedMs)}`
   return [
     ...(profile ? [`profiles in ${join(directory, PROFILE_FOLDER)}`] : []),
-    `${partName(manifest)}${[done + time, ...others].join(', ')}, saved in ${directory}`,
+    `${partName(manifest)}${[done + time, ...others].join(', ')}, saved in ${directory}${failed === 0 ? mergeAdvice(manifest, bin) : ''}`,
     ...(failed > 0 ? [runAgain(records, argv, directory)] : []),
-    ...(failed === 0 && manifest.shard ? [mergeAdvice(bin)] : []),
     ...(failed === 0 && completed > 0 && !manifest.shard
       ? [whereTheRestIs([bin, 'report', typeablePath(directory)], details)]
       : []),
@@ -245,8 +244,9 @@ function partName({shard}: ExperimentRun['manifest']): string {
   return shard ? `shard ${shardText(shard)}: ` : ''
 }
 
-function mergeAdvice(bin: string): string {
-  return `next, when all shards have ended: ${bin} merge, with their folders and --output DIR`
+/** One line is enough for a shard. */
+function mergeAdvice({shard}: ExperimentRun['manifest'], bin: string): string {
+  return shard ? `; when all ${shard.count} have ended: ${bin} merge FOLDERS --output DIR` : ''
 }
 
 function isLate(record: CellRecord): boolean {

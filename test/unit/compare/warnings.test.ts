@@ -32,7 +32,7 @@ describe('warningsOf', () => {
   it('names every fact of the machine that differs, and what that means for times', () => {
     const other = on({cpu: 'Other CPU', node: 'v22.0.0', rfa: '0.0.1'})
     expect(warnings(side([timed()]), side([timed()], other))).toEqual([
-      `A and B differ in processor Test CPU in A, Other CPU in B; Node v20.19.0 in A, v22.0.0 in B; rfa ${MACHINE.rfa} in A, 0.0.1 in B: measure both on one machine to compare code`,
+      `A and B differ: processor Test CPU in A, Other CPU in B; Node v20.19.0 in A, v22.0.0 in B; rfa ${MACHINE.rfa} in A, 0.0.1 in B; measure both on one machine to compare code`,
     ])
     const [sweeps] = warnings(side([sweep()]), side([sweep()], other), errorSweepComparison)
     expect(sweeps).toMatch(/numbers may differ by more than rounding$/)

@@ -7,6 +7,8 @@ import {
   percent,
   plural,
   ratio,
+  ratioRange,
+  ratioWithInterval,
   roundNumber,
   significant,
   waitingTime,
@@ -95,19 +97,45 @@ describe('withError', () => {
 })
 
 describe('withReach', () => {
-  it('puts the factor behind, in percent', () => {
-    expect(withReach('2.31x', 1.084)).toBe('2.31x ±8%')
-    expect(withReach('2.31x', 2)).toBe('2.31x ±100%')
+  const reach = (value: number, low: number, high: number) =>
+    withReach({value, low, high}, x => `${x} ms`)
+
+  it('puts the distance to the farther end behind, in per cent', () => {
+    expect(reach(100, 95, 108)).toBe('100 ms ±8%')
+    expect(reach(100, 50, 108)).toBe('100 ms ±100%')
+    expect(reach(1000, 998, 1003)).toBe('1000 ms ±<1%')
   })
 
-  it('says no more than that it is small or large', () => {
-    expect(withReach('1 ms', 1.004)).toBe('1 ms ±<1%')
-    expect(withReach('1 ms', 2.01)).toBe('1 ms ±>100%')
-    expect(withReach('1 ms', Number.POSITIVE_INFINITY)).toBe('1 ms ±>100%')
+  it('shows the interval beyond a factor of 2', () => {
+    expect(reach(100, 40, 190)).toBe('100 ms [40 ms, 190 ms]')
   })
 
   it('leaves out what is not known', () => {
-    expect(withReach('1 ms', Number.NaN)).toBe('1 ms')
+    expect(reach(1, Number.NaN, Number.NaN)).toBe('1 ms')
+  })
+})
+
+describe('ratioWithInterval', () => {
+  it.each([
+    [2.234, 2.1, 2.345, '2.2x [2.1, 2.3]'],
+    [1.04, 0.96, 1.123, '1.04x [0.96, 1.12]'],
+    [0.996, 0.9, 1, '0.996x [0.90, 1.00]'],
+    [0.0123, 0.01, 0.02, '0.012x [0.010, 0.020]'],
+    [123.4, 99, 150, '120x [99, 150]'],
+    [2, Number.NaN, Number.NaN, '2.0x'],
+  ])('%d [%d, %d] is %s', (value, low, high, shown) => {
+    expect(ratioWithInterval({value, low, high})).toBe(shown)
+  })
+})
+
+describe('ratioRange', () => {
+  it.each([
+    [2.234, 2.1, 2.345, '2.1-2.3x'],
+    [2, 2, 2.01, '2.0x'],
+    [1.5, 0.9, 2.5, '0.90-2.5x'],
+    [2, Number.NaN, Number.NaN, '2.0x'],
+  ])('%d [%d, %d] is %s', (value, low, high, shown) => {
+    expect(ratioRange({value, low, high})).toBe(shown)
   })
 })
 

@@ -118,7 +118,7 @@ export function interruptedItems(records: readonly BenchRecord[]): string[] {
   const part = records.filter(record => record.status === 'completed' && record.interrupted)
   if (part.length === 0) return []
   return [
-    `warning: interrupted: ${part.length} of ${plural(records.length, 'cell')} have fewer turns or processes than planned`,
+    `warning: interrupted: fewer turns or processes than planned in ${part.length} of ${plural(records.length, 'cell')}`,
   ]
 }
 

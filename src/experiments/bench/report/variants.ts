@@ -2,7 +2,7 @@
 import type {ColumnSpec} from '../../../report/document.js'
 import {groupBy, inOrder} from '../../../report/groups.js'
 import {MISSING, nanoseconds, ratio, significant, withReach} from '../../../report/numbers.js'
-import {type Estimate, factorOf} from '../../../stats/index.js'
+import type {Estimate} from '../../../stats/index.js'
 import {methodLabel, projectionLabel} from '../../labels.js'
 import {BASELINES} from '../fields/baselines.js'
 import {keyHeads} from '../fields/grouped.js'
@@ -77,7 +77,7 @@ export const VARIANT_COLUMNS: readonly ColumnSpec<TimedRecord>[] = [
 
 /** A time with its reach. */
 export function timeText(estimate: Estimate): string {
-  return withReach(nanoseconds(estimate.value), factorOf(estimate))
+  return withReach(estimate, nanoseconds)
 }
 
 /** A ratio with its interval, `2.80x [2.61, 3.02]`; `2.80x [2.10, 3.71] ?` where that is wide. */

@@ -151,13 +151,13 @@ function tailSentence(methods: readonly MethodJudgement[]): string[] {
   return [`${start}: ${placeText(last)} needs ${roundNumber(Math.log10(most))}${others}.`]
 }
 
-/** The ratio to i.i.d. rows: of one pair with its interval, of several their span. */
-export function ratioText({seen}: Judgement): string {
+/** The ratio to i.i.d. rows: of one pair with its interval in the given form, of several their span. */
+export function ratioText({seen}: Judgement, form: typeof ratioRange): string {
   if (seen.length === 0) return ''
   if (seen.length === 1) {
     const {ratio_low: low, ratio_high: high} = seen[0]!.own
     const {value} = seen[0]!
-    return ratioRange({value, low: low ?? Number.NaN, high: high ?? Number.NaN})
+    return form({value, low: low ?? Number.NaN, high: high ?? Number.NaN})
   }
   const [low, high] = spanOf(seen.map(({value}) => value))
   return ratioRange({value: low, low, high})

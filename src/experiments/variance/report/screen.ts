@@ -1,7 +1,7 @@
 /** The first screen of a variance experiment: per method whether it is unbiased, as theory says, and what random matrices do. */
 import {type Block, type ColumnSpec, heading, list, table, text} from '../../../report/document.js'
 import {fitted} from '../../../report/fit.js'
-import {MISSING, plural} from '../../../report/numbers.js'
+import {MISSING, plural, ratioRange, ratioWithInterval} from '../../../report/numbers.js'
 import {fittedScreen, SCREEN_WIDTH} from '../../../report/screen.js'
 import {listed, numbersListed} from '../../../report/words.js'
 import {backendLabel} from '../../labels.js'
@@ -28,7 +28,10 @@ export function varianceScreen(records: readonly VarianceRecord[]): Block[] {
       ...(shown < methods.length ? [`${shown} of ${methods.length} methods`] : []),
       ...(count < names.length ? [`${count} of ${names.length} random matrices`] : []),
     ]
-    const legend = names.length > 0 ? ['x: variance over that of iid rows at the same M.'] : []
+    const legend =
+      names.length > 0
+        ? ['x: variance over that of iid rows at the same M (several pairs: lowest-highest).']
+        : []
     const rest = hidden.length > 0 ? [`Shown: ${listed(hidden)}; --details has the rest.`] : []
     const below = [...legend, ...rest].join(' ')
     return [
@@ -100,6 +103,7 @@ function columnsOf(names: readonly string[], flexible: boolean): ColumnSpec<Meth
     {title: 'unbiased', align: 'left', cell: ({unbiased}) => countText(unbiased)},
     {
       title: 'variance as theory',
+      short: {title: 'as theory'},
       align: 'left',
       cell: ({theory}) => (theory ? countText(theory) : MISSING),
       tells: ({theory}) => theory !== undefined,
@@ -110,7 +114,8 @@ function columnsOf(names: readonly string[], flexible: boolean): ColumnSpec<Meth
       return {
         title: `${name} helps`,
         align: 'left',
-        cell: method => helpText(found(method)),
+        cell: method => helpText(found(method), ratioWithInterval),
+        short: {cell: method => helpText(found(method), ratioRange)},
       }
     }),
     {
@@ -131,10 +136,10 @@ function countText({verdict: {answer, measured, beyond}}: Judgement): string {
   return `${answer === 'no' ? 'no' : 'yes'}, ${measured - beyond} of ${measured}`
 }
 
-function helpText(judgement: Judgement | undefined): string {
+function helpText(judgement: Judgement | undefined, form: typeof ratioRange): string {
   if (!judgement) return MISSING
   const effect = effectOf(judgement)
-  return effect === 'not measured' ? effect : `${HELPS[effect]}, ${ratioText(judgement)}`
+  return effect === 'not measured' ? effect : `${HELPS[effect]}, ${ratioText(judgement, form)}`
 }
 
 const HELPS = {lower: 'yes', raise: 'no', 'raise some': 'not always', inconclusive: 'inconclusive'}

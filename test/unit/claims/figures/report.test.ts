@@ -35,7 +35,7 @@ describe('a figure', () => {
       memory        -                 -
 
       - values: ratio
-      - ±: the factor within which 95 % intervals lie
+      - ± and [ ]: 95 % intervals
       - in brackets: what the paper gives
       - one point is missing"
     `)

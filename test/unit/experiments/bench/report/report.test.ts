@@ -187,7 +187,7 @@ describe('benchReport', () => {
     it('tells what was measured, and of how many cells there is less', () => {
       const told = text(EXACT[0]!, whole, cut, alone)
       expect(told).toContain(
-        '- warning: interrupted: 2 of 4 cells have fewer turns or processes than planned',
+        '- warning: interrupted: fewer turns or processes than planned in 2 of 4 cells',
       )
       // 0.5 % to either side of their mean: t of one degree of freedom is 12.7
       expect(told).toMatch(/^elu .* 2\.01 ms ±7% +0\.\d{3}x \[/m)

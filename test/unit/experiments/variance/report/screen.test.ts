@@ -55,6 +55,10 @@ const RUNS: Readonly<Record<string, readonly VarianceRecord[]>> = {
     ...at().map((record, place) => (place < 2 ? changed(record, () => HEAVY) : record)),
     ...at({method: 'favor-trig'}, 0.2),
   ],
+  'one pair beside heavy tails': [
+    ...at().map((record, place) => (place > 0 ? changed(record, () => HEAVY) : record)),
+    ...at({method: 'favor-trig'}, 0.2),
+  ],
   'a tail that no number of draws reaches': [
     changed(variance(), () => ({...HEAVY, needed_replicates: null})),
   ],
