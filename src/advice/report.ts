@@ -123,15 +123,18 @@ function crossoverText(row: FrontRow): string {
 
 /** In which heads attention is nearly uniform, where not in all, and which can be replaced. */
 export function headsText(
-  {heads, mixed, uniform_heads: uniform}: LayerAdvice,
+  {candidate, heads, mixed, uniform_heads: uniform}: LayerAdvice,
   {budget_ms}: Advice,
 ): string {
   const late = mixed !== null && budget_ms !== null && mixed.time_ns > 1e6 * budget_ms
   const some = uniform.length > 0 && uniform.length < heads.length
+  const names = headList(mixed?.replaced_heads ?? [], heads.length)
+  // the whole layer may be within the tolerance, and a head of it not
+  const replaced = candidate === null ? capital(names) : `Chosen head by head, ${names}`
   const sentences = [
     ...(some ? [`Attention is nearly uniform in ${headList(uniform)}.`] : []),
     mixed
-      ? `${capital(headList(mixed.replaced_heads, heads.length))} can be replaced: ${speedText(gainOf(mixed))} as fast as exact attention of all heads (predicted)${late ? ', but over the budget' : ''}.`
+      ? `${replaced} can be replaced: ${speedText(gainOf(mixed))} as fast as exact attention of all heads (predicted)${late ? ', but over the budget' : ''}.`
       : 'No head can be replaced.',
   ]
   return sentences.join(' ')
