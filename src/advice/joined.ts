@@ -25,7 +25,7 @@ export interface LayerFacts {
  */
 const UNIFORM = 0.1
 
-/** Heads of which attention is nearly uniform. */
+/** Heads with nearly uniform attention. */
 export function uniformHeads({entropies}: Pick<LayerFacts, 'entropies'>): number[] {
   return entropies.flatMap(({entropy_nats, max_entropy_nats}, head) =>
     2 * (max_entropy_nats - entropy_nats) <= UNIFORM ** 2 ? [head] : [],

@@ -66,7 +66,7 @@ function judge(runs: ClaimRuns): Judgement {
 export default {
   kind: 'tested',
   id: 'H15',
-  sentence: 'A Performer takes little more time than a model without attention, at any length',
+  sentence: 'A Performer stays close in time to a model without attention, at any length',
   source: 'Choromanski et al. 2021, arXiv:2009.14794, Fig. 3',
   paper:
     '(heads, layers, feed-forward, width) = (8, 6, 2048, 512), forward and backward passes on a V100 of 16 GB against length; the line "X" has no attention',

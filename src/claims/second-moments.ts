@@ -11,7 +11,7 @@ interface HeadTokens {
   headDim: number
 }
 
-/** Canonical queries and keys of all heads of the first sequence, of as many queries as keys. */
+/** Canonical queries and keys of all heads of the first sequence, which has the same number of queries and keys. */
 export function canonicalHeads({query, key, logitScale}: AttentionInput): HeadTokens[] {
   const [, heads, length, headDim] = query.shape
   const factor = Math.sqrt(logitScale ?? headDim ** -0.5)
@@ -30,7 +30,7 @@ export function canonicalHeads({query, key, logitScale}: AttentionInput): HeadTo
  * less the same with the best symmetric matrix (SDERF), each the best for these very tokens; in nats, never negative.
  *
  * The second moment of a pair is linear in the squares of x + y along the axes, so that the mean over pairs is one over
- * tokens but for the product of their means; the interval is that of Student's t over tokens, those means and the exponents
+ * tokens but for the product of their means; the interval is Student's t over tokens, those means and the exponents
  * fixed. Tokens of one text are not independent: it says how far single tokens carry the number, no more.
  */
 export function denseGain({query, key, headDim}: HeadTokens): Estimate {

@@ -28,7 +28,7 @@ function plans({effort, seed}: PlanRequest) {
   }
 }
 
-/** Error of sin/cos over that of positive features at as many vectors, exact. */
+/** Error of sin/cos over that of positive features with the same number of vectors, exact. */
 function ratioAt(length: number, angle: number): number {
   const turn = (angle * Math.PI) / 180
   const x = Float64Array.of(length, 0)
@@ -40,7 +40,7 @@ const exact: readonly Point[] = LENGTHS.flatMap(length =>
   ANGLES.map(x => ({series: `length ${length}`, x, y: ratioAt(length, x)})),
 )
 
-/** The same measured; `undefined` where the tail of one of them is too heavy for so many draws. */
+/** The same measured; `undefined` where the tail of one of them is too heavy for the draws. */
 function measuredPoint(
   above: CompletedVariance,
   below: CompletedVariance | undefined,
