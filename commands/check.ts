@@ -44,7 +44,7 @@ export default class Check extends RfaCommand {
     }),
     draws: oneNumber(CHECK_DRAWS)({
       description:
-        'draws per statistical check (four times as many for variances; default: as many as it takes)',
+        'draws per statistical check, four times that for variances (default: until it is decided)',
     }),
     strict: toggle('exit with 1, too, if something declared stays undecided'),
     details: detailsFlag(),

@@ -17,8 +17,8 @@ import type {Block} from '../src/report/document.js'
 export default class Claims extends RfaCommand {
   static override summary = "Test the papers' claims by experiments"
   static override description = helpText(
-    'Each claim is a sentence of a paper with an experiment: setting, statistic and decision rule are fixed beforehand, its runs are ordinary ones, and the verdict is holds, refuted, depends (true under one condition and not under another), inconclusive (run it again: the machine was busy, draws were too few, or cells failed) or not measurable here (it takes training or hardware). Chance is accounted for over all claims of a run together, at 5 %. Claims about trained models are listed with the numbers of the papers.',
-    'With --figure it draws a figure of a paper anew: its points go into a table (CSV), beside what the paper gives.',
+    'Each claim is a sentence of a paper with an experiment. Setting, statistic and decision rule are fixed beforehand, and its runs are ordinary ones. The verdict is holds, refuted, depends (true under one condition and false under another), inconclusive (run it again: the machine was busy, draws were too few, or cells failed) or not measurable here (it takes training or hardware). Chance is accounted for over all claims of a run together, at 5 %. Claims about trained models are listed with the numbers of the papers.',
+    'With --figure it draws a figure of a paper anew and saves its points as a table (CSV), with the numbers of the paper.',
   )
   static override usage = [
     'claims [CLAIM...] [--quick] [--strict] [--seed N] [--output DIR] [--explain]',
@@ -70,7 +70,7 @@ export default class Claims extends RfaCommand {
   ): Promise<FigureDocument | FigureFactsDocument> {
     if (claims.length > 0) {
       const remedy = 'draw the figure and test the claims by two commands'
-      throw expected('USAGE', '--figure', 'no claims beside it', claims.join(' '), remedy)
+      throw expected('USAGE', '--figure', 'no claims with it', claims.join(' '), remedy)
     }
     const figure = await figureNamed(name)
     const {figureFacts, figureReport} = await import('../src/claims/figures/report.js')

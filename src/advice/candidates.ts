@@ -37,9 +37,7 @@ export interface Candidate {
   headsOverMean: Estimate[]
   /** Why its error says nothing of a call, whatever its median. */
   unfit: Unfit | null
-  /**
-   * It has no features of tokens, but windows or landmarks of the sequence: its error holds for the measured length.
-   */
+  /** It has no features of tokens, but windows or landmarks of the sequence: its error depends on the length. */
   ofSequence: boolean
   /** M that rel_l2 of 0.05 takes, over all heads, as theory carries on what was measured; `null`: not known. */
   featuresForFivePercent: number | null
@@ -97,8 +95,8 @@ function overAll(record: CompletedSweep, metric: AdviceMetric): Estimate {
 }
 
 /**
- * The median of one head and its interval, by the squared errors of the replicates: their root is proportional to
- * rel_l2. With several sequences this needs similar errors.
+ * The median of one head and its interval, by the squared errors of the replicates: their root is proportional to rel_l2.
+ * With several sequences that holds as far as they have errors alike.
  */
 function ofHead(record: CompletedSweep, head: number, metric: AdviceMetric): Estimate {
   const own = headsOf(record)[head]!

@@ -7,7 +7,7 @@ import {type ResolvedMethod, resolveMethod} from '../experiments/method.js'
 import type {LayerShape} from './plans.js'
 import type {Counted, Variant} from './times.js'
 
-/** Counts for a layer. @param variants - every method that is asked for later, in addition to the exact forms */
+/** Counts for a layer. @param variants - every method that is asked for later, besides the exact forms */
 export async function countsOf(
   {batch, heads, head_dim, value_dim, causal}: LayerShape,
   variants: readonly Variant[],

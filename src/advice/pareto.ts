@@ -4,7 +4,7 @@
  * The items that no other one is at least as good as in every number and better in one; less is better. Equal ones stay
  * together.
  *
- * @param numbers - of an item, the same number for each; one with `NaN` is on no front
+ * @param numbers - of an item, the same count for each; an item with `NaN` is on no front
  */
 export function paretoFront<Item>(
   items: readonly Item[],

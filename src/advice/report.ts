@@ -65,7 +65,7 @@ export function exactRows({exact}: Advice): FrontRow[] {
   return exact.map(({form, ...cost}) => ({label: form, ...EXACT_ERROR, ...cost}))
 }
 
-/** What nothing else beats, with the exact forms and averaging V beside it. */
+/** What nothing else beats, with the exact forms and averaging V. */
 function frontTable(layer: LayerAdvice, advice: Advice): Block {
   const {metric} = advice
   return table<FrontRow>(
@@ -123,15 +123,18 @@ function crossoverText(row: FrontRow): string {
 
 /** In which heads attention is nearly uniform, where not in all, and which can be replaced. */
 export function headsText(
-  {heads, mixed, uniform_heads: uniform}: LayerAdvice,
+  {candidate, heads, mixed, uniform_heads: uniform}: LayerAdvice,
   {budget_ms}: Advice,
 ): string {
   const late = mixed !== null && budget_ms !== null && mixed.time_ns > 1e6 * budget_ms
   const some = uniform.length > 0 && uniform.length < heads.length
+  const names = headList(mixed?.replaced_heads ?? [], heads.length)
+  // the whole layer may be within the tolerance, and a head of it not
+  const replaced = candidate === null ? capital(names) : `Chosen head by head, ${names}`
   const sentences = [
     ...(some ? [`Attention is nearly uniform in ${headList(uniform)}.`] : []),
     mixed
-      ? `${capital(headList(mixed.replaced_heads, heads.length))} can be replaced: ${speedText(gainOf(mixed))} as fast as exact attention of all heads (predicted)${late ? ', but over the budget' : ''}.`
+      ? `${replaced} can be replaced: ${speedText(gainOf(mixed))} as fast as exact attention of all heads (predicted)${late ? ', but over the budget' : ''}.`
       : 'No head can be replaced.',
   ]
   return sentences.join(' ')
@@ -198,7 +201,7 @@ export function warnings(advice: Advice): string[] {
         ]),
     ...(query_len === key_len
       ? []
-      : [`times are of as many keys as queries; the file has ${key_len} keys`]),
+      : [`times are for the same number of keys as queries; the file has ${key_len} keys`]),
     ...left_out.map(reason => `left out: ${reason}`),
   ]
 }
@@ -214,7 +217,7 @@ function basis(advice: Advice): string[] {
   const predicted = timed_lens.includes(seq_len) ? 'measured at' : 'predicted from'
   return [
     `asked for: ${metric} of at most ${exactError(metric, tolerance)}${budget}; an error counts by the upper end of its interval, a speed-up by the lower one`,
-    `errors are those of all heads and all ${query_len} queries of the file; none was left out`,
+    `errors are measured on all heads and all ${query_len} queries of the file`,
     `times of ${advice.backend}, on made-up inputs of the same shape, ${predicted} L=${timed_lens.join(', ')}; speed-ups are over the faster exact form`,
     ...groupBy(not_tried, reasonOf).map(
       names => `not tried: ${names.join(', ')}: ${reasonOf(names[0]!)}`,

@@ -21,7 +21,7 @@ const costFields = {
   live_bytes: nullableNumber.meta({
     unit: 'bytes',
     description:
-      'Most bytes of tensors that a call holds at once beside inputs and output, counted.',
+      'Most bytes of tensors that a call holds at once, without inputs and output, counted.',
   }),
 }
 
@@ -140,14 +140,14 @@ const layerAdvice = z.object({
     .number()
     .int()
     .nullable()
-    .describe('Layer of a file of several; `null`: the file is no such one.'),
+    .describe('Layer of a file with several; `null`: the file has one.'),
   ...choice,
   statement: z.string().describe('The recommendation in sentences.'),
   uniform_heads: z
     .array(z.number().int())
     .default([])
     .describe(
-      'Heads whose attention is nearly uniform: weights deviate from 1/n by at most 10 % of it, root mean square, by the entropy of the rows.',
+      'Heads with nearly uniform attention: weights deviate from 1/n by at most 10 % of it, root mean square, by the entropy of the rows.',
     ),
   candidates: z.array(candidate).describe('What was measured, over all heads and of each.'),
   heads: z.array(headAdvice).describe('Each head for itself.'),
@@ -179,16 +179,16 @@ export const adviceFacts = z.object({
   query_len: z
     .number()
     .int()
-    .describe('Queries of the file, of which every one was measured: the length of all errors.'),
+    .describe('Queries of the file, all measured: the length of all errors.'),
   key_len: z.number().int().describe('Keys of the file.'),
-  seq_len: z.number().int().describe('L that is advised for: times are of as many keys.'),
+  seq_len: z.number().int().describe('L that is advised for, of queries and keys in times.'),
   timed_lens: z.array(z.number().int()).describe('Lengths that were timed.'),
   backend: z.string().describe('What computed.'),
   left_out: z.array(z.string()).describe('What could not be measured, and why.'),
   not_tried: z
     .array(z.string())
     .default([])
-    .describe('Methods that were no candidates; `--methods` takes them.'),
+    .describe('Methods that were not tried; `--methods` takes them.'),
   exact: z.array(exactForm).describe('Both exact forms.'),
   layers: z.array(layerAdvice).describe('The layers, in the order of the file.'),
 })

@@ -22,8 +22,8 @@ import {exactError, speedText} from './words.js'
 const MOST_CANDIDATES = 3
 /** The same beside choices that differ from head to head. */
 const FEWER_CANDIDATES = 2
-/** Choices for heads that have a line. */
-const MOST_CHOICES = 2
+/** Lines for choices that differ from head to head. */
+const MOST_CHOICES = 3
 /** Warnings that are shown. */
 const MOST_WARNINGS = 2
 /** Layers of the table. */
@@ -39,16 +39,24 @@ export function adviceScreen(advice: Advice): Block[] {
 function layerBlocks(layer: LayerAdvice, advice: Advice): Block[] {
   const choices = choicesOf(layer.heads)
   const differ = choices.length > 1
-  const agree = layer.candidate === null || differ ? [] : [`All ${layer.heads.length} heads agree.`]
-  const heads = differ ? [headsText(layer, advice)] : agree
   return [
-    text([layer.statement, ...changesText(layer), ...heads].join(' ')),
+    text(answerText(layer, advice)),
     methodTable(layer, advice, differ ? FEWER_CANDIDATES : MOST_CANDIDATES),
     ...list([
       ...(differ ? choiceLines(choices, advice) : []),
       ...ranked(advice).slice(0, differ ? 1 : MOST_WARNINGS),
     ]),
   ]
+}
+
+/** The answer for a layer, what would change it, and whether heads differ: the sentences of the screen and of pages. */
+export function answerText(layer: LayerAdvice, advice: Advice): string {
+  const {statement, candidate, heads} = layer
+  const agree = candidate === null ? [] : [`All ${heads.length} heads agree.`]
+  const differ = choicesOf(heads).length > 1
+  return [statement, ...changesText(layer), ...(differ ? [headsText(layer, advice)] : agree)].join(
+    ' ',
+  )
 }
 
 /** What would change the answer, but for averaging V; what is known not to, in one sentence. */
@@ -78,9 +86,10 @@ function choiceLines(choices: readonly HeadAdvice[][], {metric}: Advice): string
     const off = candidate === null ? '' : `, up to ${exactError(metric, worst)} off`
     return `${headList(heads.map(({head}) => head))}: ${takeText(heads[0]!)}${off}`
   }
-  const rest = choices.slice(MOST_CHOICES).flat().length
+  const lines = choices.length > MOST_CHOICES ? MOST_CHOICES - 1 : MOST_CHOICES
+  const rest = choices.slice(lines).flat().length
   return [
-    ...choices.slice(0, MOST_CHOICES).map(line),
+    ...choices.slice(0, lines).map(line),
     ...(rest > 0 ? [`${plural(rest, 'other head')}: other choices`] : []),
   ]
 }

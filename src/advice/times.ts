@@ -13,7 +13,7 @@ export type Variant = MethodSpec & DrawPoint
 /** What is counted of a call, by length L. */
 export interface Counted {
   flops(variant: Variant, length: number): number
-  /** Bytes that it holds in addition to inputs and output. */
+  /** Bytes that it holds, without inputs and output. */
   bytes(variant: Variant, length: number): number
 }
 
@@ -31,8 +31,8 @@ interface TimedWork {
 }
 
 /**
- * Time of a call by its operations, on the straight line through the two longest timed calls: a fixed part and one
- * that grows with the operations. The interval comes from the timings, and ignores caches that overflow later.
+ * Time of a call by its operations, on the straight line through the two longest timed calls: a fixed part and one that
+ * grows with the operations. The interval comes from the timings; caches that overflow in longer calls are not in it.
  *
  * @param timed - at least one, by rising operations
  */
@@ -59,11 +59,11 @@ export function timeOfWork(timed: readonly TimedWork[], flops: number): Estimate
 function singleTimeOfWork(timed: readonly {flops: number; time: number}[], flops: number): number {
   const works = timed.map(({flops, time}) => ({flops, time: {value: time, low: time, high: time}}))
   const {value, low} = timeOfWork(works, flops)
-  // a process with a longer call that took hardly longer than the shorter one
+  // in a process the longer call may take hardly longer than the shorter one
   return Math.max(value, low)
 }
 
-/** Longest length to look at. */
+/** Longest length that is looked at. */
 const LONGEST = 2 ** 22
 
 /** What a benchmark says of candidates. */

@@ -24,8 +24,8 @@ export type ClaimVerdict = (typeof VERDICTS)[number]
 /**
  * Why a claim is inconclusive:
  *
- * - `busy`: times of turns or processes lie far apart
- * - `times`: they do not, and times are too few, spread too much or are too near the limit all the same
+ * - `busy`: times of turns, or of processes, lie far apart
+ * - `times`: times are too few, spread too much or are too near the limit, on a machine that was not busy
  * - `draws`: there are too few
  * - `cells`: cells of its runs failed
  */

@@ -31,7 +31,7 @@ function judge(runs: ClaimRuns): Judgement {
         verdict: verdictOn(answers),
         statement: `time of exact attention over that of RFA: ${ratiosText(rows, answers)} tokens`,
         explanation:
-          'A token of exact attention reads all keys and values so far, one of RFA reads and writes a state of 2M (Dv + 1) numbers a head, whatever came before: with M = D = 64 that state is as large as the keys and values of 65 tokens, and the gain grows from there. What a model does beside its attention is alike for both and dilutes any gain; the factor of the paper is one of whole models on accelerators, where many short operations cost more than their arithmetic.',
+          'A token of exact attention reads all keys and values so far, a token of RFA reads and writes a state of 2M (Dv + 1) numbers per head, whatever came before. With M = D = 64 that state is as large as the keys and values of 65 tokens, and the gain grows from there. The rest of a model costs both the same and dilutes any gain. The factor of the paper is for whole models on accelerators, where many short operations cost more than their arithmetic.',
       }
     },
   }

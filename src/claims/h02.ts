@@ -28,7 +28,7 @@ function judge(runs: ClaimRuns): Judgement {
         verdict: verdictOf(answers),
         statement: `${ratiosText([row!], answers)} tokens`,
         explanation:
-          'Exact attention reads D + Dv numbers a head for each token so far: 32 times the state of 64 random vectors at the end, 16 times on average over 2048 tokens, counted. That state is written, too, and its features take products, sines and cosines of their own: the factor is smaller than the count. It is that of the attention alone, and of these kernels.',
+          'Exact attention reads D + Dv numbers per head for each token so far: 32 times the state of 64 random vectors at the end, 16 times on average over 2048 tokens, counted. That state is also written, and its features cost products, sines and cosines, so the factor is smaller than the count. It is for attention alone, with these kernels.',
       }
     },
   }

@@ -48,7 +48,7 @@ function judge(runs: ClaimRuns): Judgement {
         verdict: verdictOf([allOf([bytes, ...answers])]),
         statement: `exponents of time over the longest two octaves: ${exponents.join(', ')}`,
         explanation:
-          'The work is counted, and linear; what clocks can add is caches and memory, which bend the line where tensors leave them, and costs of a call that lengths do not change, which flatten it at short ones. The bytes of a call grow with exponent 1 at most for linear forms and for tiled exact attention, and with 2 for the form that holds all weights: linear memory is no advantage over the tiled form.',
+          'The counted work is linear. Measured times differ from it where tensors leave the caches, which steepens the line, and at short lengths, where fixed costs of a call flatten it. The bytes of a call grow with exponent 1 at most for linear forms and for tiled exact attention, and with 2 for the form that holds all weights: linear memory gives no advantage over the tiled form.',
       }
     },
   }

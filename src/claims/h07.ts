@@ -63,7 +63,7 @@ function judge(runs: ClaimRuns): Judgement {
         verdict: verdictOf([all]),
         statement: `relative error at M = ${FEATURES}: ${text(unit.median)} with unit vectors, ${text(at('rfa', 'matched').result.rel_l2.median)} against softmax of those, ${text(trig.result.rel_l2.median)} with the given ones${openText(rows, answers)}`,
         explanation:
-          'Unit vectors are needed, and are no softmax attention. Sines and cosines estimate exp(q.k) only times exp((|q|^2 + |k|^2) / 2), which grows with the norms and their error with it: here denominators change sign. Dropping the norms bounds the error and leaves another kernel, to which the estimate converges as it should; what remains against softmax of the given vectors is bias, which no number of features removes and only training with unit vectors does.',
+          'Unit vectors are needed, and they do not give softmax attention. Sines and cosines estimate exp(q.k) only times exp((|q|^2 + |k|^2) / 2). That factor grows with the norms, and the error with it: here denominators change sign. Dropping the norms bounds the error and leaves another kernel, to which the estimate converges as it should. The rest of the error against softmax of the given vectors is bias: more features do not remove it, only training with unit vectors does.',
       }
     },
   }

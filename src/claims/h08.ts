@@ -80,7 +80,7 @@ async function judge(): Promise<Judgement> {
         verdict: off < TOLERANCE ? verdictOf(small) : 'refuted',
         statement: `parameters of gates: ${shares.join(', ')}; weights fall with the lag like g^lag, to ${off.toExponential(0)} in the exponent`,
         explanation:
-          'A gate per head multiplies the weight of a token by g at every step: whatever queries and keys say, recent tokens count for more. It takes a vector of the width and a bias for each head, beside the 12 width^2 of a layer: 1 / (12 D) of them for heads of D, below 0.1 % from D = 84 on. Whole models have embeddings beside, and encoders without gates, which makes the share smaller.',
+          'A gate per head multiplies the weight of a token by g at every step: recent tokens count for more, whatever queries and keys say. Each head adds a vector of the width and a bias to the 12 width^2 parameters of a layer: a share of 1 / (12 D) for heads of D, below 0.1 % from D = 84 on. Whole models also have embeddings, and encoders without gates, which makes the share smaller.',
       }
     },
   }

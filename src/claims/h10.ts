@@ -83,7 +83,7 @@ export default {
     'As the kernel goes to zero, the error of sin/cos features goes to infinity and that of positive features to zero',
   source: 'Choromanski et al. 2021, arXiv:2009.14794, lemma 2 and figure 2',
   paper: 'closed forms; a figure over angles and lengths up to 2',
-  ours: 'the closed forms along six angles as norms grow to 4, and measured variances beside them where so many draws see the tail',
+  ours: 'the closed forms along six angles as norms grow to 4, with measured variances where the draws suffice to see the tail',
   statistic:
     'whether the mean squared error falls from norm 3 to norm 4 at each angle; z of 8 measured variances',
   rule: 'refuted if measurements contradict the closed forms; holds if positive features fall at every angle where the kernel vanishes; depends if at some',

@@ -81,7 +81,7 @@ function kernelAnswers({least, most}: Extremes): Answer[] {
   return [...(least.value < 1 ? ['yes' as const] : []), ...(most.value < 1 ? [] : ['no' as const])]
 }
 
-/** A measured variance of orthogonal rows beside the exact one. */
+/** A measured variance of orthogonal rows with the exact one. */
 function kernelRow(record: CompletedVariance) {
   const {cell, result} = record
   const {norm, angle_deg, head_dim: headDim, num_features: numFeatures} = cell
@@ -148,7 +148,7 @@ function judge(runs: ClaimRuns): Judgement {
         verdict: verdictOf([...kernel, ...answers]),
         statement: `${answers.filter(answer => answer === 'yes').length} of ${rows.length} settings gain ${100 * LEAST_GAIN} % or more; variances of the kernel are ${wrong ? 'not as the series says' : kernelText(sines.most)}; squared errors of outputs over those with i.i.d. rows, below ${1 - LEAST_GAIN}: ${named('yes')}; not: ${named('no')}; not settled: ${named('open')}`,
         explanation:
-          'For one pair exact series give the ratio. Of positive and hyperbolic features all terms of the covariance of two rows have one sign: the gain is a theorem, and small in high dimension. Of sines and cosines it is e^(d/2) 1F1(-D/2; D/2; d/2) - 1 at d = |x - y|^2, relative to the squared mean: below 0 at small d, where the gain is large, and above 0 at some large d, by an amount that vanishes as D grows; with M of D or more all rows of a block count. An output is a ratio of sums over all keys. At small norms it inherits the gain; where norms are large the few rows that a sum hangs on are rare and long, which orthogonality does not change, and hardly any is left.',
+          'For one pair, exact series give the ratio. For positive and hyperbolic features all terms of the covariance of two rows have one sign: the gain is a theorem, and small in high dimension. For sines and cosines the covariance relative to the squared mean is e^(d/2) 1F1(-D/2; D/2; d/2) - 1 at d = |x - y|^2: below 0 at small d, where the gain is large, and above 0 at some large d, by an amount that vanishes as D grows. An output is a ratio of sums over all keys. At small norms it inherits the gain. At large norms a sum depends on a few rare, long rows; orthogonality does not change these, and hardly any gain is left.',
       }
     },
   }
@@ -160,7 +160,7 @@ export default {
   sentence: 'Orthogonal random vectors give lower errors than independent ones',
   source: 'Choromanski et al. 2021, arXiv:2009.14794, theorem 2 and figure 4',
   paper: 'a theorem for the kernel; a figure for outputs, L = 4096, D = 16, 15 draws, as M grows',
-  ours: 'the exact ratio of variances for D = 4, 8, 16, 64, M up to D and squared lengths up to 16, of positive, hyperbolic and sin/cos features, and measured ones of positive features beside it; outputs of 24 heads, L = 64, D = 16, M = 64, norms 0.5 and 2 (and 1 in the full run), three feature maps, both kinds of rows made of the same Gaussians',
+  ours: 'the exact ratio of variances for D = 4, 8, 16, 64, M up to D and squared lengths up to 16, of positive, hyperbolic and sin/cos features, with measured ones of positive features; outputs of 24 heads, L = 64, D = 16, M = 64, norms 0.5 and 2 (and 1 in the full run), three feature maps, both kinds of rows made of the same Gaussians',
   statistic:
     'signed ranks of the paired logarithms of squared errors, in the mean over heads; z of measured variances',
   rule: `a feature map and norm are as claimed if the squared error with orthogonal rows is below ${1 - LEAST_GAIN} of the other, and not if it is above, beyond chance; so is the kernel of a map where all exact ratios are below 1, of each where some are; holds if all are as claimed; depends if some are; refuted if none`,

@@ -96,7 +96,7 @@ function judge(runs: ClaimRuns): Judgement {
         verdict: verdictOf(answers),
         statement: `squared error of positive features over that of sines and cosines: ${ratios.join(', ')}${where}${openText(rows, answers)}`,
         explanation:
-          'For the kernel of one pair sines and cosines vary less at every norm up to a right angle, and positive features only where vectors are opposed: that decides small norms, where sines and cosines win. In an output all keys share their random vectors, and what decides large norms is the denominator: of sines and cosines it can come near zero and below, and any error follows; of positive features it cannot.',
+          'For the kernel of one pair, sines and cosines vary less at all angles up to 90 degrees, positive features only for opposed vectors. This decides small norms, where sines and cosines win. In an output all keys share their random vectors, and the denominator decides large norms: with sines and cosines it can reach zero and below, which makes any error possible; with positive features it cannot.',
       }
     },
   }
@@ -110,7 +110,7 @@ export default {
   paper: 'orders of magnitude; L = 4096, D = 16, normal entries, 15 draws',
   ours: 'the same D, 256 tokens (4096 in the full run), 128 features of either kind, normal entries times 0.25 to 1',
   statistic: 'signed ranks of the paired logarithms of squared errors at each norm',
-  rule: 'holds if positive features err less at every norm, beyond chance; refuted if more at every norm; depends if less at one and more at another',
+  rule: 'holds if positive features have lower errors at every norm, beyond chance; refuted if higher at every norm; depends if lower at one and higher at another',
   plans,
   judge,
 } satisfies TestedClaim

@@ -73,7 +73,7 @@ function judge(runs: ClaimRuns): Judgement {
 export default {
   kind: 'tested',
   id: 'H13',
-  sentence: 'Hyperbolic features vary less than positive ones, at as many features',
+  sentence: 'Hyperbolic features vary less than positive ones, with the same number of features',
   source: 'Choromanski et al. 2021, arXiv:2009.14794, lemma 2',
   paper: 'the factor 1 - exp(-|x + y|^2) at equal numbers of features',
   ours: 'three pairs of equal norms at 60 degrees, 64 features on both sides',

@@ -48,7 +48,7 @@ function judge(): Judgement {
           : verdictOf(FAMILIES.map(({name}) => (bad.has(name) ? 'no' : 'yes'))),
         statement: `${above ? 'a ratio above 1' : 'never above SM'}; above the bound for ${good.join(' and ') || 'neither family'}${tail}`,
         explanation:
-          'Both kernels are the mean of exp(w.z), z = x + y; vectors w of fixed length sqrt(D) lack the long ones, which carry the tail: the Bessel series is below that of exp(|z|^2 / 2) term by term. For large D the logarithm of the ratio is about -|z|^4 / 4D. It goes to zero where |z| is bounded, and to -1 where |z|^2 = 2 sqrt(D), as it is for orthogonal queries and keys with entries of unit size, whose logit is 0: what must be bounded are norms, not logits alone.',
+          'Both kernels are the mean of exp(w.z), z = x + y; vectors w of fixed length sqrt(D) lack the long ones, which carry the tail: the Bessel series is below that of exp(|z|^2 / 2) term by term. For large D the logarithm of the ratio is about -|z|^4 / 4D. It goes to zero where |z| is bounded, and to -1 where |z|^2 = 2 sqrt(D), as for orthogonal queries and keys with entries of unit size. Their logit is 0, so bounding logits is not enough: norms must be bounded.',
       }
     },
   }

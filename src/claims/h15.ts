@@ -57,7 +57,7 @@ function judge(runs: ClaimRuns): Judgement {
         verdict: verdictOf([answer!]),
         statement: `time of a layer over that of one that passes values through: ${ratios} tokens; exponent of that in length: ${found}`,
         explanation:
-          'Both parts of a layer are linear in the length: the ratio is set by their work for a token, 8 M D operations a head and the exponentials against 24 times the square of the width, whatever the length. How close the lines are is a matter of these sizes: wider layers and fewer vectors bring them together.',
+          'Both parts of a layer are linear in the length. The ratio depends on their work per token, whatever the length: 8 M D operations per head and the exponentials, against 24 times the square of the width. Wider layers and fewer vectors bring the lines together.',
       }
     },
   }
@@ -66,8 +66,7 @@ function judge(runs: ClaimRuns): Judgement {
 export default {
   kind: 'tested',
   id: 'H15',
-  sentence:
-    'A Performer stays close to a model whose attention passes values through, at any length',
+  sentence: 'A Performer stays close in time to a model without attention, at any length',
   source: 'Choromanski et al. 2021, arXiv:2009.14794, Fig. 3',
   paper:
     '(heads, layers, feed-forward, width) = (8, 6, 2048, 512), forward and backward passes on a V100 of 16 GB against length; the line "X" has no attention',

@@ -81,7 +81,7 @@ function judge(runs: ClaimRuns): Judgement {
         verdict: verdictOf(answersOf(rejected)),
         statement: `exponent of D in the relative error at M = D ln D: ${exponents.join(', ')}`,
         explanation:
-          'The theorem has the norms of queries and keys in it and assumes them bounded. With canonical norms that stay as they are while D grows, D ln D vectors are more than enough. Entries of a size that stays, as layer normalisation gives them, have canonical norms that grow like the fourth root of D, and the number of vectors that is needed grows exponentially with their square.',
+          'The theorem assumes bounded norms of queries and keys. If canonical norms stay fixed while D grows, D ln D vectors are more than enough. If entries stay fixed, as after layer normalisation, canonical norms grow like the fourth root of D, and the number of vectors needed grows exponentially with their square.',
       }
     },
   }

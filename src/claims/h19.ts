@@ -40,7 +40,7 @@ function judge(runs: ClaimRuns): Judgement {
         name: `bias^2 of positive features, M = ${FEATURES[at]}`,
         ...bias,
       })),
-      {name: 'replicates that a bias as that of the release takes to be seen', value: needed},
+      {name: 'replicates needed to see a bias as large as in the release', value: needed},
     ],
     tests: [
       {hypothesis: 'randomized attention is unbiased', p: exact.p},
@@ -52,10 +52,10 @@ function judge(runs: ClaimRuns): Judgement {
     ],
     decide([biased, released, ...seen]) {
       const first = ratios[0]!.value
-      const statement = `bias^2 of randomized attention ${exact.value.toExponential(1)} +- ${exact.error.toExponential(1)}, of positive features ${first.toExponential(1)} at M = ${FEATURES[0]}, ${ratios.at(-1)!.value.toExponential(1)} at M = ${FEATURES.at(-1)}`
+      const statement = `bias^2 of randomized attention ${exact.value.toExponential(1)} ± ${exact.error.toExponential(1)}, of positive features ${first.toExponential(1)} at M = ${FEATURES[0]}, ${ratios.at(-1)!.value.toExponential(1)} at M = ${FEATURES.at(-1)}`
       const own = released ? `; as released it is biased` : ''
       const explanation =
-        'Randomized attention draws from the mixture whose mean is exactly softmax attention: a whole output is unbiased from one sample on. The output of random features is a ratio of two unbiased sums, biased by about the variance of the denominator over M. The release of randomized attention adds noise of another size than the mixture has, and loses what it is for, while its error looks lower. The variance of all of them is far above their bias.'
+        'Randomized attention draws from a mixture with exactly softmax attention as its mean: an output is unbiased from one sample on. The output of random features is a ratio of two unbiased sums, biased by about the variance of the denominator over M. The released code of randomized attention adds noise of another size than the mixture has: its error looks lower, and it is biased. The variance of all of them is far above their bias.'
       if (biased) return {verdict: 'refuted', statement, explanation}
       if (!released || needed > exact.replicates) {
         return {
@@ -84,7 +84,7 @@ export default {
   ours: 'normal queries and keys of 8 entries, 64 tokens, 4 heads; one sample of randomized attention, 8 to 128 positive features, and the release of randomized attention as an example of a small bias',
   statistic:
     "squared bias of whole outputs over its standard error from ten groups of replicates, by Student's t",
-  rule: 'refuted if randomized attention is seen to be biased; holds if not, although a bias as that of its release would have been seen with 90 %, and positive features are at each M, beyond chance',
+  rule: 'refuted if randomized attention is seen to be biased; holds if not, although a bias as large as in its release would have been seen with 90 %, and positive features are at each M, beyond chance',
   plans,
   judge,
 } satisfies TestedClaim

@@ -101,7 +101,7 @@ function judge(runs: ClaimRuns): Judgement {
         verdict: verdictOf(answers),
         statement: `holds on ${named('yes').join(', ') || 'none'}, not on ${named('no').join(', ') || 'none'}${tail}; squared errors of RA over LARA and of LARA over random features: ${ratios.join('; ')}`,
         explanation:
-          'LARA aims its proposals at means of neighbouring queries. Where neighbours are alike, in texts and images, few proposals serve all queries, and more of them serve better; random features draw theirs without looking and hardly gain from more. Where tokens have no order the means are near zero, and LARA is no better than random features. RA draws for every query by itself, on any data; it is given fewer samples here than the others have vectors, and takes time that grows with the square of the length.',
+          'LARA aims its proposals at means of neighbouring queries. Where neighbours are alike, in texts and images, few proposals serve all queries, and more proposals help. Random features are drawn independently of the data and hardly gain from more. Where tokens have no order the means are near zero, and LARA is no better than random features. RA draws for each query separately, on any data. Here it has fewer samples than the others have vectors, and its time grows with the square of the length.',
       }
     },
   }

@@ -5,7 +5,7 @@ import type {ClaimRuns} from './runs.js'
 import {testsBelow} from './tests.js'
 import {ratiosText, timeRatios} from './times.js'
 
-/** From this factor on an overhead is no marginal one. */
+/** From this factor on an overhead is not marginal. */
 const MARGINAL = 1.25
 
 function judge(runs: ClaimRuns): Judgement {
@@ -20,9 +20,9 @@ function judge(runs: ClaimRuns): Judgement {
       const answers = answersOf(rejected)
       return {
         verdict: verdictOf(answers),
-        statement: `time over that of positive features with as many vectors: ${ratiosText(rows, answers)}`,
+        statement: `time over that of positive features with the same number of vectors: ${ratiosText(rows, answers)}`,
         explanation:
-          'LARA evaluates as many vectors as positive features do, and besides the density of each of its proposals at each of its samples, weights for each query, and means over chunks. Both forms compute with fused kernels here; on a GPU, where a launch costs more than what it computes at these lengths, the difference may hide.',
+          'LARA evaluates the same number of vectors as positive features do. It also evaluates the density of each proposal at each sample, weights for each query, and means over chunks. Both forms use fused kernels here. On a GPU, where a launch costs more than its arithmetic at these lengths, the difference may not show.',
       }
     },
   }
@@ -31,7 +31,7 @@ function judge(runs: ClaimRuns): Judgement {
 export default {
   kind: 'tested',
   id: 'H22',
-  sentence: 'LARA costs marginally more time than RFA with as many samples',
+  sentence: 'LARA costs marginally more time than RFA with the same number of samples',
   source: "Zheng et al. 2022, arXiv:2204.04667, and the authors' summary of it",
   paper: '"marginal", a sweep over lengths on a GPU',
   ours: 'forward passes of 2 heads of 64 (8 in the full run) on one thread, 49 proposals and 49 vectors, at 784 tokens (and at 1568 and 3136 in the full run)',

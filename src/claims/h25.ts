@@ -75,7 +75,7 @@ async function judge(runs: ClaimRuns): Promise<Judgement> {
           errorAnswers,
         )}`,
         explanation:
-          'A dense exponent gives every axis of x + y a number of its own. It gains where a few axes are long, as in layers with peaked heads, and little where all are alike. The second moment of a kernel estimate counts tails that no output of so many vectors ever sees, so that its ratio says more about which layer gains than how much: squared errors of outputs fall by far less.',
+          'A dense exponent gives each axis of x + y its number. It gains much where a few axes are long, as in layers with peaked heads, and little where all are alike. The second moment of a kernel estimate includes tails that outputs of 256 vectors never see. Its ratio says which layer gains, not how much: squared errors of outputs fall by far less.',
       }
     },
   }

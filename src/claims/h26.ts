@@ -49,7 +49,7 @@ function comparisons({cell, result}: CompletedVariance): Comparison[] {
   }
   const simplex = measured(SIMPLEX)
   if (!simplex) throw new Unmeasured(`${SIMPLEX}: too few replicates for its tail`)
-  // a projection whose tail takes more draws than there were is left open
+  // a projection with a tail that takes more draws stays open
   return OTHERS.flatMap(other => {
     const own = measured(other)
     if (!own) return []
@@ -97,7 +97,7 @@ function judge(runs: ClaimRuns): Judgement {
         verdict: verdictOf([...answers.filter(answer => answer !== 'open'), ...open]),
         statement: `lower variance than ${more.length} of ${rows.length} others: ${lines.join('; ')}`,
         explanation:
-          'Simplex rows are the best directions for lengths that are drawn independently of them, which is the class of the theorem: they beat independent, orthogonal and antithetic rows. Directions that look at the lengths drawn (simplex-plus), and points that fill the space beyond one block of D rows (Sobol), are outside that class and can vary less. Sobol rows treat directions differently: each draw has a fresh one.',
+          'Simplex rows are the best directions if lengths are drawn independently of them: this is the class of the theorem, in which they beat independent, orthogonal and antithetic rows. Two kinds of rows are outside that class and can vary less: directions that depend on the lengths (simplex-plus), and points that fill the space beyond one block of D rows (Sobol). Sobol rows treat directions differently, so each draw has a new direction.',
       }
     },
   }
@@ -108,7 +108,7 @@ export default {
   id: 'H26',
   sentence: 'Simplex rows give positive features the lowest variance',
   source: 'Reid et al. 2023, arXiv:2301.13856',
-  paper: 'a proof, among couplings whose directions do not depend on the lengths',
+  paper: 'a proof, among couplings with directions independent of the lengths',
   ours: 'D = 8, one block of 8 rows and two and a half, a pair of norm 0.4 at 60 degrees, five other unbiased projections; of Sobol rows in the mean over directions',
   statistic:
     'logarithm of the ratio of variances, over the standard errors of both as if they were independent',

@@ -57,7 +57,7 @@ function judge(runs: ClaimRuns): Judgement {
         verdict: verdictOf(halves.map(unanimous)),
         statement: `over exact attention with a cache: ${cached} tokens; without a cache: ${anew}`,
         explanation:
-          'Whoever generates with softmax attention can keep keys and values, which takes L (D + Dv) numbers a head and as many steps as the linear form, or compute the whole prefix again for each token, which takes work of order L^3. The factors of the paper are found again against the latter alone; against a cache the gain is the ratio of what a token reads, 12 on average over 784 tokens and 47 over 3072, counted. Quotations of the factors do not say which of the two was meant.',
+          'Generation with softmax attention can keep keys and values, which takes L (D + Dv) numbers per head, or compute the whole prefix again for each token, which takes work of order L^3. Only the latter gives the factors of the paper. Against a cache the gain is the ratio of what a token reads: 12 on average over 784 tokens and 47 over 3072, counted. Quotations of the factors do not say which of the two was meant.',
       }
     },
   }

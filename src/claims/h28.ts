@@ -84,7 +84,7 @@ async function judge(runs: ClaimRuns): Promise<Judgement> {
           ? `${ratiosText([row], answers)} tokens; ${work}`
           : `times would compare programs (${rates}); ${work}`,
         explanation:
-          'A ratio of times is one of methods only where both programs are about as well made. Reformer is put together of small operations here (sorting, gathering, masks), positive features have a kernel of their own; what can be compared is counted work, which leaves out sorting and moving tokens. It does not depend on the machine, and depends on rounds, chunks and the number of vectors in proportion.',
+          'A ratio of times compares methods only if both programs are about equally optimised. Here Reformer consists of small operations (sorting, gathering, masks), while positive features have a fused kernel. Counted work can be compared; it leaves out sorting and moving tokens. It does not depend on the machine, and is proportional to rounds, chunks and the number of vectors.',
       }
     },
   }

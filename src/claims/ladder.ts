@@ -4,7 +4,7 @@ import type {ClaimVerdict} from './claim.js'
 /** What is known of a condition: the claim is right there, wrong, or neither was seen. */
 export type Answer = 'yes' | 'no' | 'open'
 
-/** The answer of two tests; the first one speaks for the claim. */
+/** The answer of two tests: the first speaks for the claim. */
 export function answerOf([right, wrong]: readonly (boolean | undefined)[]): Answer {
   return right ? 'yes' : wrong ? 'no' : 'open'
 }
@@ -16,7 +16,7 @@ export function answersOf(rejected: readonly boolean[]): Answer[] {
   )
 }
 
-/** The answer of several conditions of one claim, which must all be met; unknown without any. */
+/** The answer of several conditions of one claim that must all be met; open without any. */
 export function allOf(answers: readonly Answer[]): Answer {
   if (answers.includes('no')) return 'no'
   return answers.includes('open') || answers.length === 0 ? 'open' : 'yes'

@@ -60,12 +60,12 @@ export const claimOutcome = claimFacts.extend({
     .nullable()
     .default(null)
     .describe(
-      'Why it is inconclusive. `busy`: the machine did other things while times were taken; `times`: it did not, and times are too few, spread too much or are too near the limit; `draws`: there are too few; `cells`: cells failed; `null`: it is not.',
+      'Why it is inconclusive. `busy`: the machine did other work while times were taken; `times`: times are too few, spread too much or are too near the limit; `draws`: there are too few; `cells`: cells failed; `null`: the claim is not inconclusive.',
     ),
   statement: z.string().describe('What was found, in a line.'),
   explanation: z.string().nullable().describe('Why it is so.'),
   quantities: z.array(quantity).describe('The numbers that it rests on.'),
-  tests: z.array(test).describe('The tests that it rests on; none where theory alone decides.'),
+  tests: z.array(test).describe('The tests that it rests on; empty if theory alone decides.'),
   runs: z.array(z.string()).describe('Folders of its runs, below that of the claims.'),
 })
 export type ClaimOutcome = z.infer<typeof claimOutcome>

@@ -118,10 +118,10 @@ export function samplingPlanOf({
   })
 }
 
-/** Heads of 64. One thread takes them one by one: fewer of them are more timed runs in the same time. */
+/** Heads of 64. One thread takes them one by one: fewer heads give more timed runs in the same time. */
 const HEADS = {quick: 2, full: 8}
 
-/** Runs of one cell in a benchmark: enough that the interval of a median rests on ranks, not on the extremes. */
+/** Runs of one cell in a benchmark: enough for the interval of a median to rest on ranks, not on the extremes. */
 const TIMING = {
   quick: {processes: 3, warmup_runs: 5, min_runs: 16, max_runs: 300, min_time_ns: 0.2e9},
   full: {processes: 5, warmup_runs: 5, min_runs: 25, max_runs: 1000, min_time_ns: 2e9},
@@ -174,9 +174,7 @@ export function lengthsRun(request: PlanRequest): Record<string, BenchPlan> {
 /** Lengths of an image of 28 x 28 patches and of longer ones, where the costs of a call do not count. */
 const PATCHES = {quick: [784], full: [784, 1568, 3136]}
 
-/**
- * Methods that sample, with the exact form and the method that they extend, at equal numbers of samples and features.
- */
+/** Methods that sample, with the exact form and the method that they extend, at the same number of samples as features. */
 export function samplersRun(request: PlanRequest): Record<string, BenchPlan> {
   const methods = ['softmax-online', 'ra', 'lara', 'favor-pos']
   const lengths = PATCHES[request.effort]

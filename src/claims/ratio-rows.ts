@@ -1,4 +1,4 @@
-/** Variances compared with theory. */
+/** Variances with what theory says of them. */
 import type {ProjectionName} from '../attention/names.js'
 import type {CompletedVariance} from '../experiments/variance/schema.js'
 import {Unmeasured} from './runs.js'
@@ -39,7 +39,7 @@ export function ratioRow(
   return {variance, log: Math.log(variance / expected), error}
 }
 
-/** The row farthest from what was expected, and how likely that is among all of them. */
+/** The row farthest from what was expected, and how likely such a distance is among all rows. */
 export function worstZ(rows: readonly RatioRow[]): {z: number; p: number} {
   const z = Math.max(...rows.map(({log, error}) => Math.abs(log) / error))
   return {z, p: bonferroni(twoSided(z), rows.length)}

@@ -4,7 +4,7 @@ import {listed} from '../report/words.js'
 import type {ClaimVerdict} from './claim.js'
 import {referenceVerdict, titleOf} from './index.js'
 import {type ClaimOutcome, differences} from './outcome.js'
-import {countsText, VERDICT_WORDS} from './report.js'
+import {countsText, outcomeText, VERDICT_WORDS} from './report.js'
 
 /** Columns of the screen. */
 const WIDTH = 80
@@ -25,9 +25,7 @@ export function claimsScreen(outcomes: readonly ClaimOutcome[]): Block[] {
   const rows = judged.filter(one => !inFull.includes(one))
   return [
     text(`${claimsText(outcomes.length)}: ${countsText(outcomes)}`),
-    ...list(
-      inFull.map(({id, sentence, statement}) => `${id} refuted: ${sentence}. Found: ${statement}`),
-    ),
+    ...list(inFull.map(outcomeText)),
     ...(rows.length > 0 ? [verdictTable(rows)] : []),
     ...notes(outcomes, others),
   ]

@@ -11,7 +11,7 @@ interface HeadTokens {
   headDim: number
 }
 
-/** Canonical queries and keys of all heads of the first sequence, in equal numbers. */
+/** Canonical queries and keys of all heads of the first sequence, which has the same number of queries and keys. */
 export function canonicalHeads({query, key, logitScale}: AttentionInput): HeadTokens[] {
   const [, heads, length, headDim] = query.shape
   const factor = Math.sqrt(logitScale ?? headDim ** -0.5)
@@ -29,9 +29,9 @@ export function canonicalHeads({query, key, logitScale}: AttentionInput): HeadTo
  * Mean over all pairs of a query and a key of ln E[(phi(x) phi(y))^2] - 2 x.y with one exponent for all axes (OPRF, GERF),
  * less the same with the best symmetric matrix (SDERF), each the best for these very tokens; in nats, never negative.
  *
- * The second moment of a pair is linear in the squares of x + y along the axes, so the mean over pairs is a mean
- * over tokens plus the product of their means. The interval is Student's t over tokens, with those means and the
- * exponents fixed. Tokens of one text are not independent: the interval only says how much single tokens decide.
+ * The second moment of a pair is linear in the squares of x + y along the axes, so that the mean over pairs is one over
+ * tokens but for the product of their means; the interval is Student's t over tokens, those means and the exponents
+ * fixed. Tokens of one text are not independent: it says how far single tokens carry the number, no more.
  */
 export function denseGain({query, key, headDim}: HeadTokens): Estimate {
   const length = query.length / headDim

@@ -22,7 +22,7 @@ export function twoSided(z: number): number {
   return 2 * upperTail(Math.abs(z))
 }
 
-/** Adjusts the smallest of `count` p-values, whatever they share. */
+/** The smallest of `count` p-values adjusted for their number, whatever they share. */
 export function bonferroni(p: number, count: number): number {
   return Math.min(1, count * p)
 }
@@ -48,9 +48,7 @@ export function pBetween({above, below}: Bounds, [least, most]: readonly [number
   return Math.max(above(least), below(most))
 }
 
-/**
- * Two tests of one number; the first one speaks for a claim that it is above a bound. @param shown - the bound, in words
- */
+/** Two tests of one number: the first speaks for a claim that it is above a bound. @param shown - the bound, in words */
 export function testsAbove(
   name: string,
   {above, below}: Bounds,

@@ -62,11 +62,11 @@ export const methodFactsSchema = z.object({
     .string()
     .nullable()
     .describe('What `--num-features` counts; `null`: it means nothing.'),
-  noise: z.array(z.string()).describe('Arrays drawn beside the random matrix, or given.'),
+  noise: z.array(z.string()).describe('Arrays drawn besides the random matrix, or given.'),
   parameters: z.array(z.string()).describe('Learned arrays that it can take.'),
   calibrates: z.boolean().describe('Its features depend on statistics of queries and keys.'),
   feature_dim: z.number().int().describe('F, length of phi at the size asked for; 0: no features.'),
-  options: z.array(optionFactsSchema).describe('Options of its own.'),
+  options: z.array(optionFactsSchema).describe('Its options.'),
   presets: z.array(presetFactsSchema).describe('What each preset changes.'),
   plugin: z.string().nullable().describe('Module that it comes from; `null`: it is built in.'),
 })
@@ -263,7 +263,7 @@ const EXACT = 'exact is the mathematically right form of every method.'
 
 /** Options with their defaults, or a sentence that there are none. */
 function optionBlocks({name, options}: MethodFacts): Block[] {
-  if (options.length === 0) return [text(`${name} has no options of its own.`)]
+  if (options.length === 0) return [text(`${name} has no options.`)]
   return [
     heading(2, 'Options (--option NAME=VALUE)'),
     table(

@@ -19,7 +19,7 @@ export const projectionFactsSchema = z.object({
   released_by: z
     .string()
     .nullable()
-    .describe('Whose released code draws it so; `null`: papers say so.'),
+    .describe('The released code that draws it so; `null`: papers say so.'),
   citation: z.string().describe('Where it was published.'),
 })
 export type ProjectionFacts = z.infer<typeof projectionFactsSchema>

@@ -194,7 +194,7 @@ describe('rfa advise', () => {
     [['--tolerance', 'five'], '0.05 or 5%'],
     [['--tolerance', '5'], 'write 5%'],
     [['--tolerance', '500%'], '0.05 or 5%'],
-    [['--tolerance', '5%', '--metric', 'mse'], 'a number beside --metric mse'],
+    [['--tolerance', '5%', '--metric', 'mse'], 'a number with --metric mse'],
     [['--seq-len', '1'], 'at least 2'],
     [['--resume'], '--output'],
   ])('refuses %j', async (argv, remedy) => {

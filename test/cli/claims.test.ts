@@ -118,7 +118,7 @@ describe('rfa claims', () => {
     for (const flags of [['--quick'], ['--seed', '7']]) {
       const {stderr, exitCode} = await claims('H24', ...flags, '--output', directory, '--resume')
       expect(stderr).toContain('got quick and 7')
-      expect(stderr).toContain('go on with it by --quick --seed 7')
+      expect(stderr).toContain('continue it with --quick --seed 7')
       expect(exitCode).toBe(2)
     }
     expect(saved(directory).claims).toHaveLength(1)
@@ -291,7 +291,7 @@ describe('rfa claims --figure', () => {
 
   it.each([
     [['performer-5'], 'did you mean performer-2?'],
-    [['lara-mse', 'H3'], 'expected no claims beside it, got H3'],
+    [['lara-mse', 'H3'], 'expected no claims with it, got H3'],
     [['lara-mse', '--explain', '--quick'], '--explain'],
     [['lara-mse', '--resume'], '--output'],
   ])('refuses %j', async (argv, remedy) => {

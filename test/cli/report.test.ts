@@ -191,7 +191,7 @@ describe('rfa report', () => {
     const manifest = {...BENCH_MANIFEST, sessions: [session]}
     runner.openRun.mockResolvedValueOnce({manifest, records: [record]})
     runner.planKeys.mockResolvedValue([record.key, 'other'])
-    const {stdout} = await report(folder)
+    const {stdout} = await report(folder, '--details')
     expect(stdout).toContain(`- command: rfa bench --quick\n`)
     expect(stdout).toContain(
       `- resume with: rfa bench --seq-len 64,128 --output ${folder} --resume\n`,
@@ -207,7 +207,7 @@ describe('rfa report', () => {
     const records = [foreign, long, {...foreign, key: short.key}, short]
     runner.openRun.mockResolvedValue({manifest: BENCH_MANIFEST, records})
     runner.planKeys.mockResolvedValue([short.key, long.key])
-    const {stdout} = await report(folder)
+    const {stdout} = await report(folder, '--details')
     expect(stdout).toContain('- 2 cells: 2 completed, 0 skipped, 0 failed\n')
     expect(stdout).toContain('- left out: 2 records outside this plan')
     expect(JSON.parse((await report(folder, '--json')).stdout).runs[0].counts.completed).toBe(2)
@@ -256,7 +256,7 @@ describe('rfa report', () => {
 
   it('reads a run whose plan names what this version does not have', async () => {
     runner.planKeys.mockRejectedValue(new RfaError('UNKNOWN_NAME', 'method: expected one'))
-    expect((await report(folder)).stdout).toContain('- 1 cell: 1 completed')
+    expect((await report(folder, '--details')).stdout).toContain('- 1 cell: 1 completed')
     runner.planKeys.mockRejectedValue(new TypeError('a bug'))
     expect((await report(folder)).exitCode).toBe(70)
   })
@@ -294,8 +294,10 @@ describe('rfa report of a folder of claims', () => {
   it('prints and writes the verdicts, from wherever it lies now', async () => {
     const {stdout: before} = await claims('H3', 'H24')
     const {stdout, stderr} = await report(folder)
-    expect(stdout.split('\n').slice(1)).toEqual(before.split('\n').slice(1))
     expect(stdout).toMatch(/^Claims: .* \(full run, seed 0\)\n/)
+    expect(stdout.split('\n').slice(2)).toEqual(before.split('\n'))
+    expect(stdout).not.toContain('state over cache')
+    expect((await report(folder, '--details')).stdout).toContain('state over cache')
     expect(stderr).toBe(`written to ${join(folder, 'report.md')}\n`)
     expect(await readFile(join(folder, 'report.md'), 'utf8')).toContain('| H24 | holds |')
     const path = join(folder, 'claims.json')

@@ -1,15 +1,15 @@
 /** Advice as data, of a layer of two heads. */
 import type {Advice, AdviceCandidate, LayerAdvice} from '../../src/advice/schema.js'
 
-export const COST = {
+const COST = {
   time_ns: 2e6,
   time_low_ns: 1.9e6,
   time_high_ns: 2.1e6,
   time_from: 'measured' as const,
   live_bytes: 1024,
 }
-export const ERROR = {error: 0.03, error_low: 0.029, error_high: 0.031}
-export const GAIN = {gain: 4, gain_low: 3.5, gain_high: 4.5}
+const ERROR = {error: 0.03, error_low: 0.029, error_high: 0.031}
+const GAIN = {gain: 4, gain_low: 3.5, gain_high: 4.5}
 export const CANDIDATE: AdviceCandidate = {
   label: 'favor-pos orth M=64',
   method: 'favor-pos',

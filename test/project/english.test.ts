@@ -32,14 +32,12 @@ const ANY = new RegExp(CONSTRUCTIONS.map(([pattern]) => pattern.source).join('|'
  * the doc comments of exports.
  */
 const TODAY: Record<string, Partial<Record<Kind, number>>> = {
-  commands: {texts: 10},
-  documents: {texts: 84},
-  'src/advice': {texts: 8},
-  'src/claims': {texts: 30},
-  'src/cli': {texts: 42, comments: 14},
-  'src/compare': {texts: 2},
-  'src/experiments/bench': {texts: 14, comments: 3},
-  'src/experiments/error-sweep': {texts: 16, comments: 1},
+  commands: {texts: 15},
+  documents: {texts: 0},
+  'src/cli': {texts: 47, comments: 39},
+  'src/compare': {texts: 3, comments: 5},
+  'src/experiments/bench': {texts: 14, comments: 48},
+  'src/experiments/error-sweep': {texts: 19, comments: 20},
   'src/experiments/inputs': {texts: 1},
   'src/experiments/variance': {texts: 9, comments: 1},
   'src/report': {texts: 4, comments: 1},

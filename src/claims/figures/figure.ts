@@ -1,6 +1,6 @@
 /**
  * A figure of a paper drawn anew: its runs are ordinary plans, and its points are made of their records, or of closed
- * forms. What the paper prints beside a point stands with it.
+ * forms. The number that the paper prints for a point stands with it.
  */
 import {z} from 'zod'
 import {nullableNumber} from '../../results/record.js'
@@ -57,7 +57,7 @@ export interface Figure extends FigureFacts {
 export const figurePoint = z.object({
   series: z.string().describe('Name of the curve.'),
   x: z.number().describe('Where it stands.'),
-  y: nullableNumber.describe('The value; `null`: it is no finite number.'),
+  y: nullableNumber.describe('The value; `null`: it is not finite.'),
   low: nullableNumber.describe(
     'Lower end of a 95 % interval; `null`: it was computed, or measured too few times for one.',
   ),

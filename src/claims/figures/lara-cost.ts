@@ -52,7 +52,7 @@ function draw(runs: ClaimRuns): Drawing {
       ...methods.flatMap(method => ratios(runs.times, records, method)),
       ...methods.flatMap(method => memory(records, method)),
     ],
-    notes: ['memory is counted: what a call holds beside its inputs and its output'],
+    notes: ['memory is counted: the tensors of a call without its inputs and output'],
   }
 }
 
@@ -62,7 +62,7 @@ export default {
   source: "Zheng et al. 2022, arXiv:2204.04667, and the authors' summary of it",
   paper:
     'time and memory of RA, LARA and random features on a GPU; RA takes about twice the time of softmax attention, LARA little more than random features',
-  ours: 'forward passes of 2 heads of 64 (8 in the full run) on one thread, 49 vectors or proposals, one sample, over exact attention with its matrix in memory; the tiled form, which has none, is a curve of its own',
+  ours: 'forward passes of 2 heads of 64 (8 in the full run) on one thread, 49 vectors or proposals, one sample, over exact attention with its matrix in memory; the tiled form, which has none, is a separate curve',
   x: 'tokens L',
   y: 'time or memory over that of softmax attention',
   plans,

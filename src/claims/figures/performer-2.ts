@@ -28,7 +28,7 @@ function plans({effort, seed}: PlanRequest) {
   }
 }
 
-/** Error of sin/cos over that of positive features at as many vectors, exact. */
+/** Error of sin/cos over that of positive features with the same number of vectors, exact. */
 function ratioAt(length: number, angle: number): number {
   const turn = (angle * Math.PI) / 180
   const x = Float64Array.of(length, 0)
@@ -40,7 +40,7 @@ const exact: readonly Point[] = LENGTHS.flatMap(length =>
   ANGLES.map(x => ({series: `length ${length}`, x, y: ratioAt(length, x)})),
 )
 
-/** The same measured; `undefined` where the tail of one of them is too heavy for so many draws. */
+/** The same measured; `undefined` where the tail of one of them is too heavy for the draws. */
 function measuredPoint(
   above: CompletedVariance,
   below: CompletedVariance | undefined,
@@ -75,7 +75,7 @@ function draw(runs: ClaimRuns): Drawing {
       missing === 0
         ? []
         : [
-            `${missing} of ${pairs.length} measured pairs are left out: so many draws do not see the tail of their estimates`,
+            `${missing} of ${pairs.length} measured pairs are left out: the draws are too few to see the tail of their estimates`,
           ],
   }
 }
@@ -87,7 +87,7 @@ export default {
   source: 'Choromanski et al. 2021, arXiv:2009.14794, figure 2',
   paper:
     'a map of the ratio over angles of -180 to 180 degrees and lengths up to 2, equal numbers of vectors; it prints no numbers',
-  ours: 'the closed forms, exact for any dimension and any number of vectors; measured ratios beside them at lengths of 0.5 and 1, D = 16, i.i.d. rows',
+  ours: 'the closed forms, exact for any dimension and any number of vectors; with measured ratios at lengths of 0.5 and 1, D = 16, i.i.d. rows',
   x: 'angle in degrees',
   y: 'mean squared error of sin/cos over positive features',
   plans,

@@ -35,7 +35,7 @@ export function figureReport(drawn: DrawnFigure, title = `Figure ${drawn.id}`): 
   ]
 }
 
-/** Marks next to values. */
+/** What stands next to values. */
 function marks(points: readonly FigurePoint[]): string[] {
   return [
     ...(points.some(({low}) => low !== null) ? ['± and [ ]: 95 % intervals'] : []),

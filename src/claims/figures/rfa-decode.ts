@@ -9,7 +9,7 @@ import type {Drawing, Figure, Point} from './figure.js'
 
 const RUN = 'rfa-decode'
 const [EXACT, RFA] = ['softmax', 'rfa']
-/** Random vectors of the paper's models, and twice as many. */
+/** Random vectors of the paper's models, and twice that number. */
 const VECTORS = [64, 128]
 /** Tokens up to which is decoded; it is looked at after every power of two. */
 const LENGTH = {quick: 2048, full: 8192}

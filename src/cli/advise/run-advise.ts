@@ -47,7 +47,7 @@ interface EndedAdvice {
  * Measures what the advice takes and saves it.
  *
  * @throws {USAGE} for `--resume` without a folder
- * @throws {WOULD_OVERWRITE} where advice lies that is not to be gone on with
+ * @throws {WOULD_OVERWRITE} where the folder has advice already and `--resume` is not given
  * @throws {UNSUPPORTED} where nothing could be measured, or layers have other sizes than one another
  * @throws {CELL_CRASHED} where nothing was measured, as cells failed, telling how to go on
  * @throws {INTERRUPTED} after Ctrl-C, telling how to go on
@@ -62,7 +62,7 @@ export async function runAdvise(
   const directory =
     flags.output ?? (await invocation.services.newRunDirectory('advise', new Date()))
   if (!flags.resume && existsSync(join(directory, FILE))) {
-    const remedies = ['choose another folder', 'or go on with it: --resume']
+    const remedies = ['choose another folder', 'or continue it: --resume']
     throw expected('WOULD_OVERWRITE', directory, 'no advice yet', FILE, ...remedies)
   }
   const {resume, quiet, threads} = flags

@@ -79,13 +79,13 @@ export async function documentToGoOnWith<K extends Kind>(
     const asked = `effort ${effort} and seed ${seed}`
     const found = `${saved.effort} and ${saved.seed}`
     const flags = `${saved.effort === 'quick' ? '--quick ' : ''}--seed ${saved.seed}`
-    throw mismatch(directory, asked, found, `go on with it by ${flags}`)
+    throw mismatch(directory, asked, found, `continue it with ${flags}`)
   }
   return saved as Extract<SavedDocument, {schema: K}>
 }
 
 function wouldOverwrite(directory: string, kind: Kind): RfaError {
-  const remedies = ['choose another folder', 'or go on with it: --resume']
+  const remedies = ['choose another folder', 'or continue it: --resume']
   return expected('WOULD_OVERWRITE', directory, 'no verdicts yet', FORMATS[kind].file, ...remedies)
 }
 

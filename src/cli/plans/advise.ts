@@ -124,7 +124,7 @@ function toleranceOf(metric: AdviceMetric, typed: TypedError | undefined): numbe
   if (metric !== 'rel_l2') {
     if (!percent) return value
     const got = `${100 * value}%`
-    throw expected('USAGE', '--tolerance', `a number beside --metric ${metric}`, got)
+    throw expected('USAGE', '--tolerance', `a number with --metric ${metric}`, got)
   }
   if (value <= 1) return value
   const got = percent ? `${100 * value}%` : `${value} (${100 * value} %)`
@@ -141,7 +141,7 @@ export function toAdviceRequest(flags: AdviseFlags): AdviceRequest {
   const grid = gridOf(ADVICE, flags)
   const {metric = 'rel_l2', tolerance} = flags
   if (metric !== 'rel_l2' && tolerance === undefined) {
-    throw expected('USAGE', '--metric', `--tolerance beside ${metric}`, 'none', 'add --tolerance')
+    throw expected('USAGE', '--metric', `--tolerance with ${metric}`, 'none', 'add --tolerance')
   }
   return {
     input: toInputSpec(flags),

@@ -35,7 +35,7 @@ export const checkDocument = z.object({
     .int()
     .nullable()
     .describe(
-      'Draws of each statistical comparison, of variances four times as many; `null`: as many as it takes.',
+      'Draws of each statistical comparison, four times that for variances; `null`: until it is decided.',
     ),
   seconds: z
     .number()

@@ -1,5 +1,6 @@
 /** The first screen of a report page, from what was read. */
-import {countsText} from '../../claims/report.js'
+import {answerText} from '../../advice/screen.js'
+import {countsText, outcomeText} from '../../claims/report.js'
 import {runSummary} from '../../experiments/run-summary.js'
 import {packageVersion} from '../../package.js'
 import {commandText} from '../../report/command-line.js'
@@ -44,10 +45,7 @@ function documentSummary(document: SavedDocument): PageRun {
     title: `Claims: ${directory}`,
     what: `${claims.length === 1 ? 'One claim' : `${claims.length} claims`} of papers on random-feature attention, tried here: ${countsText(claims)}`,
     facts,
-    findings: claims.map(
-      ({id, verdict, sentence, statement}) =>
-        `${id} ${verdict.replace('_', ' ')}. ${sentence}: ${statement}.`,
-    ),
+    findings: claims.map(outcomeText),
     missing: [],
   }
 }
@@ -56,11 +54,12 @@ function adviceSummary(advice: AdviceDocument, facts: PageRun['facts']): PageRun
   const {directory, input, seq_len, metric, tolerance, backend, layers, left_out} = advice
   return {
     title: `Advice: ${directory}`,
-    what: `What could take the place of exact attention on ${input} at L=${seq_len}, where ${metric} up to ${tolerance} is accepted.`,
+    what: `What could replace exact attention on ${input} at L=${seq_len}, with ${metric} of at most ${tolerance}.`,
     facts: [...facts, ['backend', backend]],
-    findings: layers.map(({layer, statement}) =>
-      layer === null ? statement : `Layer ${layer}: ${statement}`,
-    ),
+    findings: layers.map(own => {
+      const answer = answerText(own, advice)
+      return own.layer === null ? answer : `Layer ${own.layer}: ${answer}`
+    }),
     missing: left_out,
   }
 }

@@ -109,7 +109,7 @@ export function mergeScript(job: SlurmJob): string {
 export function submitScript(): string {
   return text([
     '#!/bin/sh',
-    '# run again, it goes on with what has not finished',
+    '# run again, it continues what has not finished',
     'set -e',
     'cd "$(dirname "$0")"',
     'mkdir -p logs',

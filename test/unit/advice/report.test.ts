@@ -24,9 +24,10 @@ describe('adviceReport', () => {
   })
 
   it('says which heads can be replaced, and why others cannot', () => {
-    expect(said()).toContain('Head 0 can be replaced: 1.60x [1.50, 1.70] as fast')
+    expect(said()).toContain('Chosen head by head, head 0 can be replaced: 1.60x [1.50, 1.70] as')
+    expect(said({}, {candidate: null})).toContain('Head 0 can be replaced: 1.60x')
     expect(said()).toMatch(/^ +1 +exact \(no faster\)/m)
-    expect(said({budget_ms: 4})).toContain('but over the budget')
+    expect(said({budget_ms: 4}, {candidate: null})).toContain('but over the budget')
     expect(said({}, {mixed: null})).toContain('No head can be replaced.')
   })
 

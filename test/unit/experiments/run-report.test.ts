@@ -1,7 +1,7 @@
 import {describe, expect, it} from 'vitest'
 import {experimentNamed} from '../../../src/experiments/index.js'
 import {type ReportedRun, runReport} from '../../../src/experiments/run-report.js'
-import {doctorReport, doctorScreen} from '../../../src/report/doctor.js'
+import {type Diagnosis, doctorReport, doctorScreen} from '../../../src/report/doctor.js'
 import {renderMarkdown} from '../../../src/report/markdown.js'
 import {renderTerminal} from '../../../src/report/terminal.js'
 import {BENCH_MANIFEST, timed} from '../../helpers/records/bench.js'
@@ -139,7 +139,7 @@ describe('doctorReport', () => {
 })
 
 describe('doctorScreen', () => {
-  const screen = (changes: Partial<typeof DIAGNOSIS> | {python: null} = {}) =>
+  const screen = (changes: Partial<Diagnosis> = {}) =>
     renderTerminal(doctorScreen({...DIAGNOSIS, ...changes}), {width: 80, colour: false})
 
   it('has a line for each part, with what to do about those that are missing', () => {
@@ -163,10 +163,10 @@ describe('doctorScreen', () => {
 
   it('says how to get PyTorch, and nothing of a load or governor that is not known', () => {
     const {python} = DIAGNOSIS
-    expect(screen({python: {...python, torch: null as never}})).toContain(
+    expect(screen({python: {...python, torch: null}})).toContain(
       'missing  torch       optional, for bench --peers: python3 -m pip install torch',
     )
-    const bare = screen({python: null, activity: {load: null as never, governor: null as never}})
+    const bare = screen({python: null, activity: {load: null, governor: null}})
     expect(bare).toContain('install Python 3 and PyTorch')
     expect(bare).not.toMatch(/load|governor/)
     expect(screen({activity: {load: 0.5, governor: 'powersave'}})).not.toContain('busy')

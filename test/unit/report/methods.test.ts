@@ -58,7 +58,7 @@ describe('methodReport', () => {
 
   it('says so when a method has no options', () => {
     const text = renderTerminal(methodReport(methodFacts(estimators.softmax!, SIZE)), WIDE)
-    expect(text).toContain('softmax has no options of its own.')
+    expect(text).toContain('softmax has no options.')
     expect(text).not.toContain('Presets')
   })
 })
