@@ -312,7 +312,7 @@ export function precisionNotes(records: readonly CompletedSweep[]): string[] {
     const {cell, result} = group[0]!
     const {metric, relative_half_width: width} = cell.until_ci!
     const range = [...new Set(spanOf(group.map(replicatesOf)))].join(' to ')
-    const reached = result.stopped_by === 'precision' ? 'known to' : 'not known to'
-    return `median ${PRECISION_NAMES[metric]} ${reached} ${significant(100 * width)} % in ${plural(group.length, 'row')} of ${range} replicates`
+    const reached = result.stopped_by === 'precision' ? 'within' : 'still wider than'
+    return `the 95 % interval of the median ${PRECISION_NAMES[metric]} is ${reached} ±${significant(100 * width, 2)} % in ${plural(group.length, 'row')} (${range} replicates)`
   })
 }
