@@ -3,7 +3,7 @@ import {type Block, type ColumnSpec, heading, list, table, text} from '../../../
 import {evenly} from '../../../report/evenly.js'
 import {groupBy, spanOf} from '../../../report/groups.js'
 import {errorSpan, errorText, MISSING, plural, significant} from '../../../report/numbers.js'
-import {renderTerminal} from '../../../report/terminal.js'
+import {SCREEN_LINES, screenLines} from '../../../report/screen.js'
 import {listed, shortened} from '../../../report/words.js'
 import {LEAST_FOR_INTERVAL} from '../../../stats/index.js'
 import {methodLabel, projectionLabel, troubleItems, variantLabel} from '../../labels.js'
@@ -15,9 +15,6 @@ import {axesOf, measuredLabel, type Place, placesOf} from './places.js'
 import {errorOf, type Ranking, rankingOf} from './ranking.js'
 import {atLargestFeatures} from './sections.js'
 import {byError, methodsOf, type Standing, standingOf} from './standing.js'
-
-/** What a screen has room for, beside two or three lines on where the run was saved. */
-const [LINES, WIDTH] = [20, 80]
 
 /** Rows of a table, columns of M, and notes. */
 const [MOST_ROWS, MOST_COUNTS, MOST_NOTES] = [9, 3, 3]
@@ -72,7 +69,7 @@ function fitted(parts: Parts): Block[] {
     for (let notes = mostNotes; notes >= 0; notes--) {
       for (let rows = most; rows >= Math.min(most, least); rows--) {
         const blocks = blocksOf(parts, rows, notes)
-        if (lineCount(blocks) <= LINES) return blocks
+        if (screenLines(blocks) <= SCREEN_LINES) return blocks
       }
     }
   }
@@ -89,10 +86,6 @@ function blocksOf({title, sentences, table, legend, notes}: Parts, rows: number,
     text([legend, ...more].join(' ')),
     ...list(notes.slice(0, most).map(shortNote)),
   ]
-}
-
-function lineCount(blocks: readonly Block[]): number {
-  return renderTerminal(blocks, {width: WIDTH, colour: false}).split('\n').length
 }
 
 /** `3 more rows`; nothing of none. */
