@@ -11,13 +11,14 @@ import {
 import {listed} from '../../../report/words.js'
 import {LEAST_FOR_FLIPS} from '../../../stats/index.js'
 import {methodLabel, projectionLabel, variantLabel} from '../../labels.js'
+import {logitSizeName} from '../../logit-scale.js'
 import {headsOf} from '../heavy-lists.js'
 import {type CompletedSweep, type ErrorSweepRecord, replicatesOf} from '../schema.js'
 import {isDrawn, medianOf} from './comparison.js'
 import {isPredicted} from './notes.js'
 import {axesOf, type Place, placeLabel, placesOf} from './places.js'
 import {errorOf, type Ranking, rankingOf} from './ranking.js'
-import {atLargestFeatures, unusualScale} from './sections.js'
+import {atLargestFeatures} from './sections.js'
 import {averageError, byError, byStanding, methodsOf, standingOf} from './standing.js'
 
 /** Errors up to which a method is close to exact attention, and from which it is not. */
@@ -240,7 +241,7 @@ function whySentences(rows: Place, best: CompletedSweep): string[] {
   if (!need) return []
   if (size < LARGE) return [`${need}.`]
   return [
-    `Logits are large (mean ${normName(best)} = ${significant(size, 2)}${byHead(best)}): ${need}.`,
+    `Logits are large (mean ${logitSizeName(best.result)} = ${significant(size, 2)}${byHead(best)}): ${need}.`,
   ]
 }
 
@@ -249,12 +250,6 @@ function byHead(row: CompletedSweep): string {
   const sizes = headsOf(row).map(({statistics}) => statistics.sum_norm2)
   const [low, high] = spanOf(sizes).map(size => significant(size, 2))
   return sizes.length < 2 || low === high ? '' : `, by head ${low} to ${high}`
-}
-
-/** |x+y|^2 by q and k. */
-function normName({result}: CompletedSweep): string {
-  const beta = unusualScale(result)
-  return beta === undefined ? '|q+k|^2/sqrt(D)' : `${significant(beta)} |q+k|^2`
 }
 
 /** What theory says of random vectors for 5 %, of the method that needs least; or how many show a kernel entry at all. */
@@ -372,5 +367,7 @@ function sizesSentence(places: readonly Place[]): string[] {
   const sizes = places.map(([{result}]) => result.statistics.sum_norm2)
   const [low, high] = spanOf(sizes).map(size => significant(size, 2))
   if (low === high || places[0]![0].cell.target !== 'raw') return []
-  return [`The size of logits, mean ${normName(places[0]![0])}, goes from ${low} to ${high}.`]
+  return [
+    `The size of logits, mean ${logitSizeName(places[0]![0].result)}, goes from ${low} to ${high}.`,
+  ]
 }

@@ -3,8 +3,8 @@ import {groupBy, spanOf} from '../../../report/groups.js'
 import {significant} from '../../../report/numbers.js'
 import {listed, shortened} from '../../../report/words.js'
 import {causalLabel, inputLabel} from '../../labels.js'
+import {unusualScale} from '../../logit-scale.js'
 import type {CompletedSweep} from '../schema.js'
-import {unusualScale} from './sections.js'
 
 /** Rows that are compared, at least one. */
 export type Place = readonly [CompletedSweep, ...CompletedSweep[]]

@@ -6,7 +6,8 @@ import {errorSpan, errorText, MISSING, plural, significant} from '../../../repor
 import {SCREEN_LINES, screenLines} from '../../../report/screen.js'
 import {listed, shortened} from '../../../report/words.js'
 import {LEAST_FOR_INTERVAL} from '../../../stats/index.js'
-import {methodLabel, projectionLabel, troubleItems, variantLabel} from '../../labels.js'
+import {methodLabel, projectionLabel, variantLabel} from '../../labels.js'
+import {troubleSentences} from '../../trouble.js'
 import {type CompletedSweep, type ErrorSweepRecord, replicatesOf} from '../schema.js'
 import {answerSentences, type PlaceAnswer, placeAnswers} from './answer.js'
 import {isDrawn, medianOf} from './comparison.js'
@@ -19,9 +20,6 @@ import {byError, methodsOf, type Standing, standingOf} from './standing.js'
 /** Rows of a table, columns of M, and notes. */
 const [MOST_ROWS, MOST_COUNTS, MOST_NOTES] = [9, 3, 3]
 
-/** Reasons why nothing was measured. */
-const MOST_TROUBLES = 8
-
 /** Characters of a method's name and of a note. */
 const [NAME, NOTE] = [28, 150]
 
@@ -30,7 +28,7 @@ export function errorSweepScreen(records: readonly ErrorSweepRecord[]): Block[] 
   const completed = records.filter(record => record.status === 'completed')
   const places = placesOf(completed)
   const [first] = places
-  if (!first) return list(troubleItems(records).slice(0, MOST_TROUBLES).map(shortNote))
+  if (!first) return list(troubleSentences(records))
   const ranking = places.length > 1 ? undefined : rankingOf(first)
   const parts: Parts = {
     title: `Error on ${measuredLabel(places)}`,
@@ -105,7 +103,7 @@ function screenNotes(
 ): string[] {
   const ofPlaces = [...new Set(places.flatMap(([first]) => inputNotes(first)))]
   return [
-    ...troubleItems(records),
+    ...troubleSentences(records),
     ...ofPlaces,
     ...roundingNotes(completed),
     ...limitNotes(completed),
