@@ -5,7 +5,7 @@ import {idleSettings} from '../src/cli/run/without-effect.js'
 export default class Apply extends RfaCommand {
   static override summary = 'Run one estimator on the arrays of a file and save its output'
   static override description = helpText(
-    'Reads queries, keys and values, computes attention with one estimator, and writes the output under the name out: [B, H, L, Dv], or [B, L, H, Dv] where --layout blhd says that the inputs are so. A gate follows the layout, too; projection, noise and learned arrays do not. Of several layers each has an output of its own, layers.0.out and so on.',
+    'Reads queries, keys and values, computes attention with one estimator, and writes the output as the array out: [B, H, L, Dv], or [B, L, H, Dv] with --layout blhd. A gate follows the layout, too; projection, noise and learned arrays do not. Several layers are written as layers.0.out, layers.1.out and so on.',
   )
   static override examples = [
     '<%= config.bin %> apply --method favor-pos --input qkv.safetensors --output out.npz --num-features 256',
@@ -15,7 +15,9 @@ export default class Apply extends RfaCommand {
 
   async run() {
     const {flags} = await this.parse(Apply)
-    const {illConditionedWarning, notFiniteWarning} = await import('../src/apply/report.js')
+    const {illConditionedWarning, notFiniteWarning, writtenNote} = await import(
+      '../src/apply/report.js'
+    )
     const {loadEstimators} = await import('../src/attention/names.js')
     const {typed, others} = this.plugins
     const owner = [...typed, ...others].find(({record}) => record.methods.includes(flags.method))
@@ -26,7 +28,7 @@ export default class Apply extends RfaCommand {
     })
     const settled = {...request, causal: record.causal}
     for (const warning of await idleSettings(flags, settled)) this.caution(warning)
-    this.note(`written to ${flags.output}`)
+    this.note(writtenNote(record))
     this.caution(notFiniteWarning(record))
     this.caution(illConditionedWarning(record))
     return record

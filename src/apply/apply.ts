@@ -3,7 +3,7 @@ import {basename} from 'node:path'
 import {useBackend} from '../backends/index.js'
 import {expected} from '../errors.js'
 import {computedBy as backendFacts} from '../experiments/computed-by.js'
-import {causalLabel, inputLabel} from '../experiments/labels.js'
+import {causalLabel, inputLabel, methodLabel} from '../experiments/labels.js'
 import {resolveMethod} from '../experiments/method.js'
 import type {AttentionArray, AttentionInput} from '../inputs/attention-input.js'
 import {arrayExtension, writeArrays} from '../inputs/files/index.js'
@@ -80,7 +80,9 @@ export async function applyEstimator(
     )
   }
   await writeOutputs(request, applied, {metadata: input.metadata, layout})
-  note?.(`${inputLabel(asked.input)}: ${causalLabel(causal, input.ranCausal ?? null)}`)
+  note?.(
+    `${methodLabel(asked)} on ${inputLabel(asked.input)}, ${causalLabel(causal, input.ranCausal ?? null)}`,
+  )
   return {
     schema: APPLY_SCHEMA,
     ...{output, layout, causal, method, preset},

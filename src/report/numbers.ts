@@ -37,11 +37,12 @@ export function withInterval(
   value: number | null,
   low: number | null,
   high: number | null,
+  digits = 3,
 ): string {
-  const middle = significant(value)
+  const middle = significant(value, digits)
   if (low === null || high === null || low === high) return middle
   if (Number.isNaN(low) || Number.isNaN(high)) return middle
-  return `${middle} [${significant(low)}, ${significant(high)}]`
+  return `${middle} [${significant(low, digits)}, ${significant(high, digits)}]`
 }
 
 /** From here on an error relative to the output is a factor. */

@@ -102,7 +102,7 @@ function legendOf(columns: readonly TableColumn[], layout: Layout): string[] {
 function noteOf(missing: readonly string[], {width}: Layout): string[] {
   if (missing.length === 0) return []
   return wrap(
-    `(too wide to show: ${missing.join(', ')}; a wider terminal, or a pipe to less -S, shows all)`,
+    `(hidden: ${missing.join(', ')}; widen the terminal or pipe to less -S)`,
     width,
   )
 }

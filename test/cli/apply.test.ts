@@ -9,6 +9,8 @@ beforeEach(() => {
   vi.clearAllMocks()
 })
 
+const WROTE = 'wrote out [1, 3, 31, 13] (batch, heads, tokens, Dv) to b.npy'
+
 describe('rfa apply', () => {
   const applied = (not_finite: number): ApplyRecord => ({
     schema: 'rfa.apply/2',
@@ -37,7 +39,7 @@ describe('rfa apply', () => {
       input: {paths: ['a.npz']},
     })
     expect(stdout).toBe('')
-    expect(stderr).toBe('written to b.npy\n')
+    expect(stderr).toBe(`${WROTE}\n`)
     const json = await run(Apply, 'apply', [...argv, '--json'])
     expect(JSON.parse(json.stdout)).toMatchObject({schema: 'rfa.apply/2'})
   })
@@ -90,7 +92,7 @@ describe('rfa apply', () => {
     })
     const argv = ['-m', 'rfa', '-i', 'a.npz', '-o', 'b.npy', '--layout', 'blhd']
     expect((await run(Apply, 'apply', argv)).stderr).toBe(
-      'native: X; using cpu\nwarning: a.npz: more heads; leave out --layout\nwritten to b.npy\n',
+      `native: X; using cpu\nwarning: a.npz: more heads; leave out --layout\n${WROTE}\n`,
     )
     expect((await run(Apply, 'apply', [...argv, '--quiet'])).stderr).toBe(
       'warning: a.npz: more heads; leave out --layout\n',

@@ -16,5 +16,6 @@ export default defineExperiment({
   tables: [itemTable(schemas, 'per_head')],
   grid: async plan => (await import('./grid.js')).inputsGrid(plan),
   run: async (cell, context) => (await import('./measure/cell.js')).runInputsCell(cell, context),
+  screen: async records => (await import('./report/screen.js')).inputsScreen(records),
   report: async records => (await import('./report/report.js')).inputsReport(records),
 })

@@ -87,9 +87,9 @@ export const INPUT_FILES: readonly Row[] = [
   [`${APPLY} -i DIR/qkv.npz -o DIR/qkv.npz --force`, 2, /qkv\.npz/],
   [`${APPLY} -i DIR/qkv.npz -o DIR/nowhere/a.npz`, 3, /nowhere/],
   [`${APPLY} -i DIR/qkv.npz -o DIR/folder.npz`, 2, /folder\.npz/],
-  [`${APPLY} -i DIR/qkv.npz -o DIR/out.npz`, 0, /written to /],
+  [`${APPLY} -i DIR/qkv.npz -o DIR/out.npz`, 0, /wrote out /],
   [`${APPLY} -i DIR/qkv.npz -o DIR/text.npz`, 2, /text\.npz/],
-  [`${APPLY} -i DIR/qkv.npz -o DIR/q2.npy --scale 1e-300`, 0, /written to /],
+  [`${APPLY} -i DIR/qkv.npz -o DIR/q2.npy --scale 1e-300`, 0, /wrote out /],
 ]
 
 export const RUN_FOLDERS: readonly Row[] = [

@@ -258,7 +258,9 @@ describe('applyEstimator on a file of several layers', () => {
     const request = await layered()
     const notes: string[] = []
     const record = await applyEstimator(request, {note: text => notes.push(text)})
-    expect(notes).toEqual(['layered.safetensors: bidirectional (--no-causal)'])
+    expect(notes).toEqual([
+      expect.stringMatching(/^\S+ on layered\.safetensors, bidirectional \(--no-causal\)$/),
+    ])
     expect(record.arrays).toMatchObject([
       {name: 'layers.2.out', layer: 2, logit_scale: 0.5, hidden_keys: 6},
       {name: 'layers.11.out', layer: 11, logit_scale: 0.25, hidden_keys: 6},
@@ -295,8 +297,10 @@ describe('applyEstimator on a file of several layers', () => {
       warn: (text: string) => warnings.push(text),
     }
     const record = await applyEstimator(request, heard)
-    expect(notes).toEqual(['layered.safetensors: causal (as the file says)'])
-    expect(warnings).toEqual([expect.stringContaining('`scale: 0.125` overrides')])
+    expect(notes).toEqual([
+      expect.stringMatching(/^\S+ on layered\.safetensors, causal \(as the file says\)$/),
+    ])
+    expect(warnings).toEqual([expect.stringContaining('`scale: 0.125` goes before')])
     expect(record.arrays).toMatchObject([{name: 'out', layer: 2, logit_scale: 0.125}])
     const {arrays, metadata} = await readArrays(request.output)
     expect([...arrays.keys()].sort()).toEqual(['key_mask', 'out'])

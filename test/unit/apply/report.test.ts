@@ -1,10 +1,27 @@
 import {describe, expect, it} from 'vitest'
-import {illConditionedWarning, notFiniteWarning} from '../../../src/apply/report.js'
+import {illConditionedWarning, notFiniteWarning, writtenNote} from '../../../src/apply/report.js'
 import {APPLIED_ARRAY} from '../../helpers/records/apply.js'
 
 /** Outputs with so many elements that are not finite. */
 const of = (...arrays: [not_finite: number, shape: number[]][]) => ({
   arrays: arrays.map(([not_finite, shape]) => ({...APPLIED_ARRAY, not_finite, shape})),
+})
+
+describe('writtenNote', () => {
+  it('names arrays, their axes where all have the same, and the file', () => {
+    const written = {arrays: [APPLIED_ARRAY], layout: 'bhld', output: 'o.npz'} as const
+    const several = ['layers.0.out', 'layers.1.out'].map(name => ({...APPLIED_ARRAY, name}))
+    expect(writtenNote({...written, arrays: [...written.arrays]})).toBe(
+      'wrote out [1, 3, 31, 13] (batch, heads, tokens, Dv) to o.npz',
+    )
+    expect(writtenNote({...written, layout: 'blhd', arrays: several})).toBe(
+      'wrote layers.0.out and layers.1.out [1, 3, 31, 13] (batch, tokens, heads, Dv) to o.npz',
+    )
+    const other = {...APPLIED_ARRAY, name: 'layers.1.out', shape: [1, 3, 7, 13]}
+    expect(writtenNote({...written, arrays: [several[0]!, other]})).toBe(
+      'wrote layers.0.out and layers.1.out to o.npz',
+    )
+  })
 })
 
 describe('notFiniteWarning', () => {

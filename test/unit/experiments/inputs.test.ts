@@ -3,6 +3,7 @@ import {beforeAll, describe, expect, it} from 'vitest'
 import {useBackend} from '../../../src/backends/index.js'
 import experiment from '../../../src/experiments/inputs/index.js'
 import {inputsReport} from '../../../src/experiments/inputs/report/report.js'
+import {inputsScreen} from '../../../src/experiments/inputs/report/screen.js'
 import type {
   InputsPlan,
   InputsRecord,
@@ -14,6 +15,7 @@ import type {NdArray} from '../../../src/inputs/nd-array.js'
 import {renderTerminal} from '../../../src/report/terminal.js'
 import {firstOutcome} from '../../helpers/cells.js'
 import {temporaryFolder} from '../../helpers/folders.js'
+import {madeBy} from '../../helpers/records/made-by.js'
 
 beforeAll(() => useBackend('cpu'))
 
@@ -122,11 +124,103 @@ describe('a look at an input', () => {
   it('is reported as a table of heads', async () => {
     const shown = await shownOf(await planOf('told', ARRAYS))
     expect(shown).toContain('2 heads, L=5, S=5, D=4, bidirectional')
-    // 12.5 and 5 over ln 10
-    expect(shown).toMatch(/from about 10\^2\.2 to\s10\^5\.4 random vectors on/)
-    expect(shown).toMatch(/^ *0 +4\.50 +8\.00 +12\.5 +90 +5\.00 +5\.00 +10\^5\.4$/m)
+    // exp(5) and exp(12.5)
+    expect(shown).toMatch(/from about 150 to\s270,000 random vectors on/)
+    expect(shown).toMatch(/^ *0 +4\.50 +8\.00 +12\.5 +90 +5\.00 +5\.00 +270,000$/m)
   })
 })
+
+describe('its first screen', () => {
+  const recordOf = (layer: number | undefined, heads: number, start = 5): InputsRecord => {
+    const cell = {input: SOME, causal: false, seed: 0, backend: 'cpu'} as const
+    return {
+      schema: experiment.schema,
+      key: `key ${layer}`,
+      cell: layer === undefined ? cell : {...cell, layer},
+      status: 'completed',
+      result: {
+        ...{batch: 1, heads, head_dim: 16, query_len: 64, key_len: 64, logit_scale: 0.25},
+        ...madeBy({backend: 'cpu', threads: 1}),
+        per_head: Array.from({length: heads}, (_, head) => ({
+          head,
+          statistics: {
+            ...{query_norm2: 3, key_norm2: 2, difference_norm2: 5, max_entropy_nats: Math.log(64)},
+            ...{sum_norm2: start + head / 8, entropy_nats: Math.log(8 + head)},
+          },
+          angle_deg: 90 + head,
+        })),
+      },
+    }
+  }
+  const screen = (records: readonly InputsRecord[]) => {
+    const lines = renderTerminal(inputsScreen(records), {width: 80, colour: false}).split('\n')
+    expect(lines.length).toBeLessThanOrEqual(20)
+    return lines.join('\n')
+  }
+
+  it('has a line for each head, as far as there is room', () => {
+    expect(screen([recordOf(undefined, 3)])).toMatchInlineSnapshot(`
+      "some.npz: 3 heads, L=64, S=64, D=16, bidirectional
+
+      Positive features need about 150 to 190 random vectors (M) before their kernel
+      exceeds its noise: M = exp(s), s the mean |q+k|^2/sqrt(D). Exact attention
+      spreads its weight over 8.0 to 10 of 64 keys.
+
+      head    s    M  angle of q, k  keys
+      ----  ---  ---  -------------  ----
+         0  5.0  150             90   8.0
+         1  5.1  170             91   9.0
+         2  5.3  190             92    10"
+    `)
+    const many = screen([recordOf(undefined, 96)])
+    expect(many).toMatch(/^The details have \d\d more heads\.$/m)
+    expect(many).toMatch(/^ +0 .*^ +95 /ms)
+  })
+
+  it('has a line for each of several layers, from the least of its heads to the largest', () => {
+    const layers = Array.from({length: 32}, (_, layer) => recordOf(layer, 12, 5 + layer / 4))
+    expect(screen(layers)).toMatchInlineSnapshot(`
+      "some.npz: 32 layers, 12 heads, L=64, S=64, D=16, bidirectional
+
+      Positive features need about 150 to 1,400,000 random vectors (M) before their
+      kernel exceeds its noise: M = exp(s), s the mean |q+k|^2/sqrt(D). Exact
+      attention spreads its weight over 8.0 to 19 of 64 keys.
+
+      layer        s                  M  angle of q, k    keys
+      -----  -------  -----------------  -------------  ------
+          0  5.0-6.4            150-590         90-101  8.0-19
+          3  5.8-7.1          310-1,200         90-101  8.0-19
+          7  6.8-8.1          850-3,400         90-101  8.0-19
+         10  7.5-8.9        1,800-7,200         90-101  8.0-19
+         14  8.5-9.9       4,900-19,000         90-101  8.0-19
+         17   9.3-11      10,000-41,000         90-101  8.0-19
+         21    10-12     28,000-110,000         90-101  8.0-19
+         24    11-12     60,000-240,000         90-101  8.0-19
+         28    12-13    160,000-640,000         90-101  8.0-19
+         31    13-14  340,000-1,400,000         90-101  8.0-19
+
+      The details have 22 more layers."
+    `)
+  })
+
+  it('names layers that failed', () => {
+    const failure = (layer: number): InputsRecord => ({
+      ...recordOf(layer, 2),
+      status: 'failed',
+      error: {code: 'BAD_FILE', message: 'no such array'},
+    })
+    const shown = screen([recordOf(0, 2), failure(1), failure(2), failure(3)])
+    expect(shown).toMatch(/^- layer 2 failed: no such array\n- 1 more layers? failed$/m)
+    expect(screen([failure(1)])).toContain('- layer 1 failed: no such array')
+    expect(screen([])).toBe('')
+  })
+})
+
+const SOME: InputsPlan['input'] = {
+  kind: 'file',
+  paths: ['some.npz'],
+  names: {query: 'q', key: 'k', value: 'v'},
+}
 
 /** What a run of a plan of one cell prints. */
 async function shownOf(plan: InputsPlan): Promise<string> {

@@ -111,7 +111,7 @@ describe('a narrow terminal', () => {
       lines(table(columns, ['elu']), 20)
         .slice(3)
         .join(' '),
-    ).toContain('(too wide to show: spread')
+    ).toContain('(hidden: spread')
   })
 
   it('leaves out nothing where nobody reads a screen', () => {

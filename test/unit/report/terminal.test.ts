@@ -51,9 +51,8 @@ describe('renderTerminal', () => {
         '---------  -----',
         'elu         0.45',
         'favor-pos  0.125',
-        '(too wide to show: note; a',
-        'wider terminal, or a pipe to',
-        'less -S, shows all)',
+        '(hidden: note; widen the',
+        'terminal or pipe to less -S)',
       ].join('\n'),
     )
   })
@@ -66,12 +65,11 @@ describe('renderTerminal', () => {
         '',
         'name   favor-pos',
         'error  0.125',
-        '(too wide to',
-        'show: note; a',
-        'wider terminal,',
-        'or a pipe to',
-        'less -S, shows',
-        'all)',
+        '(hidden: note;',
+        'widen the',
+        'terminal or',
+        'pipe to less',
+        '-S)',
       ].join('\n'),
     )
   })

@@ -1,6 +1,7 @@
 /** What a sweep answers, in sentences: of its first screen, and of pages. */
 import {spanOf} from '../../../report/groups.js'
 import {
+  errorSpan,
   errorText,
   errorWithInterval,
   plural,
@@ -10,13 +11,15 @@ import {
 import {listed} from '../../../report/words.js'
 import {LEAST_FOR_FLIPS} from '../../../stats/index.js'
 import {methodLabel, projectionLabel, variantLabel} from '../../labels.js'
+import {logitSizeName} from '../../logit-scale.js'
+import {headsOf} from '../heavy-lists.js'
 import {type CompletedSweep, type ErrorSweepRecord, replicatesOf} from '../schema.js'
 import {isDrawn, medianOf} from './comparison.js'
 import {isPredicted} from './notes.js'
 import {axesOf, type Place, placeLabel, placesOf} from './places.js'
-import {errorOf, type Ranking, rankingsOf} from './ranking.js'
-import {atLargestFeatures, unusualScale} from './sections.js'
-import {averageError, byError, byStanding, methodsOf} from './standing.js'
+import {errorOf, type Ranking, rankingOf} from './ranking.js'
+import {atLargestFeatures} from './sections.js'
+import {averageError, byError, byStanding, methodsOf, standingOf} from './standing.js'
 
 /** Errors up to which a method is close to exact attention, and from which it is not. */
 const [CLOSE, FAR] = [0.05, 0.5]
@@ -29,11 +32,11 @@ export function errorSweepHighlights(records: readonly ErrorSweepRecord[]): stri
   return answerSentences(placesOf(records.filter(record => record.status === 'completed')))
 }
 
-/** The same of places. */
-export function answerSentences(places: readonly Place[]): string[] {
+/** The same of places. @param ranking - of the rows of a single one, where it is known */
+export function answerSentences(places: readonly Place[], ranking?: Ranking): string[] {
   const [first, ...others] = places
   if (!first) return []
-  return others.length > 0 ? overPlaces(places) : onePlace(first)
+  return others.length > 0 ? overPlaces(places) : onePlace(first, ranking ?? rankingOf(first))
 }
 
 /** How exact attention is called, or what else estimates are held against. */
@@ -42,25 +45,28 @@ function targetName({cell, result}: CompletedSweep): string {
 }
 
 /** The best method, how far it is off, what ties with it, what averaging V does, and why. */
-function onePlace(rows: Place): string[] {
+function onePlace(rows: Place, ranking: Ranking): string[] {
   const {exact, yardstick, broken, unusable, worse, better} = byStanding(rows)
   const estimates = [...broken, ...unusable, ...worse, ...better]
   const average = averageError(rows)
   if (estimates.length === 0) return [...exactSentence(exact), ...averageSentence(average)]
-  const [ranking] = rankingsOf(rows)
   const [best] = byError(better)
   if (best) {
     const exactHere = exact.filter(isApproximation)
     return [
       ...exactSentence(exactHere),
       bestSentence(best, {estimates, other: exactHere.length > 0 ? ' other' : ''}),
-      ...tieSentence(best, better, ranking!),
-      ...againstAverage(best, {ranking: ranking!, average, yardstick: yardstick[0]}),
+      ...tieSentence(best, better, ranking),
+      ...againstAverage(best, {ranking, average, yardstick: yardstick[0]}),
       ...whySentences(rows, best),
     ]
   }
   const [closest] = byError(worse)
-  if (closest) return [...noneSentence(closest, worse, average), ...whySentences(rows, closest)]
+  if (closest) {
+    const ties = tiesWithAverage(closest, {ranking, average, yardstick: yardstick[0]})
+    const none = {closest, worse, average, than: ties ? 'not distinguishable from' : 'more than'}
+    return [noneSentence(none), ...whySentences(rows, closest)]
+  }
   return [...noneUsable(unusable, broken), ...averageSentence(average)]
 }
 
@@ -89,12 +95,12 @@ function offBy(error: string): string {
 }
 
 /** The error of a row with its 95 % interval, or with the range of fewer draws. */
-function errorPhrase({result}: CompletedSweep): string {
-  const {median, low, high, min, max} = result.rel_l2
-  if (low === null && high === null && min !== max) {
-    return errorWithInterval(median, min, max).replace(/\[(.*)\]/, '($1)')
+function errorPhrase(row: CompletedSweep): string {
+  const {median, low, high, min, max} = row.result.rel_l2
+  if (low !== null || high !== null || min === null || max === null || min === max) {
+    return errorWithInterval(median, low, high)
   }
-  return errorWithInterval(median, low, high)
+  return `${errorText(median)} (${errorSpan(min, max)} in ${plural(replicatesOf(row), 'draw')})`
 }
 
 /** The interval of an error; the error itself where it has none. */
@@ -172,34 +178,41 @@ interface Yardstick {
 }
 
 /** How averaging V does, and whether the best row is distinguishable from it. */
-function againstAverage(best: CompletedSweep, {ranking, average, yardstick}: Yardstick): string[] {
-  if (average === undefined || average === 0) return averageSentence(average)
-  const {high} = medianOf(best)
-  const isLower = yardstick
-    ? ranking.compare(best, yardstick).answer === 'less'
-    : Number.isNaN(high) || high < average
+function againstAverage(best: CompletedSweep, yardstick: Yardstick): string[] {
+  const {average} = yardstick
+  if (!average) return averageSentence(average)
   const own = errorText(average)
-  if (!isLower) return [`It is not distinguishable from averaging V (${own} off), ${IGNORES}.`]
+  if (tiesWithAverage(best, yardstick)) {
+    return [`It is not distinguishable from averaging V (${own} off), ${IGNORES}.`]
+  }
   // two digits may hide the difference
   const digits = own === errorText(errorOf(best)) ? 3 : 2
   return [`Averaging V, ${IGNORES}, is ${offBy(errorText(average, digits))}.`]
 }
 
-function noneSentence(
-  closest: CompletedSweep,
-  worse: readonly CompletedSweep[],
-  average: number | undefined,
-): string[] {
+/** Whether a row is not distinguishable from averaging V, as far as there are draws enough to say. */
+function tiesWithAverage(row: CompletedSweep, {ranking, average, yardstick}: Yardstick): boolean {
+  if (isDrawn(row) && replicatesOf(row) < LEAST_FOR_FLIPS) return false
+  if (yardstick) return !['less', 'more'].includes(ranking.compare(row, yardstick).answer)
+  const [low, high] = endsOf(row)
+  return average !== undefined && low <= average && average <= high
+}
+
+interface NoneBetter {
+  closest: CompletedSweep
+  worse: readonly CompletedSweep[]
+  average: number | undefined
+  /** How the closest compares with averaging V. */
+  than: string
+}
+
+function noneSentence({closest, worse, average, than}: NoneBetter): string {
   const name = variantLabel(closest.cell)
   const off = offBy(errorPhrase(closest))
-  const yardstick =
-    average === undefined || average === 0
-      ? 'averaging V'
-      : `averaging V (${errorText(average)} off)`
-  if (worse.length === 1) return [`${name} is ${off}, more than ${yardstick}, ${IGNORES}.`]
-  return [
-    `No method has a lower error than ${yardstick}, ${IGNORES}; the closest, ${name}, is ${off}.`,
-  ]
+  const yardstick = average ? `averaging V (${errorText(average)} off)` : 'averaging V'
+  return worse.length === 1
+    ? `${name} is ${off}, ${than} ${yardstick}, ${IGNORES}.`
+    : `No method has a lower error than ${yardstick}, ${IGNORES}; the closest, ${name}, is ${off}.`
 }
 
 function noneUsable(
@@ -225,15 +238,18 @@ function whySentences(rows: Place, best: CompletedSweep): string[] {
   if (best.cell.target !== 'raw' || errorOf(best) <= CLOSE) return []
   const need = neededText(atLargestFeatures(rows))
   const {sum_norm2: size} = best.result.statistics
-  const large = `Logits are large (mean ${normName(best)} = ${significant(size, 2)})`
   if (!need) return []
-  return size >= LARGE ? [`${large}: ${need}.`] : [`${need}.`]
+  if (size < LARGE) return [`${need}.`]
+  return [
+    `Logits are large (mean ${logitSizeName(best.result)} = ${significant(size, 2)}${byHead(best)}): ${need}.`,
+  ]
 }
 
-/** |x+y|^2 by q and k. */
-function normName({result}: CompletedSweep): string {
-  const beta = unusualScale(result)
-  return beta === undefined ? '|q+k|^2/sqrt(D)' : `${significant(beta)} |q+k|^2`
+/** From where to where the size of logits goes, where heads differ. */
+function byHead(row: CompletedSweep): string {
+  const sizes = headsOf(row).map(({statistics}) => statistics.sum_norm2)
+  const [low, high] = spanOf(sizes).map(size => significant(size, 2))
+  return sizes.length < 2 || low === high ? '' : `, by head ${low} to ${high}`
 }
 
 /** What theory says of random vectors for 5 %, of the method that needs least; or how many show a kernel entry at all. */
@@ -269,44 +285,40 @@ function leastBy(
   return able.toSorted((a, b) => a.value - b.value)[0]
 }
 
-/** The least error of a place. */
+/** The lowest error of a place. */
 export interface PlaceAnswer {
   place: Place
-  /** The row of the lowest error below that of averaging V. */
-  best: CompletedSweep | undefined
+  /** Its row; `undefined` where nothing is usable. */
+  lowest: CompletedSweep | undefined
   /** rel L2 of averaging V. */
   average: number | undefined
 }
 
-/** The lowest error of each place. */
+/** The lowest error of each place, above that of averaging V where none is below. */
 export function placeAnswers(places: readonly Place[]): PlaceAnswer[] {
-  return places.map(place => ({
-    place,
-    best: byError(byStanding(place).better)[0],
-    average: averageError(place),
-  }))
+  return places.map(place => {
+    const {better, worse} = byStanding(place)
+    const [lowest] = byError(better.length > 0 ? better : worse)
+    return {place, lowest, average: averageError(place)}
+  })
 }
 
 /** Over several places: from where to where the lowest error goes, and what averaging V does. */
 function overPlaces(places: readonly Place[]): string[] {
   const axes = axesOf(places)
   const all = placeAnswers(places)
-  const noun = axes.length === 1 ? axes[0]!.plural : 'settings'
-  const count = `${places.length} ${noun}`
-  const estimates = places.flatMap(rows => {
-    const {broken, unusable, worse, better} = byStanding(rows)
-    return [...broken, ...unusable, ...worse, ...better]
-  })
+  const count = `${places.length} ${axes.length === 1 ? axes[0]!.plural : 'settings'}`
+  const standings = places.flat().map(standingOf)
   const averages = averageSpan(all)
-  if (estimates.length === 0) {
+  if (standings.every(standing => standing === 'exact' || standing === 'yardstick')) {
     return [...exactSentence(places.flatMap(rows => byStanding(rows).exact)), ...averages]
   }
-  const found = all.filter(({best}) => best !== undefined)
-  if (found.length === 0) {
-    return [`For none of the ${count} has a method a lower error than averaging V.`, ...averages]
+  const below = all.filter(({lowest}) => lowest && standingOf(lowest) === 'better')
+  if (below.length === 0) {
+    return [`No method has a lower error than averaging V for any of the ${count}.`, ...averages]
   }
-  const sorted = found.toSorted((a, b) => errorOf(a.best!) - errorOf(b.best!))
-  const rest = places.length - found.length
+  const sorted = below.toSorted((a, b) => errorOf(a.lowest!) - errorOf(b.lowest!))
+  const rest = places.length - below.length
   return [
     spanSentence(sorted, {count, rest}, place => placeLabel(place, axes)),
     ...(rest > 0
@@ -317,19 +329,21 @@ function overPlaces(places: readonly Place[]): string[] {
   ]
 }
 
-/** @param sorted - places with a best row, from the lowest error to the highest */
+/** @param sorted - places where a method is better than averaging V, from the lowest error to the highest */
 function spanSentence(
   sorted: readonly PlaceAnswer[],
   {count, rest}: {count: string; rest: number},
   named: (place: Place) => string,
 ): string {
-  const [lowest, highest] = [sorted[0]!, sorted.at(-1)!]
-  const ends = sorted.map(({best}) => endsOf(best!))
-  const one = ({place, best}: PlaceAnswer) =>
-    `${errorText(errorOf(best!))} (${named(place)}: ${variantLabel(best!.cell)})`
-  const target = lowest.best!.cell.target === 'raw' ? 'exact attention' : 'its limit'
-  const span =
-    sorted.length === 1 ? `is ${one(lowest)}` : `goes from ${one(lowest)} to ${one(highest)}`
+  const rows = sorted.map(({lowest}) => lowest!)
+  const ends = rows.map(endsOf)
+  const errors = rows.map(row => errorText(errorOf(row)))
+  const one = (at: number) => {
+    const place = named(sorted.at(at)!.place)
+    return `${errors.at(at)} (${place}: ${variantLabel(rows.at(at)!.cell)})`
+  }
+  const target = rows[0]!.cell.target === 'raw' ? 'exact attention' : 'what methods converge to'
+  const span = errors[0] === errors.at(-1) ? `is ${one(0)}` : `goes from ${one(0)} to ${one(-1)}`
   if (rest === 0 && ends.every(([, high]) => high <= CLOSE)) {
     return `For all ${count} a method comes within 5 % of ${target}: the lowest error ${span}.`
   }
@@ -353,5 +367,7 @@ function sizesSentence(places: readonly Place[]): string[] {
   const sizes = places.map(([{result}]) => result.statistics.sum_norm2)
   const [low, high] = spanOf(sizes).map(size => significant(size, 2))
   if (low === high || places[0]![0].cell.target !== 'raw') return []
-  return [`The size of logits, mean ${normName(places[0]![0])}, goes from ${low} to ${high}.`]
+  return [
+    `The size of logits, mean ${logitSizeName(places[0]![0].result)}, goes from ${low} to ${high}.`,
+  ]
 }

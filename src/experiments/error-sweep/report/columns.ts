@@ -13,17 +13,18 @@ import {
   LEAST_FOR_ERRORS,
   replicatesOf,
 } from '../schema.js'
+import {isRounding} from './comparison.js'
 import {lowestError} from './lowest-errors.js'
 import type {Ranking} from './ranking.js'
 
 /** Said once below all tables: what the short column titles stand for. */
 export function legend(records: readonly CompletedSweep[]): string {
   return [
-    'M: random vectors; F: length of a feature vector.',
-    `Errors are medians over replicates${spreadLegend(records)}.`,
+    'M: random vectors; F: length of a feature vector; rel L2: |estimate - exact| / |exact|,',
+    `median over replicates${spreadLegend(records)}.`,
     ...predictedLegend(records),
     ...meansLegend(records),
-    'vs mean(V): median MSE over that of averaging V; above 1 is worse than averaging V.',
+    'vs mean(V): rel L2 over that of averaging V; above 1 is worse.',
     ...(averagingIsExact(records) ? [EXACT_LEGEND] : []),
   ].join(' ')
 }
@@ -42,8 +43,7 @@ function predictedLegend(records: readonly CompletedSweep[]): string[] {
   ]
 }
 
-const PREDICTED_LEGEND =
-  'predicted: rel L2 from other draws; from theory where those do not settle it.'
+const PREDICTED_LEGEND = 'predicted: rel L2 of other draws, or from theory.'
 
 /** What the columns of means say where there are any, or what they need. */
 function meansLegend(records: readonly CompletedSweep[]): string[] {
@@ -54,8 +54,7 @@ function meansLegend(records: readonly CompletedSweep[]): string[] {
 
 /** Why means do not agree with the medians beside them, and what a negative square means. */
 const MEANS_LEGEND =
-  'mean MSE = bias^2 + variance: means over replicates, with their standard errors; ' +
-  'bias^2 is corrected for the noise of few replicates: a negative one is too small to see.'
+  'mean MSE = bias^2 + variance, with standard errors; a negative bias^2 is too small to see.'
 
 /** What became of the columns of means. */
 const FEW_LEGEND = `Mean MSE, bias^2 and variance need ${LEAST_FOR_ERRORS} replicates.`
@@ -66,7 +65,7 @@ function hasMeans({cell, result}: CompletedSweep): boolean {
 }
 
 /** Why there is no ratio, but an error. */
-const EXACT_LEGEND = 'No ratio where V hardly varies: averaging it is exact up to rounding.'
+const EXACT_LEGEND = 'No vs mean(V) where V hardly varies: averaging it is exact.'
 
 /** Whether the ratio to averaging V is missing in all or in some head for want of a yardstick. */
 function averagingIsExact(records: readonly CompletedSweep[]): boolean {
@@ -115,11 +114,31 @@ function spreadOf({low, high, min, max}: MetricSummary): 'interval' | 'range' | 
   return min === max ? 'none' : 'range'
 }
 
-/** The median with its interval, `0.123 [0.110, 0.140]`, or with its range, `0.123 (0.110 - 0.140)`. */
-function withSpread(summary: MetricSummary): string {
-  const {median, low, high, min, max} = summary
-  if (spreadOf(summary) !== 'range') return withInterval(median, low, high)
-  return `${significant(median)} (${significant(min)} - ${significant(max)})`
+/** Relative width of an interval from which a third digit says nothing. */
+const WIDE = 0.1
+
+/** The median with its interval, `0.123 [0.119, 0.126]`, or with its range, `0.12 (0.11 - 0.14)`; `exact` up to rounding. */
+function withSpread(row: CompletedSweep): string {
+  if (isRounding(row)) return EXACT
+  const {median, low, high, min, max} = row.result.rel_l2
+  const spread = spreadOf(row.result.rel_l2)
+  const [from, to] = spread === 'range' ? [min, max] : [low, high]
+  const digits = median && from !== null && to !== null && to - from > WIDE * median ? 2 : 3
+  if (spread !== 'range') return withInterval(median, low, high, digits)
+  const [least, most] = [min, max].map(end => significant(end, digits))
+  return `${significant(median, digits)} (${least} - ${most})`
+}
+
+/** What stands in the place of float32 rounding. */
+const EXACT = 'exact'
+
+/** rel L2 over that of averaging V, both of them medians. */
+export function overAverage(
+  {mse_over_mean_value: share}: Pick<HeldSweepResult, 'mse_over_mean_value'> = {
+    mse_over_mean_value: null,
+  },
+): string {
+  return significant(share === null ? null : Math.sqrt(share))
 }
 
 /** Reads a metric that was summarised over replicates. */
@@ -162,9 +181,9 @@ function estimate(
   return {
     title,
     priority,
-    cell: ({result}) => {
-      const {value, error} = read(result)
-      return error === null ? MISSING : withError(value, error)
+    cell: row => {
+      const {value, error} = read(row.result)
+      return error === null || isRounding(row) ? MISSING : withError(value, error)
     },
     tells: hasMeans,
   }
@@ -229,12 +248,15 @@ const COLUMNS: readonly [Column, Column, ...Column[]] = [
   },
   {
     title: 'rel L2',
-    cell: ({result}) => withSpread(result.rel_l2),
-    short: {cell: ({result}) => significant(result.rel_l2.median), lacks: 'spread of rel L2'},
+    cell: withSpread,
+    short: {
+      cell: row => (isRounding(row) ? EXACT : significant(row.result.rel_l2.median)),
+      lacks: 'spread of rel L2',
+    },
   },
   {
     title: 'vs mean(V)',
-    cell: ({result}) => significant(result.mse_over_mean_value),
+    cell: row => (isRounding(row) ? MISSING : overAverage(row.result)),
     short: {title: 'vs\nmean(V)'},
   },
   {

@@ -1,13 +1,9 @@
-/** The lowest errors of a sweep, as rankings have them: stars of tables, a line per table, and sentences of the first screen. */
+/** The lowest errors of a sweep, as rankings have them: the stars of tables. */
 import type {BestRule} from '../../../report/best.js'
-import {type Block, list, text} from '../../../report/document.js'
-import {groupBy} from '../../../report/groups.js'
-import {significant} from '../../../report/numbers.js'
 import {LEAST_FOR_FLIPS} from '../../../stats/index.js'
-import {variantLabel} from '../../labels.js'
 import type {CompletedSweep} from '../schema.js'
 import {isDrawn} from './comparison.js'
-import {errorOf, isWorseThanAverage, type Ranking, sizeOf, YARDSTICK} from './ranking.js'
+import {isWorseThanAverage, type Ranking, sizeOf} from './ranking.js'
 
 /** The mark of rel L2. @param rankings - of all rows of the table */
 export function lowestError(rankings: readonly Ranking[]): BestRule<CompletedSweep> {
@@ -44,72 +40,4 @@ function howCompared(rankings: readonly Ranking[]): string {
   if (!rankings.some(({competing}) => competing.some(isDrawn))) return equal
   const tested = rankings.every(({basis}) => basis === 'tests')
   return `${tested ? 'paired tests' : '95 % intervals of ratios'}; ${equal}`
-}
-
-/** Lengths of feature vectors that one line names, and lines. */
-const MOST_LENGTHS = 6
-const MOST_LINES = 6
-
-/** Names of those that tie. */
-const MOST_TIES = 2
-
-/** One input at one length, scale and causality, and layer. */
-export interface TitledRanking {
-  title: string
-  ranking: Ranking
-}
-
-/**
- * The rows with a star for each length of feature vector, and the error of averaging V. Nothing where there are none.
- *
- * @param sections - against softmax of the given inputs
- */
-export function closing(sections: readonly TitledRanking[]): Block[] {
-  const lines = sections.flatMap(({title, ranking}) => {
-    const line = lowest(ranking)
-    return line === undefined ? [] : [sections.length > 1 ? `${title}: ${line}` : line]
-  })
-  if (lines.length === 0) return []
-  const lead = 'Lowest rel L2'
-  if (sections.length === 1) return [text(`${lead}: ${lines[0]}.`)]
-  const rest = lines.length - MOST_LINES
-  const more = rest > 0 ? [`and ${rest} more above`] : []
-  return [text(`${lead}:`), ...list([...lines.slice(0, MOST_LINES), ...more])]
-}
-
-function lowest(ranking: Ranking): string | undefined {
-  const marked = [...ranking.front].filter(({result}) => result.feature_dim > 0)
-  const [best, ties] = leastOf(marked, ranking)
-  if (!best) return undefined
-  const byLength = groupBy(marked, ({result}) => String(result.feature_dim))
-    .map(group => group.toSorted((a, b) => errorOf(a) - errorOf(b)))
-    .sort(([a], [b]) => a!.result.feature_dim - b!.result.feature_dim)
-  const shown =
-    byLength.length > MOST_LENGTHS
-      ? [withTies(best, ties)]
-      : byLength.map(([first, ...others]) => withTies(first!, others))
-  return [...shown, ...averaging(ranking.rows)].join('; ')
-}
-
-/** The row of the lowest error, and those that are not distinguishable from it. */
-function leastOf(
-  rows: readonly CompletedSweep[],
-  {compare}: Ranking,
-): [best: CompletedSweep | undefined, ties: CompletedSweep[]] {
-  const [best, ...others] = rows.toSorted((a, b) => errorOf(a) - errorOf(b))
-  return [best, others.filter(row => compare(best!, row).answer !== 'less')]
-}
-
-/** A row, and those that tie with it. */
-function withTies(first: CompletedSweep, others: readonly CompletedSweep[]): string {
-  const ties = others.map(({cell}) => variantLabel(cell))
-  const names = ties.length > MOST_TIES ? `${ties.length} others` : ties.join(' or ')
-  const or = ties.length > 0 ? ` (or ${names})` : ''
-  return `F=${first.result.feature_dim} ${variantLabel(first.cell)} ${significant(errorOf(first))}${or}`
-}
-
-/** The error of averaging V, where it was measured. */
-function averaging(rows: readonly CompletedSweep[]): string[] {
-  const row = rows.find(({cell}) => cell.method === YARDSTICK)
-  return row ? [`averaging V ${significant(errorOf(row))}`] : []
 }

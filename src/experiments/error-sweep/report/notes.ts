@@ -8,9 +8,8 @@ import {methodLabel, projectionLabel, variantLabel} from '../../labels.js'
 import {UNKNOWN_BECAUSE} from '../curve.js'
 import {headsOf, replicateMetricsOf} from '../heavy-lists.js'
 import {type CompletedSweep, LEAST_FOR_ERRORS, type MeansUnknown, replicatesOf} from '../schema.js'
-import {EQUAL, isDrawn} from './comparison.js'
-import {type Ranking, YARDSTICK} from './ranking.js'
-import {atLargestFeatures, featuresOf, withMostFeatures} from './sections.js'
+import {isDrawn} from './comparison.js'
+import {featuresOf, withMostFeatures} from './sections.js'
 
 /**
  * Above the tables of a section: axes that look exchanged, and keys that are hidden.
@@ -45,32 +44,9 @@ function hidden(result: CompletedSweep['result']): string[] {
     : [`${share} tokens are padding and are ignored, as keys and as queries`]
 }
 
-/** Below a table of errors: what is worse than averaging V, and what is left out or noise in it. @param rows - of one layer */
-export function tableNotes(
-  rows: readonly CompletedSweep[],
-  rankings: readonly Ranking[],
-): string[] {
-  return [...worseNotes(rows, rankings), ...unknownNotes(rows), ...splitNotes(rows)]
-}
-
-/** Variants that averaging V beats beyond doubt even with the most features they were given, each method once. */
-function worseNotes(rows: readonly CompletedSweep[], rankings: readonly Ranking[]): string[] {
-  const worse = atLargestFeatures(rows).filter(row => {
-    const ranking = rankings.find(own => own.rows.includes(row))!
-    const average = ranking.rows.find(({cell}) => cell.method === YARDSTICK)
-    return average
-      ? ranking.compare(row, average).answer === 'more'
-      : leastOverYardstick(row) > (1 + EQUAL) ** 2
-  })
-  const names = namesOf(worse)
-  return names.length > 0 ? [`worse than averaging V: ${names.join('; ')}`] : []
-}
-
-/** The least that the ratio of squared errors to averaging V may as well be. */
-function leastOverYardstick(row: CompletedSweep): number {
-  const {mse, mse_over_mean_value: ratio} = row.result
-  const least = isDrawn(row) ? mse.low : mse.median
-  return ratio === null || !mse.median ? 0 : (ratio * (least ?? 0)) / mse.median
+/** Below a table of errors: what is left out or noise in it. @param rows - of one layer */
+export function tableNotes(rows: readonly CompletedSweep[]): string[] {
+  return [...unknownNotes(rows), ...splitNotes(rows)]
 }
 
 /** Variants, those of one method at one M by their projections: `favor-pos iid, orth M=256`. */
@@ -86,9 +62,9 @@ function namesOf(rows: readonly CompletedSweep[]): string[] {
 /** What there is to say of means that are left out; few replicates are told in the legend. */
 const UNKNOWN_REASONS: Partial<Record<MeansUnknown, string>> = {
   not_finite: 'an estimate is not finite',
-  sign_changes: 'denominators change sign, and one near zero can make any error',
-  one_draw: 'one replicate makes up more than half of the squared error',
-  not_recorded: 'this run was made by a version that kept no standard errors',
+  sign_changes: 'denominators change sign, so single errors have no limit',
+  one_draw: 'one draw makes more than half of the squared error',
+  not_recorded: 'an earlier version kept no standard errors',
 }
 
 /** Variants without means that one sentence names, and rows whose bias^2 is noise. */
@@ -102,7 +78,7 @@ function unknownNotes(rows: readonly CompletedSweep[]): string[] {
     const reason = unknown && UNKNOWN_REASONS[unknown]
     if (!reason) return []
     const names = firstOf(namesOf(group), MOST_UNKNOWN)
-    return [`no mean MSE, bias^2 or variance for ${names}: ${reason}`]
+    return [`no means for ${names}: ${reason}`]
   })
 }
 
@@ -125,7 +101,7 @@ function splitNotes(rows: readonly CompletedSweep[]): string[] {
     })
   if (names.length === 0) return []
   return [
-    `bias^2 is within its noise; replicates with which one of 10 % of the mean MSE would be seen: ${firstOf(names, MOST_NOISY)}`,
+    `bias^2 is within its noise; replicates that would show a bias^2 of 10 % of the mean MSE: ${firstOf(names, MOST_NOISY)}`,
   ]
 }
 
@@ -228,7 +204,7 @@ function errorWarning(records: readonly CompletedSweep[]): string[] {
   const errors = [`at M=${budget} rel L2 is ${significant(rel_l2.median)}`, ...predicted].join(', ')
   if (record.result.prediction_unknown) {
     return [
-      `the M that ${methodLabel(record.cell)} needs for ${ERROR.what} is not known, as ${UNKNOWN_BECAUSE.uncertain}; ${errors}`,
+      `${methodLabel(record.cell)}: the M for ${ERROR.what} is not known (${UNKNOWN_BECAUSE.uncertain}); ${errors}`,
     ]
   }
   const overall = log10Of(need)
@@ -312,7 +288,7 @@ export function precisionNotes(records: readonly CompletedSweep[]): string[] {
     const {cell, result} = group[0]!
     const {metric, relative_half_width: width} = cell.until_ci!
     const range = [...new Set(spanOf(group.map(replicatesOf)))].join(' to ')
-    const reached = result.stopped_by === 'precision' ? 'known to' : 'not known to'
-    return `median ${PRECISION_NAMES[metric]} ${reached} ${significant(100 * width)} % in ${plural(group.length, 'row')} of ${range} replicates`
+    const reached = result.stopped_by === 'precision' ? 'within' : 'still wider than'
+    return `the 95 % interval of the median ${PRECISION_NAMES[metric]} is ${reached} ±${significant(100 * width, 2)} % in ${plural(group.length, 'row')} (${range} replicates)`
   })
 }

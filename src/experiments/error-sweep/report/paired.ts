@@ -1,6 +1,6 @@
 /** Paired differences of a sweep as blocks of its report, and as verdicts of `--json`. */
 
-import {type Block, type ColumnSpec, heading, list, table} from '../../../report/document.js'
+import {type Block, type ColumnSpec, heading, list, table, text} from '../../../report/document.js'
 import {groupBy} from '../../../report/groups.js'
 import {significant, withInterval} from '../../../report/numbers.js'
 import type {Verdict} from '../../../results/verdict.js'
@@ -26,9 +26,12 @@ const ANSWERS: Readonly<Record<Answer, string>> = {
   cannot_be_told: 'not distinguishable',
 }
 
-/** What the table is, below it. */
+/** Its heading. */
+const TITLE = 'Paired differences, at the largest M'
+
+/** What the tables are, once below all of them. */
 const LEGEND =
-  'ratio: rel L2 of the variant over that of the other in paired replicates, which share random numbers, with its 95 % interval (Hodges-Lehmann); p: of random signs, that the higher error is so by 1 % at most, adjusted for all rows of the table that its row is compared with; lower and higher take p <= 0.05, equal an interval within 1 %'
+  'Paired differences: ratio: rel L2 of the variant over that of the other, over draws with the same random numbers, with its 95 % interval; p: random signs, a margin of 1 %, adjusted for all comparisons of a row; lower and higher: p <= 0.05; equal: an interval within 1 %.'
 
 /**
  * Compares, at the largest M, each projection of a method with its first one, and each method with the first one of the
@@ -81,11 +84,13 @@ export function pairedBlocks(
 ): Block[] {
   const found = pairedDifferences(variants, rankings)
   if (found.length === 0) return list(fewDrawsNotes(variants))
-  return [
-    heading(3, 'Paired differences, at the largest M'),
-    {...table(columnsOf(found), found), labels: 2},
-    ...list([LEGEND]),
-  ]
+  return [heading(3, TITLE), {...table(columnsOf(found), found), labels: 2}]
+}
+
+/** What tables of paired differences say, where a report has any. */
+export function pairedLegend(report: readonly Block[]): Block[] {
+  const any = report.some(block => block.kind === 'heading' && block.text === TITLE)
+  return any ? [text(LEGEND)] : []
 }
 
 function columnsOf(found: readonly Compared[]): ColumnSpec<Compared>[] {

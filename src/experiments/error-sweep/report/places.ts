@@ -1,11 +1,10 @@
 /** Where errors of a sweep are compared: on one input at one length, scale, causality and layer. */
-import {numbered} from '../../../inputs/layers.js'
 import {groupBy, spanOf} from '../../../report/groups.js'
 import {significant} from '../../../report/numbers.js'
-import {shortened} from '../../../report/words.js'
+import {listed, shortened} from '../../../report/words.js'
 import {causalLabel, inputLabel} from '../../labels.js'
+import {unusualScale} from '../../logit-scale.js'
 import type {CompletedSweep} from '../schema.js'
-import {unusualScale} from './sections.js'
 
 /** Rows that are compared, at least one. */
 export type Place = readonly [CompletedSweep, ...CompletedSweep[]]
@@ -29,6 +28,7 @@ export function placesOf(completed: readonly CompletedSweep[]): Place[] {
 /** In what places differ. */
 export interface PlaceAxis {
   title: string
+  align: 'left' | 'right'
   /** Of several places that differ in nothing else. */
   plural: string
   value(row: CompletedSweep): string
@@ -39,36 +39,42 @@ export interface PlaceAxis {
 const AXES: readonly PlaceAxis[] = [
   {
     title: 'input',
+    align: 'left',
     plural: 'inputs',
     value: ({cell}) => shortened(inputLabel(cell.input), 28),
     phrase: value => value,
   },
   {
     title: 'D',
+    align: 'right',
     plural: 'head dimensions',
     value: ({result}) => String(result.head_dim),
     phrase: value => `D=${value}`,
   },
   {
     title: 'layer',
+    align: 'right',
     plural: 'layers',
     value: ({cell}) => String(cell.layer ?? '-'),
     phrase: value => `layer ${value}`,
   },
   {
     title: 'tokens',
+    align: 'right',
     plural: 'lengths',
     value: ({result}) => String(result.query_len),
     phrase: value => `${value} tokens`,
   },
   {
     title: 'q, k times',
+    align: 'right',
     plural: 'scales',
     value: ({cell}) => shortNumber(cell.scale),
     phrase: value => `q and k times ${value}`,
   },
   {
     title: 'compared with',
+    align: 'left',
     plural: 'targets',
     value: ({cell, result}) => (cell.target === 'raw' ? 'softmax' : result.target_label),
     phrase: value => value,
@@ -115,7 +121,8 @@ export function measuredLabel(places: readonly Place[]): string {
 const MOST_NUMBERS = 4
 
 function layersText(layers: readonly number[]): string[] {
-  return layers.length > 0 ? [numbered(layers)] : []
+  if (layers.length === 0) return []
+  return [`layer${layers.length > 1 ? 's' : ''} ${listed(layers.map(String))}`]
 }
 
 function lengths(firsts: readonly CompletedSweep[]): string {

@@ -89,7 +89,8 @@ function tableKey(row: CompletedSweep): string {
 }
 const tableKeys = new WeakMap<CompletedSweep, string>()
 
-function rankingOf(rows: readonly CompletedSweep[]): Ranking {
+/** The ranking of rows of one table. */
+export function rankingOf(rows: readonly CompletedSweep[]): Ranking {
   const measured = rows.filter(row => row.result.rel_l2.median !== null && !isRounding(row))
   const errors = measured.length > MOST_TESTED ? () => undefined : remembered(errorsOf)
   const tests = testsOf(measured, errors)

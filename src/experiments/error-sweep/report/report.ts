@@ -7,10 +7,9 @@ import {significant} from '../../../report/numbers.js'
 import {backendItems, methodLabel, projectionLabel, troubleItems} from '../../labels.js'
 import {headsOf} from '../heavy-lists.js'
 import type {CompletedSweep, ErrorSweepRecord} from '../schema.js'
-import {columnsOf, legend, variantColumns} from './columns.js'
-import {closing} from './lowest-errors.js'
+import {columnsOf, legend, overAverage, variantColumns} from './columns.js'
 import {featureNotes, inputNotes, precisionNotes, tableNotes} from './notes.js'
-import {pairedBlocks} from './paired.js'
+import {pairedBlocks, pairedLegend} from './paired.js'
 import {type Ranking, rankingsOf} from './ranking.js'
 import {
   atLargestFeatures,
@@ -21,6 +20,7 @@ import {
   sectionTitle,
   sorted,
 } from './sections.js'
+import {type Standing, standingOf} from './standing.js'
 
 /** Sections that a report has, evenly chosen, and rows of all their tables of errors. */
 const [MOST_SECTIONS, MOST_ROWS] = [100, 10_000]
@@ -33,18 +33,14 @@ export function errorSweepReport(records: readonly ErrorSweepRecord[]): Block[] 
   const rankings = sections.map(rankingsOf)
   const mostRows = fairShare(sections.flatMap(byTarget), MOST_ROWS)
   const shown = sections.flatMap(byTarget).flatMap(rows => evenly(sorted(rows), mostRows))
+  const blocks = sections.flatMap((own, at) => section(own, {rankings: rankings[at]!, mostRows}))
   return [
     ...leftOut(sections.length, all.length),
-    ...sections.flatMap((own, at) => section(own, {rankings: rankings[at]!, mostRows})),
+    ...blocks,
     ...(completed.length > 0 ? [text(legend(shown))] : []),
+    ...pairedLegend(blocks),
     ...list([...precisionNotes(completed), ...backendItems(completed)]),
     ...list(troubleItems(records)),
-    ...closing(
-      rankings
-        .flat()
-        .filter(({rows: [first]}) => first!.cell.target === 'raw')
-        .map(ranking => ({title: sectionTitle(ranking.rows), ranking})),
-    ),
   ]
 }
 
@@ -95,7 +91,7 @@ function targetBlocks(records: readonly CompletedSweep[], {rankings, mostRows}: 
     heading(3, TARGET_TITLES[target]),
     {...table(columnsOf(rows, ranked), rows, mostRows), labels: labelCount(rows)},
     ...list(target === 'matched' ? targetItems(rows) : []),
-    ...list(itemsByLayer(rows, own => tableNotes(own, ranked))),
+    ...list(itemsByLayer(rows, tableNotes)),
     ...pairedBlocks(atLargestFeatures(rows), ranked),
     ...perHead(rows),
   ]
@@ -107,9 +103,9 @@ function targetItems(rows: readonly CompletedSweep[]): string[] {
   return [...new Set(items)]
 }
 
-/** The yardstick per head at the largest M: one head can be served well and its neighbour not at all. */
+/** rel L2 over that of averaging V, per head: one head can be served well and its neighbour not at all. */
 function perHead(rows: readonly CompletedSweep[]): Block[] {
-  const variants = atLargestFeatures(rows)
+  const variants = atLargestFeatures(rows).filter(row => !SAY_NOTHING.has(standingOf(row)))
   const headsBy = new Map(variants.map(row => [row, headsOf(row)]))
   const heads = [...headsBy.values()].reduce(
     (longest, own) => (own.length > longest.length ? own : longest),
@@ -117,8 +113,7 @@ function perHead(rows: readonly CompletedSweep[]): Block[] {
   )
   if (heads.length < 2) return []
   const layered = byLayer(rows).length > 1
-  const share = (row: CompletedSweep, at: number) =>
-    significant(headsBy.get(row)?.[at]?.mse_over_mean_value)
+  const share = (row: CompletedSweep, at: number) => overAverage(headsBy.get(row)?.[at])
   const headColumn = (_: unknown, at: number): ColumnSpec<CompletedSweep> => ({
     title: `head ${heads[at]?.head}`,
     cell: row => share(row, at),
@@ -129,7 +124,7 @@ function perHead(rows: readonly CompletedSweep[]): Block[] {
   })
   const head: ColumnSpec<number> = {title: 'head', cell: at => String(heads[at]?.head)}
   return [
-    heading(3, 'MSE over that of averaging V, per head, at the largest M'),
+    heading(3, 'vs mean(V) per head, at the largest M'),
     {
       ...table([...variantColumns(variants), ...heads.map(headColumn)], variants),
       labels: labelCount(variants),
@@ -138,6 +133,9 @@ function perHead(rows: readonly CompletedSweep[]): Block[] {
     },
   ]
 }
+
+/** What has the same number in each head. */
+const SAY_NOTHING: ReadonlySet<Standing> = new Set(['yardstick', 'exact'])
 
 /** How many columns tell variants apart. */
 function labelCount(rows: readonly CompletedSweep[]): number {
@@ -187,7 +185,7 @@ function statisticsBlocks(firsts: readonly CompletedSweep[]): Block[] {
     cell: (row: HeadRow) => significant(read(row.statistics)),
   })
   return [
-    heading(3, 'Inputs, canonical x and y (entropy of the exact rows in nats)'),
+    heading(3, 'Inputs (entropy of exact rows of weights in nats)'),
     {
       ...table<HeadRow>(
         [
@@ -209,7 +207,7 @@ function statisticsBlocks(firsts: readonly CompletedSweep[]): Block[] {
       labels: firsts.length > 1 ? 2 : 1,
     },
     text(
-      'Relative variance of one kernel estimate, about: exp(|x+y|^2) / M of positive features, exp(|x-y|^2) / 2M of sin/cos.',
+      'x = q/D^(1/4), y = k/D^(1/4). Relative variance of a kernel estimate: about exp(|x+y|^2) / M with positive features, exp(|x-y|^2) / 2M with sin/cos.',
     ),
   ]
 }

@@ -3,27 +3,22 @@ import {type Block, type ColumnSpec, heading, list, table, text} from '../../../
 import {evenly} from '../../../report/evenly.js'
 import {groupBy, spanOf} from '../../../report/groups.js'
 import {errorSpan, errorText, MISSING, plural, significant} from '../../../report/numbers.js'
-import {renderTerminal} from '../../../report/terminal.js'
+import {SCREEN_LINES, screenLines} from '../../../report/screen.js'
 import {listed, shortened} from '../../../report/words.js'
 import {LEAST_FOR_INTERVAL} from '../../../stats/index.js'
-import {methodLabel, projectionLabel, troubleItems, variantLabel} from '../../labels.js'
+import {methodLabel, projectionLabel, variantLabel} from '../../labels.js'
+import {troubleSentences} from '../../trouble.js'
 import {type CompletedSweep, type ErrorSweepRecord, replicatesOf} from '../schema.js'
 import {answerSentences, type PlaceAnswer, placeAnswers} from './answer.js'
 import {isDrawn, medianOf} from './comparison.js'
 import {inputNotes, precisionNotes, roundingNotes} from './notes.js'
 import {axesOf, measuredLabel, type Place, placesOf} from './places.js'
-import {errorOf, type Ranking, rankingsOf} from './ranking.js'
+import {errorOf, type Ranking, rankingOf} from './ranking.js'
 import {atLargestFeatures} from './sections.js'
 import {byError, methodsOf, type Standing, standingOf} from './standing.js'
 
-/** What a screen has room for, beside two or three lines on where the run was saved. */
-const [LINES, WIDTH] = [20, 80]
-
 /** Rows of a table, columns of M, and notes. */
 const [MOST_ROWS, MOST_COUNTS, MOST_NOTES] = [9, 3, 3]
-
-/** Reasons why nothing was measured. */
-const MOST_TROUBLES = 8
 
 /** Characters of a method's name and of a note. */
 const [NAME, NOTE] = [28, 150]
@@ -33,11 +28,14 @@ export function errorSweepScreen(records: readonly ErrorSweepRecord[]): Block[] 
   const completed = records.filter(record => record.status === 'completed')
   const places = placesOf(completed)
   const [first] = places
-  if (!first) return list(troubleItems(records).slice(0, MOST_TROUBLES).map(shortNote))
+  if (!first) return list(troubleSentences(records))
+  const ranking = places.length > 1 ? undefined : rankingOf(first)
   const parts: Parts = {
     title: `Error on ${measuredLabel(places)}`,
-    sentences: answerSentences(places).join(' '),
-    table: places.length > 1 ? placesTable(places) : methodsTable(first, limitsOf(completed)),
+    sentences: answerSentences(places, ranking).join(' '),
+    table: ranking
+      ? methodsTable(first, {ranking, limits: limitsOf(completed)})
+      : placesTable(places),
     legend: legend(places),
     notes: screenNotes(records, completed, places),
   }
@@ -69,7 +67,7 @@ function fitted(parts: Parts): Block[] {
     for (let notes = mostNotes; notes >= 0; notes--) {
       for (let rows = most; rows >= Math.min(most, least); rows--) {
         const blocks = blocksOf(parts, rows, notes)
-        if (lineCount(blocks) <= LINES) return blocks
+        if (screenLines(blocks) <= SCREEN_LINES) return blocks
       }
     }
   }
@@ -86,10 +84,6 @@ function blocksOf({title, sentences, table, legend, notes}: Parts, rows: number,
     text([legend, ...more].join(' ')),
     ...list(notes.slice(0, most).map(shortNote)),
   ]
-}
-
-function lineCount(blocks: readonly Block[]): number {
-  return renderTerminal(blocks, {width: WIDTH, colour: false}).split('\n').length
 }
 
 /** `3 more rows`; nothing of none. */
@@ -109,7 +103,7 @@ function screenNotes(
 ): string[] {
   const ofPlaces = [...new Set(places.flatMap(([first]) => inputNotes(first)))]
   return [
-    ...troubleItems(records),
+    ...troubleSentences(records),
     ...ofPlaces,
     ...roundingNotes(completed),
     ...limitNotes(completed),
@@ -143,13 +137,13 @@ function rowMetricsNote([first, ...others]: readonly Place[]): string[] {
 
 /** What the numbers of the table are. */
 function legend(places: readonly Place[]): string {
-  const drawn = places.flat().filter(isDrawn)
-  const counts = spanOf(drawn.map(replicatesOf))
-  const error = 'Error: |estimate - exact| / |exact|'
-  if (drawn.length === 0) return `${error}.`
-  const draws = [...new Set(counts)].join(' to ')
-  const few = counts[0] < LEAST_FOR_INTERVAL
-  return `${error}, ${few ? `range over ${draws} draws` : `median of ${draws} draws or its 95 % interval`}.`
+  const rows = places.flat()
+  const counts = spanOf(rows.filter(isDrawn).map(replicatesOf))
+  const isInterval = counts[0] >= LEAST_FOR_INTERVAL
+  const draws = `${[...new Set(counts)].join(' to ')} draws`
+  const over = rows.some(isDrawn) ? `, ${isInterval ? '95 % interval' : 'range'} over ${draws}` : ''
+  const vectors = rows.some(({cell}) => cell.num_features !== null) ? ' M: random vectors.' : ''
+  return `Error: |estimate-exact|/|exact|${over}.${vectors}`
 }
 
 /** A method, or one of its projections where those differ. */
@@ -173,9 +167,8 @@ function limitsOf(completed: readonly CompletedSweep[]): Judged['limits'] {
 }
 
 /** A row for each method, the lowest error first, exact forms last. */
-function methodsTable(place: Place, limits: Judged['limits']): CutTable {
-  const [ranking] = rankingsOf(place)
-  const all = methodRows(place, {ranking: ranking!, limits})
+function methodsTable(place: Place, judged: Judged): CutTable {
+  const all = methodRows(place, judged)
   const counts = evenly(
     [...new Set(place.flatMap(({cell}) => cell.num_features ?? []))].sort((a, b) => a - b),
     MOST_COUNTS,
@@ -216,17 +209,24 @@ function kept(all: readonly MethodRow[], count: number): readonly MethodRow[] {
   return [...shown.slice(0, -1), yardstick]
 }
 
+/** A row for each method, its name as short as tells it from others. */
 function methodRows(place: Place, judged: Judged): MethodRow[] {
+  const names = methodsOf(place)
+  const most = [NAME, 44].find(
+    most => new Set(names.map(name => shortened(name, most))).size === names.length,
+  )
+  return rowsNamed(place, judged, name => shortened(name, most ?? NAME))
+}
+
+function rowsNamed(place: Place, judged: Judged, short: (name: string) => string): MethodRow[] {
   const exact = place.filter(row => standingOf(row) === 'exact' && row.cell.num_features === null)
   const others = place.filter(row => !exact.includes(row))
   const rows = groupBy(others, ({cell}) => methodLabel(cell)).flatMap(own =>
-    variantsOf(own, judged),
+    variantsOf(own, judged, short),
   )
   return [
     ...rows.toSorted((a, b) => orderOf(a) - orderOf(b)),
-    ...(exact.length > 0
-      ? [{name: shortened(listed(methodsOf(exact)), NAME), rows: exact, note: ''}]
-      : []),
+    ...(exact.length > 0 ? [{name: short(listed(methodsOf(exact))), rows: exact, note: ''}] : []),
   ]
 }
 
@@ -238,8 +238,12 @@ function orderOf({rows}: MethodRow): number {
 }
 
 /** A method as one row, or a row for each of its projections where any two differ. */
-function variantsOf(own: readonly CompletedSweep[], judged: Judged): MethodRow[] {
-  const name = shortened(methodLabel(own[0]!.cell), NAME)
+function variantsOf(
+  own: readonly CompletedSweep[],
+  judged: Judged,
+  short: (name: string) => string,
+): MethodRow[] {
+  const name = short(methodLabel(own[0]!.cell))
   const projections = groupBy(own, ({cell}) => projectionLabel(cell) ?? '')
   if (projections.length === 1) return [{name, rows: own, note: noteOf(own, judged)}]
   const names = projections.map(([first]) => projectionLabel(first!.cell) ?? '')
@@ -248,7 +252,7 @@ function variantsOf(own: readonly CompletedSweep[], judged: Judged): MethodRow[]
     return [{name, rows: own, note: noteOf(own, judged) || alike}]
   }
   return projections.map((rows, at) => ({
-    name: shortened(`${name} ${names[at]}`, NAME),
+    name: `${name} ${names[at]}`,
     rows,
     note: noteOf(rows, judged),
   }))
@@ -360,19 +364,19 @@ function featuresText(rows: readonly CompletedSweep[]): string {
 function placesTable(places: readonly Place[]): CutTable {
   const axes = axesOf(places)
   const columns: ColumnSpec<PlaceAnswer>[] = [
-    ...axes.map(({title, value}) => ({
+    ...axes.map(({title, align, value}) => ({
       title,
+      align,
       cell: ({place: [first]}: PlaceAnswer) => shortened(value(first), NAME),
     })),
     {
       title: 'lowest error',
-      cell: ({best}) => (best ? errorSpan(...endsOf(best)) : MISSING),
+      cell: ({lowest}) => (lowest ? errorSpan(...endsOf(lowest)) : MISSING),
     },
     {
       title: 'method',
       align: 'left',
-      cell: ({best}) =>
-        best ? shortened(variantLabel(best.cell), NAME) : 'none below averaging V',
+      cell: ({lowest}) => (lowest ? shortened(variantLabel(lowest.cell), NAME) : 'none is usable'),
     },
     {title: 'averaging V', cell: ({average}) => errorText(average ?? null)},
   ]

@@ -3,6 +3,7 @@ import {numbered} from '../../../inputs/layers.js'
 import {groupBy, inOrder} from '../../../report/groups.js'
 import {significant} from '../../../report/numbers.js'
 import {causalLabel, inputLabel, methodLabel, projectionLabel, variantLabel} from '../../labels.js'
+import {unusualScale} from '../../logit-scale.js'
 import type {CompletedSweep, HeldSweepResult} from '../schema.js'
 
 /** Records of one input, length, scale and causality together; its layers are rows. */
@@ -101,13 +102,3 @@ function sizesText(result: HeldSweepResult): string {
   const shared = key_heads === null ? '' : ` (${key_heads} of keys)`
   return `B=${batch} H=${heads}${shared} L=${query_len} S=${key_len} D=${head_dim} Dv=${value_dim}`
 }
-
-/** The scale of logits, where it is another than usual. */
-export function unusualScale({logit_scale: scale, head_dim}: HeldSweepResult): number | undefined {
-  const usual = head_dim ** -0.5
-  const same = scale === null || Math.abs(scale - usual) < ROUNDED * usual
-  return same ? undefined : scale
-}
-
-/** A scale that was written with so many digits is the usual one: relative. */
-const ROUNDED = 1e-6

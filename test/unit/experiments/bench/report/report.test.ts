@@ -41,7 +41,7 @@ describe('benchReport', () => {
       favor-pos       orth        64  64  256    6.00 ms ±3%  0.667x [0.654, 0.680]     1.33x [1.31, 1.36]  1.00 MiB  5.88 ms
       favor-pos       orth        64  64  512  * 12.0 ms ±3%     1.33x [1.31, 1.36]     2.67x [2.61, 2.72]  1.00 MiB  11.7 ms
       * lowest time at its L, ties included (the 95 % interval of the ratio holds 1).
-      (too wide to show: RSS growth, GFLOP/s, quartiles, runs; a wider terminal, or a pipe to less -S, shows all)
+      (hidden: RSS growth, GFLOP/s, quartiles, runs; widen the terminal or pipe to less -S)
 
       ± and [ ]: 95 % intervals over fresh processes; ?: wider than ±25 %; see docs/statistics.md. live: tensors that a call
       holds at once beside inputs and output, counted.
@@ -312,7 +312,7 @@ describe('the report of decodes', () => {
       softmax    -            -   -  * 840 us ±3%    10.9 ms ±3%                   -   210 us ±3%    23.4 KiB      9090
       favor-pos  orth        64  64    960 us ±3%  * 3.96 ms ±3%  2.75x [2.73, 2.77]  40.0 us ±3%  * 12.0 KiB     25000
       * lowest time of its column, ties included (the 95 % interval of the ratio holds 1); lowest state, ties included.
-      (too wide to show: first; a wider terminal, or a pipe to less -S, shows all)
+      (hidden: first; widen the terminal or pipe to less -S)
 
       to t: time of the tokens up to the t-th, without the first, on which what a decoder makes ready falls (column first).
       token: time of one there, of one step of all sequences at once. state: held from token to token; a cache of keys and

@@ -56,9 +56,7 @@ describe('notes on the input of a sweep', () => {
     const text = renderMarkdown(
       errorSweepReport([swept({}, {heads: 31, query_len: 3, key_len: 3})]),
     )
-    const [note, tables] = ['say --layout blhd', 'Inputs, canonical'].map(part =>
-      text.indexOf(part),
-    )
+    const [note, tables] = ['say --layout blhd', 'Inputs (entropy'].map(part => text.indexOf(part))
     expect(note).toBeGreaterThan(0)
     expect(note).toBeLessThan(tables!)
   })
@@ -177,7 +175,7 @@ describe('notes on features', () => {
         ),
       ])
     const why =
-      'the M that favor-pos needs for an error of 5 % is not known, as two seeds differ by more than 15 %, or errors rise with M'
+      'favor-pos: the M for an error of 5 % is not known (two seeds differ by more than 15 %, or errors rise with M)'
     expect(unknown(0.21)).toEqual([`${why}; at M=64 rel L2 is 0.190, predicted 0.210`])
     expect(unknown(null)).toEqual([`${why}; at M=64 rel L2 is 0.190`])
   })

@@ -21,7 +21,7 @@ describe('varianceReport', () => {
       favor-pos  orth         0.5      0    1.25     (0.0800)  0.0400 [0.0300, 0.0500]  0.500 [0.375, 0.625]  -0.250   0.0300
       favor-pos  iid          0.5    180    1.25       0.0800  0.0800 [0.0700, 0.0900]                     -   0.500   0.0500
       favor-pos  orth         0.5    180    1.25     (0.0800)  0.0720 [0.0540, 0.0900]   0.900 [0.675, 1.13]  -0.250   0.0300
-      (too wide to show: F; a wider terminal, or a pipe to less -S, shows all)
+      (hidden: F; widen the terminal or pipe to less -S)
 
       Verdicts
 

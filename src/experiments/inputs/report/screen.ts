@@ -1,0 +1,102 @@
+/** The first screen of a look at an input: how hard it is for random features, and its heads or layers. */
+import {type Block, type ColumnSpec, heading, list, table, text} from '../../../report/document.js'
+import {evenly} from '../../../report/evenly.js'
+import {groupBy, spanOf} from '../../../report/groups.js'
+import {MISSING, plural, significant} from '../../../report/numbers.js'
+import {fittedScreen} from '../../../report/screen.js'
+import type {InputsRecord} from '../schema.js'
+import {
+  failures,
+  featuresSpan,
+  type HeadRow,
+  headRows,
+  inputTitle,
+  keysOf,
+  productName,
+} from './heads.js'
+
+/** Failed layers that are named. */
+const MOST_FAILURES = 2
+
+/** What is said of an input in at most 20 lines: its heads, or of several layers a line each. */
+export function inputsScreen(records: readonly InputsRecord[]): Block[] {
+  if (records.length === 0) return []
+  const failed = failures(records)
+  const trouble = list([
+    ...failed.slice(0, MOST_FAILURES),
+    ...(failed.length > MOST_FAILURES
+      ? [`${plural(failed.length - MOST_FAILURES, 'more layer')} failed`]
+      : []),
+  ])
+  const title = heading(2, inputTitle(records))
+  const heads = headRows(records)
+  if (heads.length === 0) return [title, ...trouble]
+  const layers = groupBy(heads, ({layer}) => String(layer))
+  const lines = layers.length > 1 ? layers : heads.map(head => [head])
+  const noun = layers.length > 1 ? 'layer' : 'head'
+  return fittedScreen(lines.length, count => {
+    const left = lines.length - count
+    const rest = left > 0 ? [text(`The details have ${plural(left, `more ${noun}`)}.`)] : []
+    return [
+      title,
+      text(answer(records, heads)),
+      linesTable(evenly(lines, count)),
+      ...rest,
+      ...trouble,
+    ]
+  })
+}
+
+/** How many random vectors positive features need, and how far exact attention spreads. */
+function answer(records: readonly InputsRecord[], heads: readonly HeadRow[]): string {
+  const keys = spanText(heads.map(keysOf))
+  const all = spanText(heads.map(({statistics}) => Math.exp(statistics.max_entropy_nats)))
+  return [
+    `Positive features need about ${featuresSpan(heads)} random vectors (M) before their kernel exceeds its noise: M = exp(s), s the mean ${productName(records)}.`,
+    `Exact attention spreads its weight over ${keys} of ${all} keys.`,
+  ].join(' ')
+}
+
+/** `46`, or `46 to 94`. */
+function spanText(values: readonly number[], between = ' to '): string {
+  const [low, high] = spanOf(values).map(value => significant(value, 2))
+  return low === high ? low! : `${low}${between}${high}`
+}
+
+/** A line for each head, or for each layer from the least of its heads to the largest. */
+function linesTable(lines: readonly (readonly HeadRow[])[]): Block {
+  const own = (title: string, of: (head: HeadRow) => number): ColumnSpec<readonly HeadRow[]> => ({
+    title,
+    cell: heads => spanText(heads.map(of), '-'),
+  })
+  const single = lines.every(heads => heads.length === 1)
+  const layers = new Set(lines.flat().map(({layer}) => layer)).size
+  return table<readonly HeadRow[]>(
+    [
+      {
+        title: 'layer',
+        cell: ([first]) => String(first!.layer),
+        tells: ([first]) => first!.layer !== undefined && (layers > 1 || !single),
+      },
+      ...(single && layers <= 1
+        ? [{title: 'head', cell: ([first]: readonly HeadRow[]) => String(first!.head)}]
+        : []),
+      own('s', ({statistics}) => statistics.sum_norm2),
+      {
+        title: 'M',
+        cell: heads => featuresSpan(heads, '-'),
+      },
+      {title: 'angle of q, k', cell: heads => anglesText(heads)},
+      own('keys', keysOf),
+    ],
+    lines,
+  )
+}
+
+/** In degrees. */
+function anglesText(heads: readonly HeadRow[]): string {
+  const angles = heads.flatMap(({angle_deg}) => angle_deg ?? [])
+  const [low, high] = spanOf(angles).map(angle => angle.toFixed(0))
+  if (angles.length === 0) return MISSING
+  return low === high ? low! : `${low}-${high}`
+}
