@@ -84,7 +84,7 @@ function nothingInView(
     'a key that takes part',
     `none among ${of}`,
     length < keyLen ? 'take a longer `seqLen`' : 'leave the sequence out of the file',
-    'nonzero means that a key takes part, as in boolean masks of PyTorch; turn an inverted mask round',
+    'nonzero means that a key takes part, as in boolean masks of PyTorch; if your mask is true for padding, invert it',
   )
 }
 
