@@ -4,7 +4,6 @@ import {existsSync, readFileSync} from 'node:fs'
 import {fileURLToPath} from 'node:url'
 import {describe, expect, it} from 'vitest'
 import {CLAIM_IDS} from '../../src/claims/index.js'
-import {experimentNamed} from '../../src/experiments/index.js'
 
 const pathOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 const textOf = (path: string) => readFileSync(pathOf(path), 'utf8')
@@ -22,7 +21,6 @@ const DOCUMENTS = {
 const PARTS = Object.entries(DOCUMENTS).flatMap(([document, {parts}]) =>
   parts.map(part => [part, document] as const),
 )
-const {screen} = await experimentNamed('error-sweep')
 
 function quoted(part: string): string {
   const argv = [pathOf('scripts/document-tables.js'), part]
@@ -31,8 +29,6 @@ function quoted(part: string): string {
 
 describe('parts of documents that quote results', () => {
   it.each(PARTS)('are those of the reference files: %s in %s', (part, document) => {
-    // before sweeps have a first screen there is none to show
-    if (part === 'first run' && !screen) return
     const section = quoted(part)
     expect(section.split('\n').length).toBeGreaterThan(8)
     expect(textOf(document)).toContain(section)

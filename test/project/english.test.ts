@@ -33,7 +33,9 @@ const ANY = new RegExp(CONSTRUCTIONS.map(([pattern]) => pattern.source).join('|'
  */
 const TODAY: Record<string, Partial<Record<Kind, number>>> = {
   commands: {texts: 15},
-  documents: {texts: 0},
+  documents: {texts: 44},
+  'src/advice': {texts: 8, comments: 5},
+  'src/claims': {texts: 30, comments: 10},
   'src/cli': {texts: 47, comments: 39},
   'src/compare': {texts: 3, comments: 5},
   'src/experiments/bench': {texts: 14, comments: 48},

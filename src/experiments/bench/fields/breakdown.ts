@@ -11,7 +11,7 @@ const breakdownPart = z.object({
   part: z
     .enum(PARTS)
     .describe(
-      '`draw`: drawing the projection; `repeat`: keys and values of fewer heads than queries repeated; `features`: the feature map of queries and keys; `contraction`: keys with values, queries with that; `guard`: the denominator made safe, and the division. In the log domain the contraction has the division, and bidirectional features are norms of keys alone.',
+      '`draw`: drawing the projection; `repeat`: keys and values of fewer heads than queries repeated; `features`: the feature map of queries and keys; `contraction`: keys with values, queries with that; `guard`: the denominator made safe, and the division. In the log domain the division is part of the contraction, and bidirectional features are norms of keys alone.',
     ),
   in_whole: z
     .boolean()

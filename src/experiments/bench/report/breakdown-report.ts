@@ -13,7 +13,7 @@ const LEGEND = [
   'draw: drawing the projection, part of the sum only where every call draws; features: the feature map of queries and keys;',
   'repeat: heads of keys and values that several heads of queries share, repeated;',
   'contraction: keys with values, then queries; guard: the denominator made safe, and the division.',
-  'In the log domain the contraction has the division; its bidirectional form makes features of no token, only norms of keys.',
+  'In the log domain the division is part of the contraction; its bidirectional form materialises no features, only norms of keys.',
   'Kernels that are fused (below) do several parts in one, without features in memory: sum / whole then is what that saves, and a part is not its share of the whole.',
 ].join(' ')
 
