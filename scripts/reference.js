@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Makes results/reference anew, or the parts of it that are named. Times count only on a machine that does nothing else.
-// npm run reference -- [NAME ...]
+// npm run reference -- [NAME ...]; figures: draws those of earlier runs anew
 import {spawnSync} from 'node:child_process'
 import {
   existsSync,
@@ -27,8 +27,8 @@ const RUNS = {
   },
   sweep: {
     argv: [
-      ...['error-sweep', '--methods', 'favor-pos,rfa,elu,mean-value'],
-      ...['--num-features', '16..4kx4', '--targets', 'raw', '--replicates', '10'],
+      ...['error-sweep', '--methods', 'favor-pos,mean-value', '--projections', 'orth'],
+      ...['--scales', '0.25,0.5,1', '--num-features', '16..4kx4', '--replicates', '10'],
     ],
   },
   bench: {
@@ -60,6 +60,7 @@ const DRAWN = 'lengths'
 const PARTS = {
   ...Object.fromEntries(Object.entries(RUNS).map(([name, how]) => [name, () => run(name, how)])),
   claims,
+  figures: redraw,
   peers: () => benchmark('peers', ['peers', 'speed']),
   kernels: () => benchmark('kernels'),
   backends: () => calibrate('backends'),
@@ -74,7 +75,8 @@ if (unknown.length > 0) {
   process.stderr.write(`reference: expected some of ${names}, got ${unknown.join(' ')}\n`)
   process.exit(2)
 }
-for (const name of asked.length > 0 ? asked : Object.keys(PARTS)) {
+// each part draws its own figures
+for (const name of asked.length > 0 ? asked : Object.keys(PARTS).filter(one => one !== 'figures')) {
   process.stderr.write(`${name}\n`)
   PARTS[name]()
 }
@@ -92,6 +94,11 @@ function run(name, {argv, detailed = false, quoted = []}) {
 /** Tables of single heads and replicates, which records.jsonl has, too. */
 function detailsIn(folder) {
   return readdirSync(join(root, folder)).filter(name => /^records_.*\.csv$/.test(name))
+}
+
+/** Figures of what was measured before. */
+function redraw() {
+  for (const name of [...Object.keys(RUNS), `claims/${DRAWN}`]) draw(`${REFERENCE}/${name}`)
 }
 
 /** All claims, with the smaller ones of their runs. */

@@ -1,5 +1,6 @@
 /** The report of saved runs: how each was made, then the tables of its experiment. */
 
+import {basename, resolve} from 'node:path'
 import {commandText} from '../report/command-line.js'
 import {machineRows} from '../report/doctor.js'
 import {type Block, type FigureBlock, heading, type Item, list, text} from '../report/document.js'
@@ -63,16 +64,23 @@ async function reportOf(
 
 /** What can be drawn of it, with the command that measures it again. */
 async function figuresOf(
-  {manifest, records}: ReportedRun,
+  {directory, manifest, records}: ReportedRun,
   experiment: Experiment,
   x: FeatureAxis | undefined,
 ): Promise<FigureBlock[]> {
   const figures = (await experiment.figures?.(records, x)) ?? []
-  const command = commandText(manifest.argv)
+  const {argv, machine, plan} = manifest
+  const command = commandText(argv)
+  const run = `run ${runName(directory)}, rfa ${machine.rfa}, seed ${plan.seed}`
   return figures.flatMap(figure => {
-    const shown = drawable({...figure, command})
+    const shown = drawable({...figure, run, command})
     return shown ? [{kind: 'figure' as const, figure: shown}] : []
   })
+}
+
+/** A run by the name of its folder. @param directory - as it was named */
+export function runName(directory: string): string {
+  return basename(resolve(directory))
 }
 
 /** Where, when and how the numbers came about. */

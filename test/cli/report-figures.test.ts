@@ -36,6 +36,36 @@ describe('rfa report with figures', () => {
     for (const name of NAMES) expect(markdown).toContain(`](<figures/${name}.png>)`)
   })
 
+  it('writes PDF, which Markdown does not show, with captions for a paper', async () => {
+    const figures = join(folder, 'figures')
+    const {exitCode, stdout} = await report('--pdf', figures, '--json')
+    expect(exitCode).toBe(0)
+    expect(JSON.parse(stdout).pdf).toHaveLength(4)
+    const file = await readFile(join(figures, 'time-over-length.pdf'), 'latin1')
+    expect(file).toMatch(/^%PDF/)
+    expect(await readFile(join(folder, 'report.md'), 'utf8')).not.toContain('.pdf')
+    const [first] = JSON.parse(await readFile(join(figures, 'figures.json'), 'utf8')).figures
+    expect(first.caption).toMatch(
+      /^Time over length, B=1 .*\. Median time of a call; bars are 95 % intervals.* From run rfa-figures-\w+, rfa \S+, seed \d+\.$/,
+    )
+  })
+
+  it('writes tables as LaTeX, and replaces no files of others', async () => {
+    const tex = join(folder, 'tex')
+    const {exitCode, stderr} = await report('--tex', tex)
+    expect(exitCode).toBe(0)
+    expect(stderr).toContain(`written to ${tex}\n`)
+    const [first] = await readdir(tex)
+    expect(await readFile(join(tex, first!), 'utf8')).toContain('\\toprule')
+    expect(await report('--tex', tex)).toMatchObject({exitCode: 0})
+    await writeFile(join(tex, first!), 'mine')
+    expect(await report('--tex', tex)).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(/WOULD_OVERWRITE[\s\S]*name another folder with --tex/),
+    })
+    expect(await readFile(join(tex, first!), 'utf8')).toBe('mine')
+  })
+
   it('writes them where others of its own are, in another format too, and nowhere else', async () => {
     const figures = join(folder, 'figures')
     expect(await report('--svg', figures)).toMatchObject({exitCode: 0})
@@ -63,6 +93,8 @@ describe('rfa report with figures', () => {
   it.skipIf(process.platform !== 'linux').each([
     ['--svg', '/proc/x'],
     ['--png', '/proc/x/y'],
+    ['--pdf', '/proc/x'],
+    ['--tex', '/proc/x'],
     ['--html', '/proc/x.html'],
     ['--markdown', '/proc/x/y.md'],
     ['--output', '/proc/x.md'],

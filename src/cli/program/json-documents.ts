@@ -207,7 +207,9 @@ export const reportDocument = z.object({
     .describe('The Markdown file; `null`: it was printed, or only HTML was asked for.'),
   html: z.string().nullable().describe('The HTML page; `null`: it was printed, or not asked for.'),
   svg: z.array(z.string()).optional().describe('Figures as SVG, where they were asked for.'),
+  pdf: z.array(z.string()).optional().describe('Figures as PDF, where they were asked for.'),
   png: z.array(z.string()).optional().describe('Figures as PNG, where they were asked for.'),
+  tex: z.array(z.string()).optional().describe('Tables as LaTeX, where they were asked for.'),
   runs: z
     .array(
       z.object({

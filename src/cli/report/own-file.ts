@@ -15,6 +15,8 @@ export interface OwnFile {
    * run folder may be of somebody else. Default: somebody did.
    */
   untyped?: boolean
+  /** Whether the flag names the folder of the file. Default: it names the file, and `-` is stdout. */
+  inFolder?: boolean
   /** Whether such a file has this content. */
   isOwn(content: string): boolean
   /** Such a file in words, as in "expected a new file or an earlier report". */
@@ -34,7 +36,7 @@ export async function writeOwnFile(path: string, text: string, own: OwnFile): Pr
   } catch (cause) {
     const error = cause instanceof RfaError ? cause : notWritable(path, cause)
     throw new RfaError('NOT_WRITABLE', `${own.flag}: cannot write ${error.message}`, {
-      suggestions: [`name another file with ${own.flag}`, `use ${own.flag} - for stdout`],
+      suggestions: own.inFolder ? [another(own)] : [another(own), `use ${own.flag} - for stdout`],
       cause: error,
     })
   }
@@ -71,7 +73,7 @@ async function writePipe(path: string, text: string): Promise<void> {
 /** Notes of the user are not ours to replace, and pipes are not ours to wait for. @throws {WOULD_OVERWRITE} */
 async function refuseForeignFile(
   path: string,
-  {flag, isOwn, what, untyped}: OwnFile,
+  {flag, isOwn, what, untyped, inFolder}: OwnFile,
 ): Promise<void> {
   const facts = await (untyped ? lstat : stat)(path).catch(() => undefined)
   if (facts === undefined) return
@@ -80,6 +82,10 @@ async function refuseForeignFile(
   throw new RfaError(
     'WOULD_OVERWRITE',
     `${flag}: expected a new file or ${what}, got ${path}, which is neither`,
-    {suggestions: [`name another file with ${flag}`, 'add --force to replace it']},
+    {suggestions: [another({flag, inFolder}), 'add --force to replace it']},
   )
+}
+
+function another({flag, inFolder}: Pick<OwnFile, 'flag' | 'inFolder'>): string {
+  return `name another ${inFolder ? 'folder' : 'file'} with ${flag}`
 }

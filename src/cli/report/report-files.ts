@@ -5,7 +5,7 @@ import type {Block} from '../../report/document.js'
 import type {ReportDocument} from '../program/json-documents.js'
 import type {Invocation} from '../program/services.js'
 import type {Saved} from './read-saved.js'
-import type {FigureFormat} from './write-figures.js'
+import {FIGURE_FORMATS, type FigureFormat} from './write-figures.js'
 import {saveReport, writeReport} from './write-report.js'
 
 /** A report before it has a form. */
@@ -22,7 +22,10 @@ export interface ReportFlags {
   html?: string | undefined
   /** Folders for figures. */
   svg?: string | undefined
+  pdf?: string | undefined
   png?: string | undefined
+  /** Folder for tables as LaTeX. */
+  tex?: string | undefined
   open: boolean
   force: boolean
 }
@@ -37,18 +40,18 @@ export function checkReportFlags({html, output, open}: ReportFlags): void {
 }
 
 /** Whether anything is written that shows figures. */
-export function drawsFigures({html, svg, png}: ReportFlags): boolean {
-  return [html, svg, png].some(place => place !== undefined)
+export function drawsFigures({html, svg, pdf, png}: ReportFlags): boolean {
+  return [html, svg, pdf, png].some(place => place !== undefined)
 }
 
-/** Files that were written, and of figures the folder. */
-export function placesOf({
-  output,
-  html,
-  svg,
-  png,
-}: Pick<ReportDocument, 'output' | 'html' | 'svg' | 'png'>): string[] {
-  const folders = [svg, png].flatMap(files => (files?.[0] === undefined ? [] : [dirname(files[0])]))
+/** What is written of a report. */
+type Written = Pick<ReportDocument, 'output' | 'html' | FigureFormat | 'tex'>
+
+/** Files that were written, and of figures and LaTeX the folder. */
+export function placesOf({output, html, svg, pdf, png, tex}: Written): string[] {
+  const folders = [svg, pdf, png, tex].flatMap(files =>
+    files?.[0] === undefined ? [] : [dirname(files[0])],
+  )
   return [...new Set([output, html, ...folders])].filter(place => place !== null)
 }
 
@@ -62,34 +65,47 @@ export async function writeReportFiles(
   {blocks, saved, directories}: UnwrittenReport,
   flags: ReportFlags,
   maker: Pick<Invocation, 'argv' | 'services' | 'caution'> & {print(text: string): void},
-): Promise<Pick<ReportDocument, 'output' | 'html' | 'svg' | 'png'>> {
+): Promise<Written> {
   const {html, output} = flags
   const {pictures, ...figures} = await writeAllFigures(blocks, flags, maker)
+  const tex = await writeLatex(blocks, flags)
   const write = () => writeReport(blocks, directories, {...flags, pictures}, maker.print)
-  if (html === undefined) return {output: await write(), html: null, ...figures}
+  if (html === undefined) return {output: await write(), html: null, ...figures, ...tex}
   const page = await writePage(blocks, saved, {...flags, html}, maker)
-  return {output: output === undefined ? null : await write(), html: page, ...figures}
+  return {output: output === undefined ? null : await write(), html: page, ...figures, ...tex}
 }
 
 /** Figures in the formats asked for; Markdown shows PNG, which everything can show, where there is. */
 async function writeAllFigures(
   blocks: readonly Block[],
-  {svg, png, force}: ReportFlags,
+  flags: ReportFlags,
   {caution}: Pick<Invocation, 'caution'>,
 ) {
   let pictures: ReadonlyMap<string, string> = new Map()
-  const written: {svg?: string[]; png?: string[]} = {}
-  for (const [format, folder] of Object.entries({svg, png}) as [FigureFormat, string?][]) {
+  const written: Partial<Record<FigureFormat, string[]>> = {}
+  for (const format of FIGURE_FORMATS) {
+    const folder = flags[format]
     if (folder === undefined) continue
     const {writeFigures} = await import('./write-figures.js')
-    const {files, pictures: own} = await writeFigures(blocks, folder, {format, force})
+    const {files, pictures: own} = await writeFigures(blocks, folder, {format, force: flags.force})
     written[format] = files
     if (files.length === 0) {
       caution(`--${format}: nothing to draw, as no length, M or norm has two values`)
     }
-    pictures = own
+    // no browser shows PDF as a picture
+    if (format !== 'pdf') pictures = own
   }
   return {pictures, ...written}
+}
+
+/** Tables as LaTeX, where that is asked for. */
+async function writeLatex(
+  blocks: readonly Block[],
+  {tex, force}: ReportFlags,
+): Promise<{tex?: string[]}> {
+  if (tex === undefined) return {}
+  const {writeTables} = await import('./write-tables.js')
+  return {tex: await writeTables(blocks, tex, force)}
 }
 
 /**

@@ -19,7 +19,11 @@ export const figureList = z.object({
       z.object({
         name: z.string().describe('Of its files, without ending.'),
         title: z.string().describe('What it shows.'),
-        caption: z.string().describe('How to read it.'),
+        caption: z
+          .string()
+          .describe(
+            'For a paper: what it shows, of which run, how to read it, and what intervals are.',
+          ),
         files: z.array(z.string()).describe('In this folder, as wide as a page and as a column.'),
       }),
     )
@@ -28,7 +32,7 @@ export const figureList = z.object({
 type FigureList = z.infer<typeof figureList>
 
 /** What figures can be written as. */
-const FIGURE_FORMATS = ['svg', 'png'] as const
+export const FIGURE_FORMATS = ['svg', 'pdf', 'png'] as const
 export type FigureFormat = (typeof FIGURE_FORMATS)[number]
 
 /** Where figures were written; of pictures to be shown those as wide as a page. */
@@ -88,22 +92,27 @@ function joined(
   figures: readonly Figure[],
   format: FigureFormat,
 ): FigureList {
-  const now = figures.map(({name, title, caption, ...rest}) => {
+  const now = figures.map(figure => {
+    const {name, title} = figure
     const before = earlier.find(own => own.name === name)?.files ?? []
-    const files = [...new Set([...before, ...namesOf({name, title, caption, ...rest}, format)])]
-    return {name, title, caption, files}
+    const files = [...new Set([...before, ...namesOf(figure, format)])]
+    return {name, title, caption: captionOf(figure), files}
   })
   const others = earlier.filter(({name}) => !figures.some(own => own.name === name))
   return {schema: 'rfa.report-figures/1', figures: [...now, ...others]}
 }
 
+/** A caption in full sentences. */
+function captionOf({title, caption, run}: Figure): string {
+  return [`${title}.`, caption, ...(run === undefined ? [] : [`From ${run}.`])].join(' ')
+}
+
 async function writeFigure(figure: Figure, folder: string, format: FigureFormat): Promise<void> {
-  const {figurePng, figureSvg} = await import('../../report/figures/files.js')
+  const {figurePdf, figurePng, figureSvg} = await import('../../report/figures/files.js')
+  const draw = {svg: figureSvg, pdf: figurePdf, png: figurePng}[format]
   for (const width of Object.keys(WIDTHS) as FigureWidth[]) {
     const name = fileOf(figure.name, width, format)
-    const content =
-      format === 'svg' ? await figureSvg(figure, width) : await figurePng(figure, width)
-    await writeAtomic(join(folder, name), content)
+    await writeAtomic(join(folder, name), await draw(figure, width))
   }
 }
 

@@ -72,9 +72,11 @@ export interface Figure {
   /** What the pale lines of computed series are, said once for all of them. Default: `predicted`. */
   computed?: string
   /** Points are tiles of a table of names, whose shades say this. Default: they are points. */
-  shade?: Pick<Axis, 'label' | 'scale'>
+  shade?: Pick<Axis, 'label' | 'scale' | 'percent'>
   /** Its points as a table. */
   table: TableBlock
+  /** The run that it is of: its name, version and seed. */
+  run?: string
   /** Command that makes it again, where one is known. */
   command?: string | undefined
 }
@@ -135,7 +137,7 @@ export function drawable(figure: Figure): Figure | undefined {
 
 /** The same figure with every text in it changed, but for its name. */
 export function figureWithTexts(figure: Figure, change: (content: string) => string): Figure {
-  const {x, y, series, guides, shade, computed, command} = figure
+  const {x, y, series, guides, shade, computed, run, command} = figure
   const pointWithTexts = (point: Point) => ({...point, facts: point.facts.map(change)})
   return {
     ...figure,
@@ -154,6 +156,7 @@ export function figureWithTexts(figure: Figure, change: (content: string) => str
     })),
     guides: guides.map(({label, points}) => ({label: change(label), points})),
     table: tableWithTexts(figure.table, change),
+    ...(run !== undefined && {run: change(run)}),
     command: command && change(command),
   }
 }

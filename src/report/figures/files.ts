@@ -1,4 +1,4 @@
-/** Figures as files for papers: SVG with its font, and PNG. */
+/** Figures as files for papers: SVG and PDF with their font, and PNG. */
 import {readFile} from 'node:fs/promises'
 import {createRequire} from 'node:module'
 import {heightOf} from './axes.js'
@@ -50,6 +50,16 @@ export async function figurePng(
     font: {fontBuffers: [font], defaultFontFamily: FONT_FAMILY, sansSerifFamily: FONT_FAMILY},
   })
   return image.render().asPng()
+}
+
+/**
+ * The same as PDF, its texts as text and the letters of its font in it. The same figure gives the same bytes.
+ */
+export async function figurePdf(figure: Figure, width: FigureWidth): Promise<Uint8Array> {
+  const {pdfOf} = await import('./pdf.js')
+  const {decompress} = await import('wawoff2')
+  const {svg: text, ...size} = composed(figure, width, '')
+  return pdfOf({text, ...size}, await decompress(await fontFile()), figure.title)
 }
 
 let started: Promise<typeof import('@resvg/resvg-wasm')> | undefined

@@ -71,15 +71,15 @@ export function tickText(tick: number): string {
 }
 
 /** A tick of an axis, `50 %` of one in per cent. */
-export function tickOn({percent}: Axis): (tick: number) => string {
+export function tickOn({percent}: Pick<Axis, 'percent'>): (tick: number) => string {
   return percent ? tick => `${tickText(Number((100 * tick).toPrecision(12)))} %` : tickText
 }
 
 /** From here on a number in per cent is printed as a factor. */
 const FACTOR = 10
 
-/** A value as it is printed next to its marker: `84 %` or `116x` on an axis in per cent. */
-export function valueOn({percent}: Axis, value: number): string {
+/** A value as it is printed beside its marker: `84 %` or `116x` on an axis in per cent. */
+export function valueOn({percent}: Pick<Axis, 'percent'>, value: number): string {
   if (!percent) return significant(value, 2)
   return value < FACTOR ? `${significant(100 * value, 2)} %` : `${significant(value)}x`
 }

@@ -1,7 +1,7 @@
 /** Tiles of a figure between names: a number each, which their shades say as well. */
 import * as Plot from '@observablehq/plot'
-import {significant} from '../numbers.js'
 import {type Figure, isShown, type Point, type Series} from './figure.js'
+import {valueOn} from './ticks.js'
 
 /** Share of the scale from which on tiles are so dark that numbers on them are white. */
 const DARK = 0.5
@@ -12,7 +12,7 @@ export function tileMarks(
   place: number,
   {figure: {shade, series}, fontSize}: {figure: Figure; fontSize: number},
 ) {
-  const axis = {label: '', scale: shade!.scale}
+  const axis = shade!
   const shadeOf = ({value = Number.NaN}: Point) => (isShown(axis, value) ? value : null)
   const values = series.flatMap(own => own.points.map(shadeOf)).filter(value => value !== null)
   const at = (value: number) => (shade!.scale === 'log' ? Math.log(value) : value)
@@ -33,7 +33,7 @@ export function tileMarks(
       ...{
         x: 'x',
         y: 'y',
-        text: ({value}: Point) => significant(value, 2),
+        text: (point: Point) => (shadeOf(point) === null ? '' : valueOn(axis, point.value!)),
         fontSize: fontSize * 0.85,
       },
       ...{

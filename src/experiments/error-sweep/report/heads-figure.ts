@@ -47,7 +47,7 @@ function figureOf(records: readonly CompletedSweep[]): Figure[] {
         'Median over draws of |estimate - exact| / |exact| (rel L2), at the most features of each method; darker is larger.',
       x: {label: 'variant', scale: 'linear', names: variants},
       y: {label: 'head', scale: 'linear', names},
-      shade: {label: 'rel L2', scale: 'log'},
+      shade: {label: 'error, % of the exact output', scale: 'log', percent: true},
       series: [{label: '', method: cell.method, projection: null, points: tiles, joined: false}],
       guides: [],
       table: table(
