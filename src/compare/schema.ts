@@ -12,7 +12,7 @@ const quantity = z
 const place = z
   .record(z.string(), z.string())
   .describe(
-    'What tells the line from others, by the names of the tables; `x / y`: x in A and y in B.',
+    'Names and values that distinguish the line from others, as in the tables; `x / y`: x in A and y in B.',
   )
 
 /** A line: one quantity of two cells. */
@@ -38,7 +38,7 @@ export const comparedRow = z.object({
   basis: z
     .enum(BASES)
     .describe(
-      'What the ratio rests on: `exact`: nothing varies but rounding; `processes`: cells whose processes took turns, process by process; `medians`: medians of independent processes; `pairs`: replicates of the same draws; `samples`: replicates of independent draws; `spreads`: variances by their standard errors.',
+      'What the ratio rests on: `exact`: nothing varies but rounding; `processes`: cells of one run, process by process; `medians`: medians of independent processes; `pairs`: replicates of the same draws; `samples`: replicates of independent draws; `spreads`: variances by their standard errors.',
     ),
   pairs: z.number().int().nullable().describe('Pairs that were compared; `null`: not paired.'),
   answer: z
@@ -59,9 +59,7 @@ export type ComparedRow = z.infer<typeof comparedRow>
 /** A cell, or a quantity of two cells, without a line. */
 export const leftRow = z.object({
   where: z.enum(['a', 'b', 'both']).describe('In which of the two it is.'),
-  quantity: quantity
-    .nullable()
-    .describe('What could not be compared; `null`: the cell as a whole.'),
+  quantity: quantity.nullable().describe('What could not be compared; `null`: the whole cell.'),
   at: place,
   reason: z.string().describe('Why there is no line.'),
   open: z

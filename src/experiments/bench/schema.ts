@@ -73,7 +73,7 @@ const threads = z
   .int()
   .positive()
   .nullable()
-  .describe('Threads that were asked for; `null`: as many as the backend takes.')
+  .describe('Threads that were asked for; `null`: the choice of the backend.')
 
 const breakdownField = z
   .literal(true)
@@ -156,7 +156,7 @@ export const benchCell = z.object({
     .string()
     .optional()
     .describe(
-      'Other implementation that is timed in place of the method, and which of its forms, if it is not the ordinary one; it is that of no backend, and `backend` then is `auto`. Absent: the method itself.',
+      'Other implementation that is timed in place of the method, and which of its forms, if it is not the ordinary one; no backend computes it, and `backend` then is `auto`. Absent: the method itself.',
     ),
   threads,
 })
@@ -196,7 +196,7 @@ export const benchResult = z.object({
     })
     .nullable()
     .describe(
-      'Accuracy on a short prefix, of exact forms against the float64 definition, of estimators against their composite, the causal one for a decode, peers like the method whose place they take; no time is reported unless it passed. `null`: the process that checks it was interrupted.',
+      'Accuracy on a short prefix, of exact forms against the float64 definition, of estimators against their composite, the causal one for a decode, peers like the method that they replace; no time is reported unless it passed. `null`: the process that checks it was interrupted.',
     ),
   runs: z.number().int().describe('Timed runs: forwards, or decodes up to L.'),
   median_ns: z
@@ -260,12 +260,12 @@ export const benchResult = z.object({
   live_bytes: nullableNumber.meta({
     unit: 'bytes',
     description:
-      'Most bytes of tensors that a call holds at once beside inputs and output, counted; of a decode its state after the last token; `null`: a peer, which nobody counted.',
+      'Most bytes of tensors that a call holds at once, without inputs and output, counted; of a decode its state after the last token; `null`: a peer, where it is not counted.',
   }),
   peak_rss_over_baseline_bytes: nullableNumber.meta({
     unit: 'bytes',
     description:
-      'Growth of the resident memory of the process from before it has inputs to its peak; `null`: unknown, as of a peer, whose process serves several cells. Memory that was freed before is used again without growth: it may be less than inputs, output and call hold.',
+      'Growth of the resident memory of the process from before it has inputs to its peak; `null`: unknown, as of a peer, which computes several cells in one process. Memory that was freed before is used again without growth: it may be less than inputs, output and call hold.',
   }),
   samples_ns: z.array(z.number()).meta(ns('Every timed run, in order.')),
   turn_runs: z

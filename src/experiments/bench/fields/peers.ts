@@ -33,7 +33,7 @@ export function whyNoPeer(
     return `${peer} has it with its default options only`
   }
   if (keyHeads(cell) !== cell.heads) {
-    return `${peer} is timed with as many heads of keys and values as of queries only`
+    return `${peer} is timed with the same number of heads of keys, values and queries only`
   }
   return redraw === 'fixed' ? undefined : `${peer} is timed with fixed projections only`
 }

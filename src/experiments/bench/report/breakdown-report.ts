@@ -1,5 +1,5 @@
 /** Where the time of forwards goes, as a table. */
-import {type Block, type ColumnSpec, heading, list, table, text} from '../../../report/document.js'
+import {type Block, type ColumnSpec, heading, list, table} from '../../../report/document.js'
 import {MISSING, nanoseconds} from '../../../report/numbers.js'
 import {variantLabel} from '../../labels.js'
 import {type Breakdown, PARTS} from '../fields/breakdown.js'
@@ -8,14 +8,9 @@ import type {TimedRecord} from '../schema.js'
 import {backendMarks} from './backends.js'
 import {ratioText, timeText} from './variants.js'
 
-const LEGEND = [
-  'Parts were timed by themselves, each with what the part before it gives ready made, in the turns of the whole.',
-  'draw: drawing the projection, part of the sum only where every call draws; features: the feature map of queries and keys;',
-  'repeat: heads of keys and values that several heads of queries share, repeated;',
-  'contraction: keys with values, then queries; guard: the denominator made safe, and the division.',
-  'In the log domain the division is part of the contraction; its bidirectional form materialises no features, only norms of keys.',
-  'Kernels that are fused (below) do several parts in one, without features in memory: sum / whole then is what that saves, and a part is not its share of the whole.',
-].join(' ')
+/** What the parts are. */
+export const BREAKDOWN_LEGEND =
+  'parts are timed alone, each with the finished input that the part before it gives; draw: the projection, part of the sum only where every call draws; repeat: keys and values copied to heads of queries; features: the feature map of queries and keys; contraction: keys with values, then queries; guard: the denominator made safe, and the division. In the log domain the division is part of the contraction; its bidirectional form materialises no features, only norms of keys. Fused kernels do several parts at once: sum / whole above 1 is what they save.'
 
 interface Row {
   record: TimedRecord
@@ -32,7 +27,7 @@ export function breakdownBlocks(rows: readonly TimedRecord[]): Block[] {
   const reasons = [...new Set(all.flatMap(({found}) => found.none ?? []))]
   return [
     heading(3, 'Where the time goes'),
-    ...(broken.length > 0 ? [table(columnsOf(rows), broken), text(LEGEND)] : []),
+    ...(broken.length > 0 ? [table(columnsOf(rows), broken)] : []),
     ...list(reasons.map(reason => `no parts: ${reason}`)),
   ]
 }

@@ -17,14 +17,14 @@ const TIME: Quantity = {
   less: 'faster',
   unit: 'ns',
   legend: {
-    runs: "B/A: ratio of the times with its 95 % interval, Welch's t on the logarithms of the medians of the processes: a machine that was slower as a whole in one of the runs is not told from slower code. p: that of the test, adjusted for all lines (Holm). P(B > A): chance that a timed run of B is slower than one of A.",
+    runs: "B/A: ratio of the times with its 95 % interval, Welch's t on the logarithms of the medians of the processes: a slower machine looks like slower code. p: of that test, adjusted for all lines (Holm). P(B > A): chance that a timed run of B is slower than one of A.",
     methods:
-      'B/A: ratio of the times, process by process, with its 95 % interval, t on their logarithms. p: that of the test, adjusted for all lines (Holm). P(B > A): chance that a timed run of B is slower than one of A.',
+      'B/A: ratio of the times, process by process, with its 95 % interval, t on their logarithms. p: of that test, adjusted for all lines (Holm). P(B > A): chance that a timed run of B is slower than one of A.',
   },
 }
 
 const COUNTED =
-  'Counted, the most bytes of tensors that a call holds at once beside inputs and output, of a decode its state: no noise, and no interval.'
+  'Counted: the most bytes of tensors that a call holds at once, without inputs and output; of a decode its state. Exact, so without an interval.'
 
 const MEMORY: Quantity = {
   name: 'memory',
@@ -54,7 +54,7 @@ export const benchComparison: Comparison<BenchCell, TimedRecord> = {
     ...(cell.kv_heads && {Hkv: String(cell.kv_heads)}),
     D: String(cell.head_dim),
     Dv: String(cell.value_dim),
-    sees: cell.causal ? 'the past' : 'all',
+    attention: cell.causal ? 'causal' : 'bidirectional',
     backend: result?.backend ?? '',
   }),
   inOrder: rowsInOrder,
@@ -143,7 +143,7 @@ function decodeLines(
 }
 
 function oneSided(tokens: number, side: 'A' | 'B'): UncomparedLine[] {
-  const reason = `only ${side} was looked at after as many tokens`
+  const reason = `only ${side} has a time at this number of tokens`
   const settled = side === 'B'
   return (['time', 'memory'] as const).map(quantity => {
     return {quantity, at: {tokens: String(tokens)}, reason, settled}

@@ -1,6 +1,6 @@
 /** The report of decodes: time to some number of tokens, latency of one, state, and speed-ups over exact attention. */
 
-import {type Block, type ColumnSpec, heading, list, table, text} from '../../../report/document.js'
+import {type Block, type ColumnSpec, heading, list, table} from '../../../report/document.js'
 import {bytes, MISSING, nanoseconds, significant} from '../../../report/numbers.js'
 import type {Estimate} from '../../../stats/index.js'
 import {variantLabel} from '../../labels.js'
@@ -14,15 +14,12 @@ import {backendColumns, backendMarks, byBackend} from './backends.js'
 import {leastState, leastToken, leastTotal} from './best.js'
 import {type Crossover, crossover} from './crossover.js'
 import {decodeTo} from './decode-to.js'
-import {oddityItems, shareText, LEGEND as TIMES_LEGEND, unsettledItem} from './notes.js'
+import {oddityItems, shareText, unsettledItem} from './notes.js'
 import {ratioText, timeText, VARIANT_COLUMNS} from './variants.js'
 
-const LEGEND = [
-  'to t: time of the tokens up to the t-th, without the first, on which what a decoder makes ready falls (column first).',
-  'token: time of one there, of one step of all sequences at once.',
-  'state: held from token to token; a cache of keys and values has room for all of them from the start.',
-  TIMES_LEGEND,
-].join(' ')
+/** What the columns of decodes are. */
+export const DECODE_LEGEND =
+  'to t: time of the tokens up to the t-th, without the first one, in which a decoder is made ready (column first); token: time of one token there, for all sequences; state: bytes kept between tokens, in a cache with room for all keys and values.'
 
 /** One shape. @param rows - of decodes, in order @param times - of the whole run */
 export function decodeSection(rows: readonly TimedRecord[], times: PairedTimes): Block[] {
@@ -34,7 +31,6 @@ export function decodeSection(rows: readonly TimedRecord[], times: PairedTimes):
       `Decoding token by token, B=${batch} ${headsText(cell)} D=${head_dim} Dv=${value_dim}`,
     ),
     table(totalColumns(rows, times), rows),
-    text(LEGEND),
     ...latencyBlocks(rows),
     ...byBackend(rows).flatMap(own => gainBlocks(own, rows, times)),
     ...list([...unsettled(rows, times), ...oddityItems(rows)]),

@@ -1,6 +1,6 @@
 /** The report of a benchmark: times, speed-ups over both exact forms, growth, crossover. */
 
-import {type Block, type ColumnSpec, heading, list, table, text} from '../../../report/document.js'
+import {type Block, type ColumnSpec, heading, list, table} from '../../../report/document.js'
 import {groupBy} from '../../../report/groups.js'
 import {bytes, MISSING, nanoseconds, significant} from '../../../report/numbers.js'
 import {quantile} from '../../../stats/index.js'
@@ -13,8 +13,8 @@ import {PairedTimes} from '../times/paired-times.js'
 import {isSettledSlope, LEAST_FOR_QUARTILES, medianOf} from '../times/time-estimates.js'
 import {backendColumns} from './backends.js'
 import {LEAST_LIVE, leastTime} from './best.js'
-import {breakdownBlocks} from './breakdown-report.js'
-import {decodeSection} from './decode-report.js'
+import {BREAKDOWN_LEGEND, breakdownBlocks} from './breakdown-report.js'
+import {DECODE_LEGEND, decodeSection} from './decode-report.js'
 import {
   fastestShare,
   impossibleItems,
@@ -37,11 +37,27 @@ export function benchReport(records: readonly BenchRecord[]): Block[] {
         ? decodeSection(rowsInOrder(rows), times)
         : section(rows, times),
     ),
+    ...list(legendItems(completed)),
     ...list(footer(completed)),
     ...list(interruptedItems(records)),
     ...list(machineItems(records)),
     ...list(impossibleItems(completed)),
     ...list(troubleItems(records)),
+  ]
+}
+
+/** What columns are, once for all shapes. */
+function legendItems(records: readonly TimedRecord[]): string[] {
+  const decodes = records.some(({cell}) => cell.mode === 'decode')
+  const forwards = records.some(({cell}) => cell.mode !== 'decode')
+  const broken = records.some(({result}) => (result.breakdown?.parts ?? []).length > 0)
+  return [
+    ...(records.length > 0 ? [LEGEND] : []),
+    ...(forwards
+      ? ['live: bytes of tensors that a call holds at once, without inputs and output']
+      : []),
+    ...(decodes ? [DECODE_LEGEND] : []),
+    ...(broken ? [BREAKDOWN_LEGEND] : []),
   ]
 }
 
@@ -56,7 +72,6 @@ function section(records: readonly TimedRecord[], times: PairedTimes): Block[] {
   return [
     heading(2, title),
     table(timeColumns(records, times), rows),
-    text(`${LEGEND} live: tensors that a call holds at once beside inputs and output, counted.`),
     ...trendBlocks(lines),
     ...breakdownBlocks(rows),
     ...list([...unsettledItems(rows, lines, times), ...oddityItems(rows)]),

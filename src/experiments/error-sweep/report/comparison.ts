@@ -48,7 +48,7 @@ export const errorSweepComparison: Comparison<ErrorSweepCell, CompletedSweep> = 
     D: String(result?.head_dim ?? ''),
     scale: String(cell.scale),
     beta: String(cell.logit_scale ?? ''),
-    sees: cell.causal ? 'the past' : 'all',
+    attention: cell.causal ? 'causal' : 'bidirectional',
     backend: result?.backend ?? '',
   }),
   between: related => ({lines: (a, b) => [errorLine(a, b, related)]}),

@@ -27,9 +27,8 @@ interface Beside {
 }
 
 const LEGEND =
-  'equal M: variance over that of the first method with iid rows and as many random vectors; equal F: and as many ' +
-  'features, of which methods make one or two of a vector, by the law of iid rows, 1/M; intervals of 95 % hold whatever the methods ' +
-  'share of their draws; exact, M and exact, F: by closed forms.'
+  'equal M: variance over that of the first method with iid rows, at the same number of random vectors; equal F: at the same number of ' +
+  'features (one or two for a random vector), by the 1/M law of iid rows; exact, M and exact, F: by closed forms. [ ]: 95 % intervals.'
 
 /** The table, where methods of different F estimate one kernel of the same pairs. */
 export function methodBlocks(records: readonly CompletedVariance[]): Block[] {
@@ -38,7 +37,11 @@ export function methodBlocks(records: readonly CompletedVariance[]): Block[] {
     .filter(({ratio, exact}) => ratio !== null || exact !== null)
   if (!rows.some(({features}) => features !== 1)) return []
   const first = methodLabel(records[0]!.cell)
-  return [heading(2, `Variance beside ${first} with iid rows`), table(COLUMNS, rows), text(LEGEND)]
+  return [
+    heading(2, `Variance compared with ${first} and iid rows`),
+    table(COLUMNS, rows),
+    text(LEGEND),
+  ]
 }
 
 /** The record of the first method for the same pair, where that estimates the same kernel. */

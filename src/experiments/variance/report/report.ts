@@ -1,6 +1,6 @@
 /** The report of a variance experiment: closed form, what was measured, and orthogonal against iid. */
 
-import {type Block, type ColumnSpec, heading, list, table, text} from '../../../report/document.js'
+import {type Block, type ColumnSpec, heading, list, table} from '../../../report/document.js'
 import {groupBy, inOrder} from '../../../report/groups.js'
 import {significant, withInterval} from '../../../report/numbers.js'
 import {backendItems, methodLabel, troubleItems} from '../../labels.js'
@@ -30,19 +30,14 @@ interface Row {
   biased: boolean
 }
 
-/** Said once below all sections: what the columns are. */
-const LEGEND =
-  'closed form: exact variance of one kernel estimate with these rows; in brackets that of iid rows, where none is known; ' +
-  'variance: measured over replicates, with a 95 % interval; z: ln(variance / closed form) in standard errors; ' +
-  'needs R: with fewer replicates the relative standard error of a measured variance, known from the kurtosis, exceeds ' +
-  '0.1, because draws miss the tail; vs iid: variance over that of iid rows at equal M, with a 95 % interval, and exactly; bound: what Theorem 2 of ' +
-  'arXiv:2009.14794v3 leaves orthogonal rows at most; intervals of other rows ' +
-  'than iid go by an estimate of their kurtosis; bias z: (mean - expectation) in standard errors; 0: nothing but rounding. ' +
-  'Verdicts judge all rows of a question together, so that chance makes a row speak against what is true in about 5 % of ' +
-  'runs (Bonferroni). no: a row does, or varies more than with iid rows; yes: none does and, of projections, some pair varies ' +
-  'less; cannot be told: nothing was measured, or no ratio is far enough from 1.' +
-  ' Pairs of other norms, angles or sizes are drawn independently; methods and projections share draws, but for ' +
-  'rows that are drawn whole: others are drawn by their coordinates in the plane of the pair, which is exact.'
+/** Once, below all sections: what the columns and verdicts are. */
+const LEGEND: readonly string[] = [
+  'closed form: exact variance of one kernel estimate with these rows; in brackets that of iid rows, where no other is known',
+  'variance: measured over replicates, with a 95 % interval; 0: rounding alone; too few draws: fewer than needed to measure the tail to 10 %',
+  'z: ln(variance / closed form) in standard errors; bias z: (mean - expectation) in standard errors',
+  'vs iid: variance over that of iid rows at equal M, with a 95 % interval, and exactly; bound: upper bound of Theorem 2 (arXiv:2009.14794v3) for orthogonal rows',
+  'verdicts judge all rows of a question together (Bonferroni): about 5 % of runs have a false no; yes: no row speaks against it and, of projections, some pair varies less; inconclusive: nothing was measured, or no ratio is far enough from 1',
+]
 
 /** Blocks of a whole experiment, one section per head dimension. */
 export function varianceReport(records: readonly VarianceRecord[]): Block[] {
@@ -54,7 +49,7 @@ export function varianceReport(records: readonly VarianceRecord[]): Block[] {
     ...tailBlocks(completed),
     ...methodBlocks(completed),
     ...verdictBlocks(records),
-    ...(completed.length > 0 ? [text(LEGEND)] : []),
+    ...list(completed.length > 0 ? LEGEND : []),
     ...list(backendItems(completed)),
     ...list([
       ...directionItems(completed),
@@ -170,8 +165,9 @@ function closedFormText({cell, result, own}: Row): string {
 /** What was measured, or what it would take. */
 function varianceText({own, result}: Row): string {
   if (isRounding(own, result)) return '0'
-  if (own.needed_replicates !== null) return `needs R >= ${significant(own.needed_replicates)}`
-  if (own.variance === null) return 'no R is enough'
+  if (own.needed_replicates !== null)
+    return `too few draws (needs ${significant(own.needed_replicates)})`
+  if (own.variance === null) return 'no number of draws is enough'
   return withInterval(own.variance, own.variance_low, own.variance_high)
 }
 

@@ -273,7 +273,7 @@ function leftOut({without_variance}: Facts, {left}: Evidence): string[] {
   return [
     ...reasons.map(group => {
       const need = neededBy(group)
-      const takes = need === null ? '' : `, the first takes R >= ${significant(need)}`
+      const takes = need === null ? '' : `, the first needs ${significant(need)}`
       const why = group[0]!.own.withheld ?? 'iid rows of their pair were not'
       return `${group.length} not measured (${why}${takes})`
     }),

@@ -291,7 +291,7 @@ describe('cells with shared heads', () => {
     const spec = {...method('softmax'), redraw: 'fixed', heads: H}
     expect(whyNoPeer('torch', spec)).toBeUndefined()
     expect(whyNoPeer('torch', {...spec, kv_heads: HKV})).toBe(
-      'torch is timed with as many heads of keys and values as of queries only',
+      'torch is timed with the same number of heads of keys, values and queries only',
     )
   })
 })

@@ -82,7 +82,7 @@ describe('benchComparison', () => {
       ['time', '25', false],
       ['memory', '25', false],
     ])
-    expect(told[0]!.reason).toBe('only A was looked at after as many tokens')
+    expect(told[0]!.reason).toBe('only A has a time at this number of tokens')
     expect(found).toHaveLength(4)
     const others = lines(b!, a!, 'runs').filter(line => 'reason' in line)
     expect(others.map(({settled}) => settled)).toEqual([true, true])

@@ -43,9 +43,6 @@ describe('benchReport', () => {
       * lowest time at its L, ties included (the 95 % interval of the ratio holds 1).
       (hidden: RSS growth, GFLOP/s, quartiles, runs; widen the terminal or pipe to less -S)
 
-      ± and [ ]: 95 % intervals over fresh processes; ?: wider than ±25 %; see docs/statistics.md. live: tensors that a call
-      holds at once beside inputs and output, counted.
-
       Growth with length, over the longest: time ~ L^slope
 
       method                lengths       slope    R^2
@@ -56,6 +53,9 @@ describe('benchReport', () => {
 
       - favor-pos orth M=64 overtakes softmax at L=384 [376, 392]
       - favor-pos orth M=64 overtakes softmax-online at L=192 [188, 196]
+
+      - ± and [ ]: 95 % intervals over fresh processes; ?: unsettled, an interval wider than ±25 % (docs/statistics.md)
+      - live: bytes of tensors that a call holds at once, without inputs and output
 
       - backend wasm (simd128), 1 thread; operations: softmaxAttention composite; accuracy gate passed by all: worst error
         1.00e-7 of at most 1.00e-5"
@@ -314,11 +314,6 @@ describe('the report of decodes', () => {
       * lowest time of its column, ties included (the 95 % interval of the ratio holds 1); lowest state, ties included.
       (hidden: first; widen the terminal or pipe to less -S)
 
-      to t: time of the tokens up to the t-th, without the first, on which what a decoder makes ready falls (column first).
-      token: time of one there, of one step of all sequences at once. state: held from token to token; a cache of keys and
-      values has room for all of them from the start. ± and [ ]: 95 % intervals over fresh processes; ?: wider than ±25 %; see
-      docs/statistics.md.
-
       Time of one token, by the tokens so far
 
       method                          64
@@ -334,6 +329,11 @@ describe('the report of decodes', () => {
       favor-pos orth M=64  0.875x [0.870, 0.880]  2.75x [2.73, 2.77]
 
       - favor-pos orth M=64 overtakes softmax at L=29.6 [29.4, 29.8]
+
+      - ± and [ ]: 95 % intervals over fresh processes; ?: unsettled, an interval wider than ±25 % (docs/statistics.md)
+      - to t: time of the tokens up to the t-th, without the first one, in which a decoder is made ready (column first);
+        token: time of one token there, for all sequences; state: bytes kept between tokens, in a cache with room for all keys
+        and values.
 
       - backend wasm (simd128), 1 thread; operations: softmaxAttention composite; accuracy gate passed by all: worst error
         1.00e-7 of at most 1.00e-5"

@@ -88,7 +88,7 @@ describe('the verdict on bias', () => {
       needed_replicates: 9000,
     })
     expect(bias.statement).toBe(
-      'Unbiased: inconclusive at 500 draws, no row was measured; 2 not measured (500 replicates are too few for this tail, the first takes R >= 9000).',
+      'Unbiased: inconclusive at 500 draws, no row was measured; 2 not measured (500 replicates are too few for this tail, the first needs 9000).',
     )
   })
 
