@@ -40,14 +40,19 @@ export function comparisonScreen(
         ...(shown < ranked.length ? [`${shown} of ${plural(rows.length, 'line')}`] : []),
         ...(hiddenWarnings > 0 ? [`${MOST_WARNINGS} of ${warnings.length} warnings`] : []),
       ]
-      const rest = hidden.length > 0 ? [`Shown: ${listed(hidden)}; --details has the rest.`] : []
+      const rest =
+        hidden.length > 0
+          ? `Shown: ${listed(hidden)}; --details has the rest.`
+          : '--details has p-values.'
       return [
         heading(2, titleOf(facts)),
         text(comparisonAnswers(facts).join(' ')),
         ...(ranked.length > 0
-          ? [table(columnsOf(quantities, shared), ranked.slice(0, shown))]
+          ? [
+              table(columnsOf(quantities, shared), ranked.slice(0, shown)),
+              text(`B/A: with its 95 % interval. ${rest}`),
+            ]
           : []),
-        ...(rest.length > 0 ? [text(rest.join(' '))] : []),
         ...list(notes),
       ]
     },

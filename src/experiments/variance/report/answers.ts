@@ -77,7 +77,7 @@ function projectionSentences(methods: readonly MethodJudgement[]): string[] {
 const EFFECTS = ['lower', 'raise', 'raise some', 'inconclusive', 'not measured'] as const
 type Effect = (typeof EFFECTS)[number]
 
-/** What a random matrix does to the variance of a method, beside i.i.d. rows. */
+/** What a random matrix does to the variance of a method, compared with i.i.d. rows. */
 export function effectOf({verdict: {answer, measured, low}}: Judgement): Effect {
   if (measured === 0) return 'not measured'
   if (answer === 'yes') return 'lower'
