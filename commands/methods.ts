@@ -76,23 +76,22 @@ export default class Methods extends RfaCommand {
 
   async run() {
     const {args, flags} = await this.parse(Methods)
-    const {describeMethods, describeProjections} = await import(
-      '../src/cli/describe/describe-methods.js'
-    )
+    const details = flags.details || flags.markdown
+    const describe = await import('../src/cli/describe/describe-methods.js')
     if (flags.records) {
       const {describeFields} = await import('../src/cli/describe/describe-fields.js')
-      const {blocks, tables} = await describeFields(args.name ?? [])
+      const {blocks, tables} = await describeFields(args.name)
       await this.show(blocks, flags)
       return {schema: 'rfa.fields/1', tables} satisfies FieldsDocument
     }
     if (flags.projections) {
-      const {blocks, projections} = describeProjections(args.name ?? [])
+      const {blocks, projections} = describe.describeProjections(args.name, details)
       await this.show(blocks, flags)
       return {schema: 'rfa.projections/1', projections} satisfies ProjectionsDocument
     }
-    const {blocks, methods} = await describeMethods({
+    const {blocks, methods} = await describe.describeMethods({
       names: args.name ?? [],
-      details: flags.details || flags.markdown,
+      details,
       preset: flags.preset,
       numFeatures: flags['num-features'] ?? 256,
       headDim: flags['head-dim'] ?? 64,

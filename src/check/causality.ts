@@ -25,7 +25,7 @@ const LONG_CHANGES = [
 ] as const
 
 const ADVICE =
-  'phi of a causal call: maxima, means and norms over the sequence (causal in its inputs says when) look at later tokens'
+  'phi of a causal call: maxima, means and norms over the sequence use later tokens (the input causal says when a call is causal)'
 
 /** Rows before a changed token keep their bits. */
 function causality(subject: Subject): Finding {

@@ -13,7 +13,7 @@ import {type Check, type Finding, notApplicable, type Subject} from './types.js'
 /** `out_i = sum_j phi(x_i).phi(y_j) v_j / sum_j phi(x_i).phi(y_j)` over the keys in view. */
 function explicitSums(subject: Subject): Finding {
   const {estimator} = subject
-  if (!estimator.features) return notApplicable('attend is its own: no feature map to form sums of')
+  if (!estimator.features) return notApplicable('attend is custom: there is no feature map to sum')
   const {denGuard = 'none', normalizerEpsilon = 0} = estimator.options.parse({}) as Guards
   if (denGuard !== 'none' || normalizerEpsilon !== 0) {
     return notApplicable('a guard or an epsilon acts on denominators by default')

@@ -56,7 +56,7 @@ const FEATURE_SIZES = [
 function featureLength(subject: Subject): Finding {
   const {estimator} = subject
   if (!estimator.features) {
-    return notApplicable('attend is its own: no feature map, so there is no phi to count')
+    return notApplicable('attend is custom: there is no feature map to count')
   }
   const tally = new Tally('featureDim, and the last axis of what phi returns')
   for (const size of FEATURE_SIZES) {

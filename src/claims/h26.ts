@@ -95,7 +95,7 @@ function judge(runs: ClaimRuns): Judgement {
       const open: Answer[] = unsettled.length > 0 && less.length === 0 ? ['open'] : []
       return {
         verdict: verdictOf([...answers.filter(answer => answer !== 'open'), ...open]),
-        statement: `lower variance than ${more.length} of ${rows.length} others: ${lines.join('; ')}`,
+        statement: `lower variance than ${more.length} of ${rows.length} others; ${lines.join('; ')}`,
         explanation:
           'Simplex rows are the best directions if lengths are drawn independently of them: this is the class of the theorem, in which they beat independent, orthogonal and antithetic rows. Two kinds of rows are outside that class and can vary less: directions that depend on the lengths (simplex-plus), and points that fill the space beyond one block of D rows (Sobol). Sobol rows treat directions differently, so each draw has a new direction.',
       }

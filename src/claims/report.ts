@@ -95,7 +95,8 @@ export function countsText(outcomes: readonly ClaimOutcome[]): string {
   const busy = outcomes.filter(one => one.inconclusive_because === 'busy').length
   const counts = (Object.keys(VERDICT_WORDS) as ClaimVerdict[]).map(verdict => {
     const count = outcomes.filter(one => one.verdict === verdict).length
-    const why = verdict === 'inconclusive' && busy > 0 ? ` (${busy} ${BUSY})` : ''
+    const share = busy === count ? ` (${BUSY})` : ` (${busy} ${BUSY})`
+    const why = verdict === 'inconclusive' && busy > 0 ? share : ''
     return {count, words: `${(count === 1 ? VERDICT_WORDS : PLURALS)[verdict]}${why}`}
   })
   const parts = counts.filter(({count}) => count > 0).map(({words, count}) => `${count} ${words}`)

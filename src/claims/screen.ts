@@ -73,8 +73,8 @@ function lineOf(
   room: number,
 ): string {
   const title = titleOf(id) ?? cut(sentence, room / 2)
-  const head = `${title}: ${open === 'busy' ? 'machine busy, ' : ''}`
-  return head + shortened(statement, room - head.length)
+  const found = open === 'busy' ? 'machine busy' : shortened(statement, room - title.length - 2)
+  return `${title}: ${found}`
 }
 
 /**

@@ -167,8 +167,8 @@ export function methodsScreen(methods: readonly MethodFacts[]): Block[] {
     ),
     ...list([
       `start with ${FIRST} (*): positive features, the plain estimate of softmax attention`,
-      {label: 'formula, options and presets', command: `rfa methods ${FIRST} rfa`},
-      {label: 'titles, kernels and forms of all', command: 'rfa methods --details'},
+      `formula, options and presets: rfa methods ${FIRST} rfa`,
+      'titles, kernels and forms of all: rfa methods --details',
     ]),
   ]
 }

@@ -1,7 +1,7 @@
 /** The projections as a table. */
 import {z} from 'zod'
 import {PROJECTION_NAMES, projectionNamed, type RowLaw} from '../attention/names.js'
-import {type Block, type ColumnSpec, factTable, heading, table, text} from './document.js'
+import {type Block, type ColumnSpec, factTable, heading, list, table, text} from './document.js'
 import {MISSING} from './numbers.js'
 
 /** A projection as `--json` prints it. */
@@ -73,6 +73,44 @@ const COLUMNS: readonly ColumnSpec<ProjectionFacts>[] = [
 
 const UNBIASED_NOTE =
   'unbiased for: what positive features estimate without bias, uniform signs given; near-normal and padded-sphere rows have a bias, which grows with the norms.'
+
+/** What positive features with a projection estimate, in words. */
+const GROUPS: readonly (readonly [ProjectionFacts['unbiased_for'], string])[] = [
+  ['softmax-kernel', 'unbiased for the softmax kernel'],
+  ['smreg-kernel', 'unbiased for the regularised kernel'],
+  [null, 'biased, more so at larger norms'],
+]
+
+/** The names of all projections by what positive features estimate with them. */
+export function projectionsScreen(projections: readonly ProjectionFacts[]): Block[] {
+  const rows = GROUPS.map(([kernel, title]) => ({
+    title,
+    names: projections.filter(one => one.unbiased_for === kernel).map(({name}) => name),
+  }))
+  return [
+    table(
+      [
+        {
+          title: 'positive features',
+          align: 'left',
+          flexible: true,
+          cell: ({title}) => title,
+        },
+        {
+          title: 'projections',
+          align: 'left',
+          flexible: true,
+          cell: ({names}) => names.join(', '),
+        },
+      ],
+      rows,
+    ),
+    ...list([
+      'iid draws independent rows; orth, the default of most methods, blocks of orthogonal ones',
+      'one in full: rfa methods orth --projections; all: rfa methods --projections --details',
+    ]),
+  ]
+}
 
 /** The table of all projections. */
 export function projectionsReport(projections: readonly ProjectionFacts[]): Block[] {

@@ -11,7 +11,11 @@ describe('rfa methods', () => {
     expect((await methods('--details')).stdout).toMatch(/^mean-value /m)
     expect((await methods('--markdown')).stdout).toMatch(/^\| mean-value /m)
     expect((await methods('rfa')).stdout).toContain('Options (--option NAME=VALUE)')
-    expect((await methods('--projections')).stdout).toMatch(/^orth +blocks of D orthogonal/m)
+    expect((await methods('--projections')).stdout).toMatch(
+      /^unbiased for the softmax kernel +iid, orth, simplex/m,
+    )
+    const detailed = await methods('--projections', '--details')
+    expect(detailed.stdout).toMatch(/^orth +blocks of D orthogonal/m)
     expect((await methods('--preset', 'noahs-ark')).stdout).toMatch(/^rfa +features scaled/m)
     const {stdout} = await methods('favor-pos', '--json', '--num-features', '31')
     expect(JSON.parse(stdout).methods).toMatchObject([{name: 'favor-pos', feature_dim: 31}])

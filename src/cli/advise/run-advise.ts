@@ -101,7 +101,7 @@ async function measured(
     if (advice.layers.every(({candidate}) => candidate !== null)) {
       return {advice, failed: failuresOf([...error, ...time])}
     }
-    note('nothing qualifies as it is: smaller norms are tried')
+    note('nothing qualifies as it is: trying smaller norms')
     const norms = await records<ErrorSweepRecord>('norms', normsPlanOf(request))
     const all = [...error, ...norms]
     const failed = failuresOf([...all, ...time])

@@ -21,6 +21,7 @@ import {
   projectionFacts,
   projectionReport,
   projectionsReport,
+  projectionsScreen,
 } from '../../report/projections.js'
 import type {EstimatorFacts} from '../plans/method-specs.js'
 
@@ -77,14 +78,20 @@ function noSuchMethod(name: string): RfaError {
  * Projections in full, or the table of all, with the facts shown.
  *
  * @param names - projections. Default: all
+ * @param details - the list as a table, not by groups. Default: true
  * @throws {UNKNOWN_NAME} for one that does not exist
  */
-export function describeProjections(names: readonly string[] = []): {
+export function describeProjections(
+  names: readonly string[] = [],
+  details = true,
+): {
   blocks: Block[]
   projections: ProjectionFacts[]
 } {
   const all = projectionFacts()
-  if (names.length === 0) return {blocks: projectionsReport(all), projections: all}
+  if (names.length === 0) {
+    return {blocks: details ? projectionsReport(all) : projectionsScreen(all), projections: all}
+  }
   const projections = [...new Set(names)].map(name => {
     const own = all.find(projection => projection.name === name)
     if (!own) throw unknownName('--projections', 'projections', name, PROJECTION_NAMES)

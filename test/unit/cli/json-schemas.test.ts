@@ -12,6 +12,7 @@ const schemas = (await jsonSchemas()) as Record<string, z.core.JSONSchema.JSONSc
 /** What commands print under `--json`. */
 const DOCUMENTS = [
   'advice',
+  'advice-forecast',
   'apply',
   'check',
   'claim-list',
