@@ -237,12 +237,11 @@ export function columnsOf(
 /**
  * Columns of the error tables beside those that tell rows apart, what matters most first. The yardstick stands beside the error
  * on purpose: a relative error of 0.5 reads well until averaging V has the same. Narrow terminals lose diagnostics first, then the
- * split of the error, then spreads, then F, without which methods cannot be compared, and never the error itself.
+ * split of the error, then spreads, and never the error itself or F, without which methods cannot be compared.
  */
 const COLUMNS: readonly [Column, Column, ...Column[]] = [
   {
     title: 'F',
-    priority: 1,
     cell: ({result}) => (result.feature_dim > 0 ? String(result.feature_dim) : MISSING),
     tells: ({result}) => result.feature_dim > 0,
   },
