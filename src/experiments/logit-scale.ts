@@ -15,7 +15,7 @@ export function unusualScale({logit_scale: scale, head_dim}: Scaled): number | u
   return same ? undefined : scale
 }
 
-/** A scale that was written with so many digits is the usual one: relative. */
+/** Relative difference up to which a scale is the usual one: files round it. */
 const ROUNDED = 1e-6
 
 /** The size of logits by queries and keys: `|q+k|^2/sqrt(D)`, `0.300 |q+k|^2`. */

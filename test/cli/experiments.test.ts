@@ -28,11 +28,13 @@ const saved = (directory: string, page = '') =>
 const untimed = (text: string) => text.replace(/ in \d+\.\d s/, ' in 0.0 s')
 
 describe('an experiment', () => {
-  it('prints tables on stdout without escape sequences, then on stderr where they are and what is next', async () => {
+  it('prints the first screen on stdout without escape sequences, then on stderr where they are and what is next', async () => {
     answerWith(sweep())
     const {stdout, stderr, exitCode} = await errorSweep('--quick')
-    expect(stdout).toContain('Error against softmax of the given q and k')
+    expect(stdout).toMatch(/^Error on tiny\.safetensors: /)
     expect(stdout).not.toContain('\u001b')
+    const details = await errorSweep('--quick', '--details')
+    expect(details.stdout).toContain('Error against softmax of the given q and k')
     expect(untimed(stderr)).toBe(saved('results/error-sweep-now'))
     expect(exitCode).toBe(0)
   })
@@ -104,8 +106,8 @@ describe('an experiment', () => {
     answerWith(sweep(), failedSweep('CELL_CRASHED', 'killed by SIGKILL', {num_features: 256}))
     const {stdout, exitCode} = await errorSweep('--quick')
     expect(exitCode).toBe(4)
-    expect(stdout).toContain('0.250 [0.200, 0.300]')
-    expect(stdout).toContain('favor-pos failed: killed by SIGKILL (CELL_CRASHED) [1 cell]')
+    expect(stdout).toContain('25 % [20, 30] off exact attention')
+    expect(stdout).toContain('1 cell failed (favor-pos): killed by SIGKILL')
     expect((await errorSweep('--quick', '--json')).exitCode).toBe(4)
   })
 
@@ -185,10 +187,10 @@ describe('an experiment', () => {
       })
     }
 
-    it('prints the tables that could not be written, then why and how to go on', async () => {
+    it('prints what could not be written, then why and how to go on', async () => {
       failing()
       const {stdout, stderr, exitCode} = await errorSweep('--quick', '-o', 'out')
-      expect(stdout).toContain('0.250 [0.200, 0.300]')
+      expect(stdout).toContain('25 % [20, 30] off exact attention')
       expect({stderr, exitCode}).toEqual({stderr: complaint(), exitCode: 3})
     })
 

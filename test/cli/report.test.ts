@@ -234,7 +234,7 @@ describe('rfa report', () => {
     runner.planKeys.mockResolvedValue(planned.map(({key}) => key))
     const printed = async (records: typeof planned) => {
       runner.openRun.mockResolvedValue({manifest: {...BENCH_MANIFEST, plan: sweepPlan()}, records})
-      return (await report(folder)).stdout
+      return (await report(folder, '--details')).stdout
     }
     const text = await printed(planned)
     const shuffled = [3, 0, 5, 2, 4, 1].map(at => planned[at]!)

@@ -49,7 +49,7 @@ export const ERROR_SWEEP: Record<'standard' | 'quick', ErrorSweepGrid> = {
   },
 }
 
-/** Replicates of a cell whose median does not become known. */
+/** Most replicates of a cell. */
 const MAX_REPLICATES = 400
 
 /** The flags of `rfa error-sweep`. */
@@ -143,7 +143,7 @@ function countsOf(
   return {...counts, ...(until_ci && {until_ci: {metric: metric ?? 'rel_l2', ...until_ci}})}
 }
 
-/** A file has a length of its own; a generator needs one. */
+/** A file has a length; a generator needs one. */
 function seqLens(flags: ErrorSweepFlags, kind: 'file' | 'generator'): number[] | null {
   const lengths = flags['seq-len']
   if (lengths === undefined && kind === 'file') return null

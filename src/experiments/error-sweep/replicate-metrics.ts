@@ -35,7 +35,7 @@ export const OUTPUT_METRICS = {
 /** Metrics of one replicate over all heads. */
 export type OutputMetrics = Record<keyof typeof OUTPUT_METRICS, number>
 
-/** What it has besides, with row metrics. */
+/** What row metrics add. */
 export const ROW_METRICS = {
   row_kl_nats: {
     description: 'KL divergence of estimated from exact rows; with row_metrics.',
@@ -46,7 +46,7 @@ export const ROW_METRICS = {
   },
   row_top1_agreement: {
     description:
-      'Share of rows whose largest estimated weight is that of the key of largest exact weight; with row_metrics.',
+      'Share of rows in which the same key has the largest estimated and the largest exact weight; with row_metrics.',
   },
   row_top8_agreement: {
     description:

@@ -58,13 +58,13 @@ const until_ci = z
   .object({
     metric: z
       .enum(PRECISION_METRICS)
-      .describe('Metric whose median is to be known.')
+      .describe('Metric that has this interval.')
       .meta({flag: 'ci-metric'}),
     ...untilCi.shape,
   })
   .optional()
   .describe(
-    'Replicates go on, half as many again each time, until the median of a metric is known so well; `replicates` are the fewest. Absent: there are `replicates`.',
+    'Replicates are added until the 95 % interval of the median of a metric is narrow enough; `replicates` is then the minimum. Absent: there are `replicates`.',
   )
 
 /** Everything that determines an error sweep. */
@@ -77,7 +77,7 @@ export const errorSweepPlan = z.object({
     .min(1)
     .optional()
     .describe(
-      'Head dimensions of a generated input, each in turn in place of its own and of that of its values; absent: its own.',
+      'Head dimensions of a generated input, for queries, keys and values; absent: that of the input.',
     )
     .meta({flag: 'head-dim'}),
   ...methodAxes,
@@ -93,7 +93,7 @@ export const errorSweepPlan = z.object({
   targets: z
     .array(z.enum(['raw', 'matched']))
     .min(1)
-    .describe(`What estimates are compared with, each in a cell of its own: ${TARGETS}.`),
+    .describe(`What estimates are compared with, one cell for each: ${TARGETS}.`),
   replicates,
   until_ci,
   causal: causalField,
@@ -114,7 +114,7 @@ export const errorSweepCell = z.object({
     .int()
     .positive()
     .nullable()
-    .describe('L, tokens of queries; `null`: as many as the file has.'),
+    .describe('L, tokens of queries; `null`: the length of the file.'),
   scale: z.number().describe('Factor on queries and keys.'),
   logit_scale: logitScale,
   target: z.enum(['raw', 'matched']).describe(`What the estimate is compared with. ${TARGETS}.`),
@@ -310,7 +310,7 @@ export const errorSweepResult = z.object({
     .int()
     .nullable()
     .default(null)
-    .describe('Replicates there were, with until_ci; `null`: as many as the cell says.'),
+    .describe('Replicates that were run, with until_ci; `null`: those of the cell.'),
   stopped_by: z
     .enum(['precision', 'max_replicates'])
     .nullable()

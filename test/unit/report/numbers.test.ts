@@ -2,6 +2,9 @@ import fc from 'fast-check'
 import {describe, expect, it} from 'vitest'
 import {
   bytes,
+  errorSpan,
+  errorText,
+  errorWithInterval,
   nanoseconds,
   neededMemory,
   percent,
@@ -81,6 +84,50 @@ describe('withInterval', () => {
     expect(withInterval(0.25, null, 0.3)).toBe('0.250')
     expect(withInterval(0.25, Number.NaN, Number.NaN)).toBe('0.250')
     expect(withInterval(null, null, null)).toBe('-')
+  })
+})
+
+describe('errorText', () => {
+  it.each([
+    [0.842, '84 %'],
+    [0.0321, '3.2 %'],
+    [0.00012, '0.012 %'],
+    [0.997, '100 %'],
+    [1.046, '105 %'],
+    [9.42, '942 %'],
+    [116, '120x'],
+    [12_345, '12000x'],
+    [0, '0 %'],
+    [null, '-'],
+    [Number.NaN, '-'],
+  ])('writes %d as %s', (value, text) => {
+    expect(errorText(value)).toBe(text)
+  })
+})
+
+describe('errorSpan', () => {
+  it.each([
+    [0.9, 0.94, '90-94 %'],
+    [0.841, 0.844, '84 %'],
+    [0.98, 1.24, '98-124 %'],
+    [0.5, 12, '0.50-12x'],
+    [63, 1200, '63-1200x'],
+  ])('writes %d to %d as %s', (low, high, text) => {
+    expect(errorSpan(low, high)).toBe(text)
+  })
+})
+
+describe('errorWithInterval', () => {
+  it.each([
+    [0.84, 0.81, 0.87, '84 % [81, 87]'],
+    [0.84, 0.8391, 0.8409, '84.0 % [83.9, 84.1]'],
+    [0.84, 0.84, 0.84, '84 %'],
+    [0.84, null, 0.9, '84 %'],
+    [5, 0.5, 120, '500 % [50, 12000]'],
+    [443, 63, 1200, '440x [63, 1200]'],
+    [null, null, null, '-'],
+  ])('writes %d [%d, %d] as %s', (value, low, high, text) => {
+    expect(errorWithInterval(value, low, high)).toBe(text)
   })
 })
 

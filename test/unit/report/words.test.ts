@@ -1,5 +1,5 @@
 import {describe, expect, it} from 'vitest'
-import {dateText, listed, numbersListed} from '../../../src/report/words.js'
+import {dateText, listed, numbersListed, shortened} from '../../../src/report/words.js'
 
 describe('listed', () => {
   it.each([
@@ -18,6 +18,14 @@ describe('numbersListed', () => {
     expect(numbersListed([784, 3072, 512], 'tokens')).toBe('512, 784 and 3072 tokens')
     expect(numbersListed([1, 2, 3, 4, 8], 'tokens')).toBe('1 to 8 tokens (5 values)')
     expect(numbersListed([64])).toBe('64')
+  })
+})
+
+describe('shortened', () => {
+  it('leaves out the middle of what is too long', () => {
+    expect(shortened('favor-pos', 9)).toBe('favor-pos')
+    expect(shortened('favor-pos (performer-pytorch)', 20)).toBe('favor-pos...pytorch)')
+    expect(shortened('abcdefghij', 8)).toBe('abc...ij')
   })
 })
 

@@ -109,7 +109,7 @@ function endsOf(row: CompletedSweep): [low: number, high: number] {
   return Number.isNaN(low) || Number.isNaN(high) ? [value, value] : [low, high]
 }
 
-/** @param of.other - how methods are called beside those without error: ` other`, or nothing */
+/** @param of.other - ` other` where some methods are exact, else nothing */
 function bestSentence(
   best: CompletedSweep,
   {estimates, other}: {estimates: readonly CompletedSweep[]; other: string},

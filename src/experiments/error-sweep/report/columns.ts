@@ -52,7 +52,7 @@ function meansLegend(records: readonly CompletedSweep[]): string[] {
   return few ? [FEW_LEGEND] : []
 }
 
-/** Why means do not agree with the medians beside them, and what a negative square means. */
+/** What means add up to, and what a negative square means. */
 const MEANS_LEGEND =
   'mean MSE = bias^2 + variance, with standard errors; a negative bias^2 is too small to see.'
 
@@ -235,14 +235,13 @@ export function columnsOf(
 }
 
 /**
- * Columns of the error tables beside those that tell rows apart, what matters most first. The yardstick stands beside the error
- * on purpose: a relative error of 0.5 reads well until averaging V has the same. Narrow terminals lose diagnostics first, then the
- * split of the error, then spreads, then F, without which methods cannot be compared, and never the error itself.
+ * Columns of the error tables after the names of variants, the most important first. The yardstick stands next to the error on
+ * purpose: a relative error of 0.5 reads well until averaging V has the same. Narrow terminals lose diagnostics first, then the
+ * split of the error, then spreads, and never the error itself or F, without which methods cannot be compared.
  */
 const COLUMNS: readonly [Column, Column, ...Column[]] = [
   {
     title: 'F',
-    priority: 1,
     cell: ({result}) => (result.feature_dim > 0 ? String(result.feature_dim) : MISSING),
     tells: ({result}) => result.feature_dim > 0,
   },
@@ -265,7 +264,7 @@ const COLUMNS: readonly [Column, Column, ...Column[]] = [
     cell: ({result}) => significant(result.predicted_rel_l2),
     tells: ({result}) => result.predicted_rel_l2 !== null,
   },
-  // the mean, not the median: the split beside it adds up to it
+  // the mean, not the median: bias^2 and variance add up to it
   estimate('mean MSE', 2, ({mse, mse_standard_error: error}) => ({value: mse.mean, error})),
   estimate('bias^2', 3, ({bias_squared: value, bias_squared_standard_error: error}) => ({
     value,

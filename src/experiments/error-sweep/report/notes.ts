@@ -59,7 +59,7 @@ function namesOf(rows: readonly CompletedSweep[]): string[] {
   })
 }
 
-/** What there is to say of means that are left out; few replicates are told in the legend. */
+/** Why means are left out; the legend explains few replicates. */
 const UNKNOWN_REASONS: Partial<Record<MeansUnknown, string>> = {
   not_finite: 'an estimate is not finite',
   sign_changes: 'denominators change sign, so single errors have no limit',
@@ -67,7 +67,7 @@ const UNKNOWN_REASONS: Partial<Record<MeansUnknown, string>> = {
   not_recorded: 'an earlier version kept no standard errors',
 }
 
-/** Variants without means that one sentence names, and rows whose bias^2 is noise. */
+/** Most variants without means, and most rows with noise for bias^2, in one sentence. */
 const [MOST_UNKNOWN, MOST_NOISY] = [40, 6]
 
 /** Rows without means, by the reason for it. */
@@ -89,7 +89,7 @@ const POWER = 1.282
 /** The share of the mean squared error that a bias^2 worth telling has. */
 const SHARE = 0.1
 
-/** One sentence on the rows whose bias^2 is noise. */
+/** One sentence on the rows in which bias^2 is noise. */
 function splitNotes(rows: readonly CompletedSweep[]): string[] {
   const names = groupBy(rows, ({cell}) => methodLabel(cell))
     .flat()

@@ -64,7 +64,7 @@ function pairsOf(variants: readonly CompletedSweep[]): [CompletedSweep, Complete
     group.flatMap((row): [CompletedSweep, CompletedSweep][] => {
       const drawn = projectionLabel(row.cell)
       const same = reference.find(({cell}) => projectionLabel(cell) === drawn)
-      // what draws no projection stands beside the first one of the other
+      // a method without a projection is compared with the first variant of the other
       const other = same ?? (drawn === null || isAlone(reference) ? reference[0] : undefined)
       return other ? [[row, other]] : []
     }),

@@ -10,7 +10,7 @@ import type {CompletedSweep} from '../schema.js'
 export type Place = readonly [CompletedSweep, ...CompletedSweep[]]
 
 /**
- * Those against softmax of the given q and k; where there are none, what each method converges to is a place of its own.
+ * Those against softmax of the given q and k; without any, one place for each limit that methods converge to.
  *
  * @param completed - records of a sweep
  */

@@ -25,7 +25,7 @@ import {
 /** The yardstick: compared with others, and never marked. */
 export const YARDSTICK = 'mean-value'
 
-/** Rows of a table of which all pairs are tested; of more the intervals of their medians decide, and replicates are not read. */
+/** Most rows of a table for which all pairs are tested; above, intervals of medians decide, and replicates are not read. */
 const MOST_TESTED = 128
 
 /** One row against another. */
@@ -170,7 +170,7 @@ interface Test {
 }
 type Tests = ReadonlyMap<CompletedSweep, ReadonlyMap<CompletedSweep, Test>>
 
-/** Each row against all others with which it has replicates enough, of which at least one is drawn. */
+/** Each row against all others, where both have enough replicates and at least one is drawn. */
 function testsOf(rows: readonly CompletedSweep[], errorsBy: typeof errorsOf): Tests {
   const able = rows.flatMap(row => {
     const errors = errorsBy(row)

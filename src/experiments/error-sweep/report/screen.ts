@@ -112,7 +112,7 @@ function screenNotes(
   ]
 }
 
-/** Methods that were compared with their limit alone, beside others. */
+/** Methods that were compared with their limit only, where others were compared with softmax. */
 function limitNotes(completed: readonly CompletedSweep[]): string[] {
   const [raw, matched] = ['raw', 'matched'].map(target =>
     methodsOf(completed.filter(({cell}) => cell.target === target)),
@@ -209,7 +209,7 @@ function kept(all: readonly MethodRow[], count: number): readonly MethodRow[] {
   return [...shown.slice(0, -1), yardstick]
 }
 
-/** A row for each method, its name as short as tells it from others. */
+/** A row for each method, with a name that is short and still unique. */
 function methodRows(place: Place, judged: Judged): MethodRow[] {
   const names = methodsOf(place)
   const most = [NAME, 44].find(
@@ -360,7 +360,7 @@ function featuresText(rows: readonly CompletedSweep[]): string {
   return `${low}-${high}`
 }
 
-/** A row for each place: the lowest error, of which variant, and what averaging V does. */
+/** A row for each place: the lowest error, the variant that has it, and the error of averaging V. */
 function placesTable(places: readonly Place[]): CutTable {
   const axes = axesOf(places)
   const columns: ColumnSpec<PlaceAnswer>[] = [

@@ -445,14 +445,14 @@ describe('errorSweepScreen', () => {
 
       Error: |estimate-exact|/|exact|, 95 % interval over 9 draws. M: random vectors.
 
-      - identity skipped: no causal form [1 cell]
-      - rfa failed: the process ended and ended and ended and ended and ended and
-        ended and ended and ended and ended and ended and ended and ended and end..."
+      - 1 cell failed (rfa): the process ended and ended and ended and ended and ended
+        and ended and ended and ended...
+      - 1 cell skipped (identity): no causal form"
     `)
     expect(screen(trouble)).toMatchInlineSnapshot(`
-      "- identity skipped: no causal form [1 cell]
-      - rfa failed: the process ended and ended and ended and ended and ended and
-        ended and ended and ended and ended and ended and ended and ended and end..."
+      "- 1 cell failed (rfa): the process ended and ended and ended and ended and ended
+        and ended and ended and ended...
+      - 1 cell skipped (identity): no causal form"
     `)
     expect(screen([])).toBe('')
   })
@@ -476,13 +476,13 @@ describe('errorSweepScreen', () => {
       method-2    41-44 %  31-33 %         M  iid and orth not distinguishable
       method-3    42-45 %  32-34 %         M  iid and orth not distinguishable
       method-4    43-46 %  33-36 %         M  iid and orth not distinguishable
+      method-5    44-47 %  34-37 %         M  iid and orth not distinguishable
       mean-value     94 %                  1  averages V, ignores q and k
 
       Error: |estimate-exact|/|exact|, 95 % interval over 9 draws. M: random vectors.
-      The details have 26 more rows and 1 more note.
+      The details have 25 more rows.
 
-      - rfa-gate skipped: a [1 cell]
-      - rfa-gate skipped: b [1 cell]"
+      - 3 cells skipped (rfa-gate): 3 reasons, see --details"
     `)
   })
 
@@ -604,24 +604,24 @@ describe('the answer', () => {
     measured: fc.boolean(),
   })
 
-  const recordsOf = (
-    methods: (typeof sweeps extends fc.Arbitrary<infer T> ? T : never)['methods'],
-    average: number,
-  ) =>
-    methods.map(({error, spread, unusable, ...cell}, start) => {
+  type Sweep = typeof sweeps extends fc.Arbitrary<infer T> ? T : never
+
+  const recordsOf = ({methods, average}: Sweep, place: Partial<ErrorSweepCell> = {}) =>
+    methods.map(({error, spread, unusable, ...cell}, start): CompletedSweep => {
       const errors = scattered(cell.replicates, start).map(factor => error * factor ** spread)
       return drawn(
         `m${start}`,
         error,
-        {...cell, spread, start},
+        {...cell, ...place, spread, start},
         {...squares(errors, average), ...(unusable && CHANGES_SIGN)},
       )
     })
 
   it('agrees with the numbers, in 20 lines', () => {
     fc.assert(
-      fc.property(sweeps, ({methods, average, measured}) => {
-        const rows: CompletedSweep[] = recordsOf(methods, average)
+      fc.property(sweeps, sweep => {
+        const {average, measured} = sweep
+        const rows = recordsOf(sweep)
         const yardstick = fixed('mean-value', average, 1, {}, squares([average], average))
         const records = measured ? [...rows, yardstick] : rows
         screen(records)
@@ -642,6 +642,38 @@ describe('the answer', () => {
         if (rows.length > 0 && better.length > 0) expect(said).toMatch(/[Aa]veraging V/)
       }),
       {numRuns: 60},
+    )
+  })
+
+  it('agrees with the numbers of several layers, in 20 lines', () => {
+    fc.assert(
+      fc.property(fc.array(sweeps, {minLength: 2, maxLength: 14}), layers => {
+        const places = layers
+          .map((sweep, layer) => recordsOf(sweep, {layer}))
+          .filter(({length}) => length > 0)
+        screen(places.flat())
+        if (places.length < 2) return
+        const said = answerSentences(placesOf(places.flat())).join(' ')
+        const lowest = places.flatMap(rows => {
+          const better = rows.filter(({result}) => (result.mse_over_mean_value ?? 0) <= 1)
+          return better.length > 0
+            ? [Math.min(...better.map(own => own.result.rel_l2.median!))]
+            : []
+        })
+        const none = places.length - lowest.length
+        if (lowest.length === 0)
+          expect(said).toContain('No method has a lower error than averaging')
+        else {
+          expect(said).toContain(`${errorText(Math.min(...lowest))} (layer`)
+          if (said.includes('goes from')) {
+            expect(said).toContain(` to ${errorText(Math.max(...lowest))} (layer`)
+          }
+          expect(said.includes(`For ${none} of the ${places.length} layers`)).toBe(none > 0)
+          if (said.includes('within 5 %')) expect(Math.max(...lowest)).toBeLessThanOrEqual(0.05)
+          if (said.includes('close to')) expect(Math.min(...lowest)).toBeGreaterThanOrEqual(0.5)
+        }
+      }),
+      {numRuns: 40},
     )
   })
 })
