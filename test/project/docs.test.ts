@@ -4,6 +4,7 @@ import {join} from 'node:path'
 import {pathToFileURL} from 'node:url'
 import {beforeAll, describe, expect, it} from 'vitest'
 import {loadEstimators, PROJECTION_NAMES} from '../../src/attention/names.js'
+import {CLAIM_IDS} from '../../src/claims/index.js'
 import {packageRoot} from '../../src/package.js'
 import {methodFacts} from '../../src/report/methods.js'
 import {commandIds, loadCommand} from '../helpers/commands.js'
@@ -94,6 +95,7 @@ it('the home page leads to a model, a feature map and the papers', () => {
   const home = readFileSync(join(root, 'docs', 'index.md'), 'utf8')
   const links = [...home.matchAll(/^ {4}link: \/(.*)$/gm)].map(([, path]) => path)
   expect(links).toEqual(['your-model', 'your-estimator', 'claims'])
+  expect(home).toContain(`${CLAIM_IDS.length} claims`)
 })
 
 describe('links to places on pages', () => {
