@@ -29,6 +29,7 @@ const DOCUMENTS = [
   'projections',
   'report',
   'slurm',
+  'version',
 ]
 
 describe('jsonSchemas', () => {
