@@ -12,7 +12,11 @@ if (['--version', '-v', 'version'].includes(argv[0] ?? '')) {
     process.stderr.write(`stdout: expected a place to print to, got ${code}\n`)
     process.exitCode = 3
   })
-  process.stdout.write(`${name}/${version} ${platform}-${arch} node-${node}\n`)
+  const facts = {schema: 'rfa.version/1', version, platform, arch, node}
+  const text = argv.includes('--json')
+    ? JSON.stringify(facts, null, 2)
+    : `${name}/${version} ${platform}-${arch} node-${node}`
+  process.stdout.write(`${text}\n`)
 } else if (existsSync(new URL('dist/program/src/runner/prestarted-worker.js', root))) {
   // help indents some of its text by two columns more than it counts
   const columns = process.stdout.columns || columnsAskedFor(process.env.COLUMNS) || 80

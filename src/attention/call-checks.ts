@@ -53,7 +53,12 @@ export function checkSupport(
     (asked.keyMask && !supports.keyMask && 'form with a key mask') ||
     (asked.gate && !estimator.takesGate && 'gate') ||
     undefined
-  if (missing) throw new RfaError('UNSUPPORTED', `${estimator.name}: has no ${missing}`)
+  if (!missing) return
+  const causality = asked.causal ? !supports.causal : !supports.bidirectional
+  const remedy = asked.causal ? 'leave `causal` out' : 'set `causal`'
+  throw new RfaError('UNSUPPORTED', `${estimator.name}: has no ${missing}`, {
+    suggestions: causality ? [remedy] : [],
+  })
 }
 
 /** @throws {BAD_OPTION | SHAPE_MISMATCH} */

@@ -103,6 +103,7 @@ async function documentSchemas(): Promise<Named[]> {
       documents.projectionsDocument,
     ],
     ['fields', 'What rfa methods --records prints under --json', documents.fieldsDocument],
+    ['version', 'What rfa --version prints under --json', documents.versionDocument],
     ['doctor', 'What rfa doctor prints under --json', documents.doctorDocument],
     ['error', 'What any command prints under --json when it fails', documents.errorDocumentSchema],
   ]

@@ -1,7 +1,7 @@
 /** The files of an input while they are open: which array is which, and what all bytes hash to. */
 import {createHash} from 'node:crypto'
 import {describe, expected, shownName} from '../errors.js'
-import {formatOf} from './files/formats.js'
+import {type Arrangement, arrangementOf, wrongFiles} from './arrangement.js'
 import {type ArrayReader, missingArray, openArrays} from './files/index.js'
 import {KEY_MASK} from './key-mask.js'
 import {chosenLayers, type LayerChoice, layerName, layersWith, numbered} from './layers.js'
@@ -24,8 +24,7 @@ export const ROLES = ['query', 'key', 'value'] as const
 
 /** Open files; close them. */
 export interface InputFiles {
-  /** `named`: three arrays of one file. `stacked`: one array of all three. `three`: a file for each. */
-  arrangement: 'named' | 'stacked' | 'three'
+  arrangement: Arrangement
   /** In the order of the paths. */
   readers: readonly ArrayReader[]
 }
@@ -55,6 +54,7 @@ async function withFiles<Result>(
   read: (files: InputFiles) => Promise<Result>,
 ): Promise<Result> {
   const arrangement = arrangementOf(paths)
+  if (!arrangement) throw wrongFiles('BAD_OPTION', '`input`', paths)
   const readers: ArrayReader[] = []
   try {
     for (const path of paths) readers.push(await openArrays(path))
@@ -239,7 +239,9 @@ export function maskPlaceOf(
   const name = [nameIn(layer, wanted), wanted].find(known => reader.entries.has(known))
   if (arrangement !== 'named' || name === undefined) {
     if (names.key_mask === undefined) return undefined
-    throw missingArray(reader.path, names.key_mask, reader.entries, ['leave out `keyMaskName`'])
+    throw missingArray(reader.path, names.key_mask, reader.entries, {
+      suggestions: ['leave out `keyMaskName`'],
+    })
   }
   const {shape, dtype} = reader.entries.get(name)!
   return {where: `${reader.path}[${shownName(name)}]`, shape, dtype, reader, name}
@@ -260,14 +262,6 @@ export async function digestOf({readers}: Pick<InputFiles, 'readers'>): Promise<
   return hash.digest('hex')
 }
 
-function arrangementOf(paths: readonly string[]): InputFiles['arrangement'] {
-  const npy = paths.map(path => formatOf(path) === '.npy')
-  if (paths.length === 1) return npy[0] ? 'stacked' : 'named'
-  if (paths.length === 3 && npy.every(Boolean)) return 'three'
-  const what = 'one file, or three .npy files in the order query, key, value'
-  throw expected('BAD_OPTION', '`input`', what, describe(paths))
-}
-
 function checkNames(
   {path, entries}: ArrayReader,
   {names}: FileSpec,
@@ -280,5 +274,6 @@ function checkNames(
     layers.length > 0
       ? `say which layers with \`layer\`: there are ${layers.join(', ')}`
       : 'name the arrays with `queryName`, `keyName` and `valueName`'
-  throw missingArray(path, nameIn(layer, names[missing]), entries, [hint])
+  const taken = ROLES.filter(role => role !== missing).map(role => nameIn(layer, names[role]))
+  throw missingArray(path, nameIn(layer, names[missing]), entries, {suggestions: [hint], taken})
 }

@@ -124,11 +124,18 @@ async function makeWithParents(path: string, parentsThere = false): Promise<void
   }
 }
 
+/** What no text has: control characters, and bytes that no letter is written with. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are looked for
+const BINARY = /[\u0000-\u0008\u000e-\u001a\ufffd]/
+
 /** Parses the JSON of a file. @throws {BAD_FILE} naming the file and the fault */
 export function parseJson(path: string, text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw expected('BAD_FILE', path, 'JSON', `${describe(text.slice(0, 40))} (${messageOf(error)})`)
+    const got = BINARY.test(text.slice(0, 40))
+      ? 'a file that is no text'
+      : `${describe(text.slice(0, 40))} (${messageOf(error)})`
+    throw expected('BAD_FILE', path, 'JSON', got)
   }
 }

@@ -123,13 +123,24 @@ export function assertFits(
     `plan: expected to fit into memory, got one that needs about ${gibibytes(needed)}, ${gibibytes(free)} free (${gibibytes(total)} in all); most for "${largest[0]?.label ?? ''}"${each}`,
     {
       suggestions: [
-        'lower `seqLen`, `batch` or `heads`',
-        'leave out the materialised softmax (`methods`)',
+        ...whatIsLarge(largest[0]),
         ...(several && !schedule.fresh ? ['lower `threads`: each has a cell in memory'] : []),
         'run it all the same with `force`',
       ],
     },
   )
+}
+
+/** What to ask less of, for the sake of the largest cell. */
+function whatIsLarge(largest: Job | undefined): string[] {
+  const cell: object = largest?.cell ?? {}
+  const [method, numFeatures, seqLen] = ['method', 'num_features', 'seq_len'].map(field =>
+    Reflect.get(cell, field),
+  )
+  const sizes = 'lower `seqLen`, `batch` or `heads`'
+  if (Number(numFeatures) > (Number(seqLen) || 0)) return ['lower `numFeatures`', sizes]
+  if (method !== 'softmax') return [sizes]
+  return [sizes, 'take softmax-online in place of softmax, which holds L x L weights (`methods`)']
 }
 
 function gibibytes(size: number): string {

@@ -1,3 +1,4 @@
+import {truncateSync, writeFileSync} from 'node:fs'
 import {join} from 'node:path'
 import {beforeEach, describe, expect, it, vi} from 'vitest'
 import Bench from '../../commands/bench.js'
@@ -6,7 +7,7 @@ import Variance from '../../commands/variance.js'
 import {RfaError} from '../../src/errors.js'
 import {writeArrays} from '../../src/inputs/files/index.js'
 import {FaultyRun} from '../../src/runner/finished-run.js'
-import {temporaryFolder} from '../helpers/folders.js'
+import {newFolder, temporaryFolder} from '../helpers/folders.js'
 import {BENCH_MANIFEST, timed} from '../helpers/records/bench.js'
 import {failedSweep, sweep} from '../helpers/records/error-sweep.js'
 import {skipped} from '../helpers/records/outcomes.js'
@@ -346,6 +347,31 @@ describe('an experiment', () => {
         'Code: USAGE   Try: name the folder of the run to go on with\n',
     })
   })
+})
+
+it('says before a run that a large input is read', async () => {
+  const file = join(await newFolder(), 'large.safetensors')
+  const bytes = 2 ** 31
+  const [query, rest] = [bytes / 2, bytes / 4]
+  const array = (shape: number[], data_offsets: [number, number]) => ({
+    ...{dtype: 'F32', shape, data_offsets},
+  })
+  const header = JSON.stringify({
+    q: array([1, 1, query / 256, 64], [0, query]),
+    k: array([1, 1, rest / 256, 64], [query, query + rest]),
+    v: array([1, 1, rest / 256, 64], [query + rest, bytes]),
+  })
+  const length = Buffer.alloc(8)
+  length.writeBigUInt64LE(BigInt(header.length))
+  writeFileSync(file, Buffer.concat([length, Buffer.from(header)]))
+  truncateSync(file, 8 + header.length + bytes)
+  runner.prepareRun.mockRejectedValueOnce(new RfaError('TOO_LARGE', 'enough')) // nobody reads it here
+  const {stderr} = await errorSweep('--quick', '--input', file)
+  expect(stderr).toMatch(
+    /^\S+large\.safetensors: reading 2\.00 GiB once, for its checksum\nenough\n/,
+  )
+  runner.prepareRun.mockRejectedValueOnce(new RfaError('TOO_LARGE', 'enough'))
+  expect((await errorSweep('--quick')).stderr).toMatch(/^enough\n/)
 })
 
 describe('--profile', () => {

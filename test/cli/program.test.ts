@@ -16,6 +16,7 @@ import {join} from 'node:path'
 import {setTimeout as sleep} from 'node:timers/promises'
 import {fileURLToPath} from 'node:url'
 import {afterAll, beforeAll, describe, expect, it, onTestFinished, vi} from 'vitest'
+import {versionDocument} from '../../src/cli/program/json-documents.js'
 import {commandIds} from '../helpers/commands.js'
 import {FULL, sample} from '../helpers/effort.js'
 import {processesWith} from '../helpers/processes.js'
@@ -57,6 +58,14 @@ describe('rfa', () => {
       expect(code).toBe(0)
     },
   )
+
+  it('answers --version as JSON under --json', async () => {
+    const {stdout} = await rfa('--version', '--json')
+    const {platform, arch, version: node} = process
+    const {version} = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+    const facts = {schema: 'rfa.version/1', version, platform, arch, node}
+    expect(versionDocument.strict().parse(JSON.parse(stdout))).toEqual(facts)
+  })
 
   it('says how to build it when it is not built', async () => {
     mkdirSync(join(folder, 'bare', 'bin'), {recursive: true})

@@ -4,7 +4,7 @@ import * as Flags from '@oclif/core/flags'
 import type * as Interfaces from '@oclif/core/interfaces'
 import {methodNames, unknownMethod} from '../../attention/names.js'
 import {describe, expected, listedFor, unknownName} from '../../errors.js'
-import {type NumberRule, parseNumber, parseNumberItem} from './ranges.js'
+import {type NumberRule, parseNumber, parseNumberItem, parseShare} from './ranges.js'
 
 /** What the parser makes of flags: one that may be missing may be left out. */
 export type FlagValues<Definitions> =
@@ -134,6 +134,12 @@ export function oneNumber(rule: NumberRule) {
     parse: async (text, _context, {name}) => parseNumber(text, `--${name}`, rule),
   })
 }
+
+/** One share, such as `0.05` or `5%`. */
+export const oneShare = Flags.custom<number>({
+  helpValue: 'SHARE',
+  parse: async (text, _context, {name}) => parseShare(text, `--${name}`),
+})
 
 /** An option of an estimator as typed: `name=value`, or `method.name=value` for one method only. */
 export interface OptionAssignment {

@@ -68,6 +68,12 @@ export const NON_NEGATIVE_NUMBER: NumberRule = {
   integer: false,
   accepts: value => value >= 0,
 }
+/** A part of something, written as such or in per cent. */
+export const SHARE: NumberRule = {
+  what: 'a share of at most 1, such as 0.05 or 5%',
+  integer: false,
+  accepts: value => value > 0 && value <= 1,
+}
 export const ANGLE: NumberRule = {
   what: 'an angle from 0 to 180 degrees',
   integer: false,
@@ -103,6 +109,13 @@ export function parseNumber(text: string, where: string, rule: NumberRule): numb
   const item = text.trim()
   if (!SINGLE.test(item)) throw expected('BAD_RANGE', where, rule.what, describe(item))
   return checked(numberOf(item), item, where, rule)
+}
+
+/** Reads a {@link SHARE}: `0.05` or `5%`. @throws {BAD_RANGE} */
+export function parseShare(text: string, where: string): number {
+  const percent = /^(.*)%\s*$/.exec(text)?.[1]
+  if (percent === undefined) return parseNumber(text, where, SHARE)
+  return parseNumber(percent, where, {...SHARE, accepts: value => SHARE.accepts(value / 100)}) / 100
 }
 
 /** Joins the items of a list, dropping repeated values. @throws {BAD_RANGE} beyond {@link MAX_VALUES} */

@@ -59,7 +59,7 @@ export const optionFlag = optionAssignment({
 export const orthSignFlag = Flags.option({options: ORTH_SIGNS})({
   helpGroup: 'GRID',
   description:
-    'signs of orthogonal projections: uniform (haar, default), or as LAPACK leaves them (raw), as official codes do: biased',
+    'signs of orthogonal projections: uniform (haar, default), or as LAPACK leaves them (raw): biased, but what official codes do',
 })
 
 /** `--layout` of every command that reads arrays. */
@@ -81,7 +81,7 @@ export function pluginFlag(helpGroup: string | undefined, effect: string) {
   })({
     ...(helpGroup && {helpGroup}),
     helpValue: 'FILE',
-    description: `module with an estimator of your own, may be repeated: ${effect}; RFA_PLUGINS in the environment names more, separated as in PATH`,
+    description: `module with an estimator of your own, may be repeated: ${effect}; the environment variable RFA_PLUGINS names more, separated as in PATH`,
   })
 }
 
@@ -108,7 +108,7 @@ export function arrayFlags(helpGroup?: string) {
     layer: layerList({
       ...group,
       description:
-        'of a file with several layers (arrays layers.0.q, layers.0.k, layers.0.v and so on) those of these numbers (lists a,b and ranges 0..11), or all (default: all, where the file has no arrays q, k, v besides)',
+        'layers of a file that has several (arrays layers.0.q, layers.0.k, layers.0.v and so on): lists a,b, ranges 0..11, or all (default: all, unless the file also has arrays q, k, v)',
     }),
     'query-name': oneText({
       ...group,
@@ -125,7 +125,7 @@ export function arrayFlags(helpGroup?: string) {
       ...group,
       helpValue: 'NAME',
       description:
-        'array [B, S] of the keys that take part, nonzero: yes (default: key_mask, if the file has one)',
+        'array [B, S], nonzero for keys that take part (default: key_mask, if the file has one)',
     }),
   }
 }
@@ -135,14 +135,14 @@ export function scaleFlag(helpGroup?: string, besides = '') {
   return oneNumber(POSITIVE_NUMBER)({
     ...(helpGroup && {helpGroup}),
     helpValue: 'BETA',
-    description: `factor on q.k, the scale of logits (default: what the metadata of the file say as scale, else 1/sqrt(D))${besides}`,
+    description: `factor on q.k, the scale of logits (default: scale in the metadata of the file, else 1/sqrt(D))${besides}`,
   })
 }
 
 /** `--causal` of every command that reads an input. */
 export function causalFlag(helpGroup?: string) {
   return eitherWay(
-    'query i sees keys 0..i only (default: what the metadata of the file say as causal, else bidirectional)',
+    'query i sees keys 0..i only (default: causal in the metadata of the file, else bidirectional)',
     helpGroup,
   )
 }
@@ -184,7 +184,7 @@ export function methodFlags(grids: Record<'standard' | 'quick', Grid>) {
       PRESET_NAMES,
     )({
       helpGroup: 'GRID',
-      description: `whose implementation to reproduce; methods without it run as exact: ${PRESET_NAMES.join(', ')} (default: exact)`,
+      description: `released implementation to reproduce; methods without it run as exact: ${PRESET_NAMES.join(', ')} (default: exact)`,
     }),
     option: optionFlag,
   }
@@ -201,12 +201,12 @@ export const computeFlags = {
     BACKEND_CHOICES,
   )({
     helpGroup: 'RUN',
-    description: `where to compute: ${BACKEND_CHOICES.join(', ')} (default: auto, the first of the others that runs; rfa doctor tells which do)`,
+    description: `where to compute: ${BACKEND_CHOICES.join(', ')} (default: auto, the first of the others that runs; see rfa doctor)`,
   }),
   threads: oneNumber(THREADS)({
     helpGroup: 'RUN',
     description:
-      'threads in all (default: one per processor). error-sweep and variance compute as many cells at once, each in a process of its own; fewer cells share the threads out. bench gives all of them to one cell after the other',
+      'threads in all (default: one per processor). error-sweep and variance run that many cells in parallel; with fewer cells, each gets several threads. bench gives all threads to each cell in turn',
   }),
 }
 
@@ -219,16 +219,16 @@ export const runFlags = {
     description: 'folder of the run (default: results/<command>-<date>-<time>)',
   }),
   resume: toggle(
-    'go on with the run in --output, whose plan need not be typed again: finished cells are kept, failed ones run again, a typed plan with more cells adds them; where there is none, start it',
+    'continue the run in --output (start it if there is none): keep finished cells, retry failed ones, add cells of a larger plan; flags of the grid need not be repeated',
     'RUN',
   ),
   shard: shardFlag({
     helpGroup: 'RUN',
     ...notBeside('baseline'),
     description:
-      'run part I of N of the plan alone, in a folder of its own: cells are dealt evenly by predicted cost, the same way on every machine; rfa merge joins the folders. slurm: the part that SLURM_ARRAY_TASK_ID, _MIN and _COUNT say',
+      'run only part I of N of the plan, each in its own --output folder: parts have about equal predicted cost, the same on every machine; rfa merge joins the folders. slurm: take the part from SLURM_ARRAY_TASK_ID, _MIN and _COUNT',
   }),
-  quick: toggle('a grid of seconds; flags given beside it win', 'RUN'),
+  quick: toggle('a smaller grid that takes seconds; other flags override it', 'RUN'),
   'dry-run': toggle('print the cells, the predicted time and memory, and stop', 'RUN'),
   timeout: oneNumber(POSITIVE_NUMBER)({
     helpGroup: 'RUN',
@@ -236,10 +236,10 @@ export const runFlags = {
     description:
       'give up on a cell after this long; bench: on each of its processes (default: never)',
   }),
-  force: toggle('run even when the predicted memory exceeds what this machine has free', 'RUN'),
+  force: toggle('run even if the predicted memory exceeds the free memory', 'RUN'),
   format: nameList('formats', ['csv', 'json'])({
     helpGroup: 'RUN',
-    description: 'files to write beside the journal: csv, json (default: csv)',
+    description: 'files to write besides records.jsonl: csv, json (default: csv)',
   }),
   details: detailsFlag('RUN'),
   plot: eitherWay('draw the most telling figure below the tables', 'RUN'),
@@ -248,7 +248,7 @@ export const runFlags = {
     helpGroup: 'RUN',
     exclusive: ['dry-run'],
     description:
-      'have each worker process write where its time went, as profile/worker-N.cpuprofile in the folder of the run; Chrome DevTools, VS Code and speedscope.app open it. Times of bench are then those under a profiler',
+      'write a CPU profile of each worker process, profile/worker-N.cpuprofile in the folder of the run, for Chrome DevTools, VS Code or speedscope.app; this slows what bench times',
   }),
   ...computeFlags,
 }

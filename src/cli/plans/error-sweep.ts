@@ -5,8 +5,8 @@ import {
   PRECISION_METRICS,
 } from '../../experiments/error-sweep/schema.js'
 import {defaultHelp, type Grid, gridOf} from '../flags/defaults.js'
-import {type FlagValues, nameList, numberList, oneNumber, toggle} from '../flags/kinds.js'
-import {POSITIVE_INTEGER, POSITIVE_NUMBER, SCALE} from '../flags/ranges.js'
+import {type FlagValues, nameList, numberList, oneNumber, oneShare, toggle} from '../flags/kinds.js'
+import {POSITIVE_INTEGER, SCALE} from '../flags/ranges.js'
 import {causalFlag, methodFlags, runFlags, scaleFlag} from '../flags/shared.js'
 import {
   GENERATOR_SHAPE,
@@ -74,11 +74,10 @@ export const errorSweepFlags = {
     helpGroup: 'GRID',
     description: `independent draws per cell ${defaultHelp(ERROR_SWEEP, grid => grid.replicates)}`,
   }),
-  'until-ci': oneNumber(POSITIVE_NUMBER)({
+  'until-ci': oneShare({
     helpGroup: 'GRID',
-    helpValue: 'SHARE',
     description:
-      'add replicates until the 95 % interval of the median error is within this fraction of it, e.g. 0.05; --replicates is then the minimum',
+      'add replicates until the 95 % interval of the median error is within this fraction of it, such as 0.05 or 5%; --replicates is then the minimum',
   }),
   'ci-metric': Flags.option({options: PRECISION_METRICS})({
     helpGroup: 'GRID',

@@ -1,5 +1,5 @@
 import {describe, expected, RfaError} from '../../errors.js'
-import {formatOf} from '../../inputs/files/formats.js'
+import {arrangementOf, wrongFiles} from '../../inputs/arrangement.js'
 import {GENERATOR_NAMES, type GeneratorName} from '../../inputs/generators/index.js'
 import {PACKAGED_CAUSAL_INPUT, PACKAGED_INPUT, packagedInput} from '../../inputs/packaged.js'
 import type {InputSpec} from '../../inputs/spec.js'
@@ -81,16 +81,7 @@ export function toInputSpec(flags: InputFlags): InputSpec {
   if (flags.generator !== undefined) return generatorSpec(flags.generator, flags)
   refuse(flags, GENERATOR_FLAGS, 'a generated input: a file has its own shape', 'add --generator')
   const paths = flags.input?.length ? [...flags.input] : [packagedInput(flags.causal ?? false)]
-  const several = paths.length > 1
-  if (
-    paths.length === 2 ||
-    paths.length > 3 ||
-    (several && paths.some(path => formatOf(path) !== '.npy'))
-  ) {
-    const what = 'one file, or three .npy files in the order query, key, value'
-    const comma = 'write a backslash before a comma that belongs to the name of a file'
-    throw expected('USAGE', '--input', what, paths.join(', '), comma)
-  }
+  if (!arrangementOf(paths)) throw wrongFiles('USAGE', '--input', paths)
   const keyMask = flags['key-mask-name']
   return {
     kind: 'file',

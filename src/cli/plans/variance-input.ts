@@ -65,14 +65,9 @@ export async function sampledInput(
   if (!asked) return undefined
   const other = OTHER_PAIRS.find(name => flags[name] !== undefined)
   if (other) {
+    const named = ['pairs', ...PAIR_NAMES].find(name => Reflect.get(flags, name) !== undefined)
     const remedy = 'leave one of them out'
-    throw expected(
-      'USAGE',
-      `--${other}`,
-      'no pairs of an input beside it',
-      '--pairs or --input',
-      remedy,
-    )
+    throw expected('USAGE', `--${other}`, 'no pairs of an input beside it', `--${named}`, remedy)
   }
   const layer = onlyLayer(flags)
   const own = await withCausal(fileOf(flags))

@@ -2,8 +2,8 @@ import {type ProjectionName, projectionNamed} from '../../attention/names.js'
 import {expected} from '../../errors.js'
 import {type VariancePlan, variancePlan} from '../../experiments/variance/schema.js'
 import {defaultHelp, type Grid, gridOf} from '../flags/defaults.js'
-import {type FlagValues, numberList, oneNumber} from '../flags/kinds.js'
-import {ANGLE, NON_NEGATIVE_NUMBER, POSITIVE_INTEGER, POSITIVE_NUMBER} from '../flags/ranges.js'
+import {type FlagValues, numberList, oneNumber, oneShare} from '../flags/kinds.js'
+import {ANGLE, NON_NEGATIVE_NUMBER, POSITIVE_INTEGER} from '../flags/ranges.js'
 import {methodFlags, runFlags} from '../flags/shared.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
 import {checkedPlan, drawAxesOf, listOr, replicatesOf} from './values.js'
@@ -76,11 +76,10 @@ export const varianceFlags = {
     helpGroup: 'GRID',
     description: `independent draws, at least 2 ${defaultHelp(VARIANCE, grid => grid.replicates)}`,
   }),
-  'until-ci': oneNumber(POSITIVE_NUMBER)({
+  'until-ci': oneShare({
     helpGroup: 'GRID',
-    helpValue: 'SHARE',
     description:
-      'draw on, doubling --replicates, until half the width of every 95 % interval is at most this share of the ratio to iid, or of the variance where there is none, e.g. 0.05; --replicates are then the fewest',
+      'double the replicates until every 95 % interval is within this share of the ratio to iid, or of the variance where there is no ratio, such as 0.05 or 5%; --replicates is then the minimum',
   }),
   'max-replicates': oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'GRID',

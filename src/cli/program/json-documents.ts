@@ -21,6 +21,15 @@ function tag<Name extends string>(name: Name) {
   return z.literal(name).describe('Name and version of this format.')
 }
 
+/** `rfa --version`, which bin/start.js writes. */
+export const versionDocument = z.object({
+  schema: tag('rfa.version/1'),
+  version: z.string().describe('Version of rfa.'),
+  platform: z.string().describe('Operating system, as Node calls it.'),
+  arch: z.string().describe('Kind of processor, as Node calls it.'),
+  node: z.string().describe('Version of Node.'),
+})
+
 /** `rfa doctor`. */
 export const doctorDocument = z.object({schema: tag('rfa.doctor/1'), ...diagnosisFacts})
 export type DoctorDocument = z.infer<typeof doctorDocument>

@@ -5,10 +5,13 @@ import {troubleItems} from '../../experiments/labels.js'
 import type {CellRecord, Plan} from '../../results/record.js'
 
 /** What to do about a reason for which cells are skipped. */
-function remedyOf(reason: string, {input}: Plan): string[] {
+function remedyOf(reason: string, plan: Plan): string[] {
   if (reason === 'causal only') return ['add `causal`']
   if (reason !== 'bidirectional only') return []
-  return [input ? 'say `noCausal`' : 'leave `causal` out']
+  if (plan.experiment === 'bench' && (plan as BenchPlan).mode === 'decode') {
+    return ['`mode: decode` needs a method with a causal form: see rfa methods']
+  }
+  return [plan.input ? 'say `noCausal`' : 'leave `causal` out']
 }
 
 type SweepRecord = Parameters<typeof troubleItems>[0][number]

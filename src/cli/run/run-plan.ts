@@ -1,11 +1,12 @@
 /** From a plan to a finished run: backend check, jobs, folder, progress, interrupt. */
+import {stat} from 'node:fs/promises'
 import {availableParallelism} from 'node:os'
 import {join} from 'node:path'
 import {RfaError} from '../../errors.js'
 import {experimentNamed} from '../../experiments/index.js'
 import type {PlannedRun} from '../../experiments/planned-run.js'
 import {commandText, resumeLine, typeablePath} from '../../report/command-line.js'
-import {plural} from '../../report/numbers.js'
+import {bytes, plural} from '../../report/numbers.js'
 import type {CellRecord, Plan} from '../../results/record.js'
 import {shardText} from '../../results/shard.js'
 import {type ExperimentRun, FaultyRun} from '../../runner/finished-run.js'
@@ -49,10 +50,10 @@ export async function prepare(
   const {services, note} = invocation
   const {force, timeout, shard} = flags
   const timeoutMs = timeout === undefined ? null : timeout * 1000
+  await noteLargeInput(asked, note)
   const shards = shard?.count
   const prepared = await services.prepareRun(asked, worker, {force, timeoutMs, shards})
   for (const text of prepared.notes) note(text)
-  noteCrowding(flags.threads, note)
   const {run, schedule} = await scheduled(asked, prepared, flags, invocation)
   const {heldBytes} = prepared
   if (!force) await services.assertFits(run, schedule, {heldBytes})
@@ -106,9 +107,10 @@ async function scheduled(
     shards,
   }: Pick<Preparation, 'plan' | 'jobs' | 'threading' | 'warnings' | 'shards'>,
   flags: RunOptions,
-  {caution}: Invocation,
+  {note, caution}: Invocation,
 ): Promise<{run: PlannedRun; schedule: Schedule}> {
   const {threads, shard} = flags
+  noteCrowding(threads, note)
   if (flags.plan !== undefined) {
     const {requireSameInput} = await import('./plan-file.js')
     requireSameInput(flags.plan, asked, plan)
@@ -274,6 +276,18 @@ export function refuseResumeOfNothing({
   throw new RfaError('USAGE', '--resume: expected --output DIR beside it, got none', {
     suggestions: ['name the folder of the run to go on with'],
   })
+}
+
+/** Bytes of input whose checksum people wait for. */
+const LARGE_INPUT = 2 ** 31
+
+/** Says what takes long before the first cell. */
+async function noteLargeInput({input}: Plan, note: Invocation['note']): Promise<void> {
+  if (input?.kind !== 'file') return
+  const files = await Promise.all(input.paths.map(path => stat(path).catch(() => undefined)))
+  const size = files.reduce((sum, file) => sum + (file?.isFile() ? file.size : 0), 0)
+  if (size < LARGE_INPUT) return
+  note(`${input.paths.join(', ')}: reading ${bytes(size)} once, for its checksum`)
 }
 
 function noteCrowding(threads: number | undefined, note: Invocation['note']): void {

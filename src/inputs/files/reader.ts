@@ -89,15 +89,17 @@ export async function openReader(
 /**
  * Error for an array that a file does not have; lists what it has.
  *
- * @param suggestions - remedies other than "did you mean"
+ * @param more.suggestions - remedies other than "did you mean"
+ * @param more.taken - arrays that have another role, so that nobody means them
  */
 export function missingArray(
   path: string,
   name: string,
   entries: ReadonlyMap<string, ArrayEntry>,
-  suggestions: readonly string[] = [],
+  {suggestions = [], taken = []}: {suggestions?: readonly string[]; taken?: readonly string[]} = {},
 ): RfaError {
-  const guess = closest(name, [...entries.keys()])
+  const others = [...entries.keys()].filter(other => !taken.includes(other))
+  const guess = closest(name, others)
   const message = `${path}: expected an array ${describe(name)}, got ${listEntries(entries)}`
   return new RfaError('ARRAY_MISSING', message, {
     suggestions: [

@@ -17,6 +17,7 @@ export async function writeFiles(folder: string): Promise<void> {
   await writeArrays(at('dims.npz'), {...qkv, k: filled(2, 9, 6)})
   await writeArrays(at('vectors.npz'), {q: filled(5), k: filled(5), v: filled(5)})
   await writeArrays(at('q.npy'), {q: qkv.q})
+  await writeArrays(at('layer-without-v.npz'), {'layers.0.q': qkv.q, 'layers.0.k': qkv.k})
   for (const name of ['empty.npy', 'empty.npz', 'empty.safetensors']) writeFileSync(at(name), '')
   for (const name of ['text.npy', 'text.npz', 'text.safetensors', 'text.csv', 'weights.pt']) {
     writeFileSync(at(name), 'no arrays, only words\n'.repeat(9))
@@ -38,6 +39,19 @@ const APPLY = 'apply --backend cpu -m elu'
 
 export const INPUT_FILES: readonly Row[] = [
   ['error-sweep -i nowhere.npz', 3, /nowhere\.npz: no such file/],
+  [
+    'error-sweep -i DIR/qkv.npz,DIR/dims.npz',
+    2,
+    /expected one file, or three .npy files .*, got 2 files: .*\n.*one_file=True/,
+    /backslash/,
+  ],
+  ['error-sweep -i DIR/q.npy,DIR/q.npy', 2, /three \.npy files .*got 2 files: .*\n.*backslash/],
+  [
+    'error-sweep -i DIR/layer-without-v.npz --layer 0',
+    3,
+    /expected an array "layers\.0\.v"/,
+    /did you mean layers\.0\.[qk]/,
+  ],
   ['error-sweep -i DIR/folder.npz', 3, /folder\.npz: expected/],
   ['error-sweep -i DIR/folder', 3, /folder: expected a file, got a directory/],
   ['error-sweep -i DIR/text.csv', 3, /expected one of the formats .*got \.csv/],
@@ -94,6 +108,7 @@ export const INPUT_FILES: readonly Row[] = [
 
 export const RUN_FOLDERS: readonly Row[] = [
   ['merge nowhere', 3, /nowhere: expected the directory of a run, got no such folder/],
+  ['run DIR/qkv.npz', 3, /qkv\.npz: expected JSON, got a file that is no text\n/],
   ['merge DIR/run', 3, /one without manifest\.json/],
   ['report nowhere', 3, /nowhere: expected the directory of a run, got no such folder/],
   ['report DIR/run', 3, /one without manifest\.json/],
@@ -118,6 +133,20 @@ export const RUN_FOLDERS: readonly Row[] = [
 ]
 
 export const CONTRADICTIONS: readonly Row[] = [
+  ['variance --pairs 4 --norms 1', 2, /^--norms: .*got --pairs\n/],
+  ['variance -i DIR/qkv.npz --angles 90', 2, /^--angles: .*got --input\n/],
+  [
+    'apply --backend cpu -m rfa-gate -i DIR/qkv.npz -o DIR/none.npz',
+    2,
+    /no bidirectional form.*\n.*Try: set --causal\n/,
+  ],
+  [
+    'apply --backend cpu -m nystrom -i DIR/qkv.npz -o DIR/none.npz --causal',
+    2,
+    /no causal form\n.*Try: leave --causal out\n/,
+  ],
+  ['bench --plugin /nope.js', 3, /\/nope\.js: expected a plug-in.*\n.*check the path\n/],
+  ['bench --plugin nope.js', 3, /relative to this folder it is/],
   [
     'error-sweep --generator gaussian -i DIR/qkv.npz',
     2,

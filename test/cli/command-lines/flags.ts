@@ -84,6 +84,7 @@ export const SWITCHES: readonly Row[] = [
 ]
 
 export const STRAY_WORDS: readonly Row[] = [
+  ['methods favor-pos rfa', 2, /^Unexpected argument: rfa\n.*Try: rfa methods rfa shows/],
   ['bench --methods favor-pos rfa', 2, /a list has commas and no spaces: --methods favor-pos,rfa/],
   ['bench -m favor-pos rfa elu', 2, /--methods favor-pos,rfa,elu/],
   [

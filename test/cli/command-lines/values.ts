@@ -4,6 +4,11 @@ import type {Row} from './rows.js'
 const LIMIT = /at most 9007199254740991 \(2\^53 - 1\)/
 
 export const NUMBERS: readonly Row[] = [
+  ['error-sweep --until-ci 5', 2, /^--until-ci: expected a share .* 0\.05 or 5%, got 5\n/],
+  ['variance --until-ci 500%', 2, /^--until-ci: expected a share/],
+  ['error-sweep --until-ci 5%% --dry-run', 2, /^--until-ci: expected a share/],
+  ['error-sweep --until-ci 5% --quick --dry-run', 0, /^error-sweep: /],
+  ['bench --quick --threads 1000 --dry-run', 0, /^threads: 1000 on \d+ processors?/m],
   ['bench --seed -1', 2, /--seed: expected an integer of at least 0, got -1/],
   ['bench --seed 1.5', 2, /--seed: expected an integer of at least 0, got 1\.5/],
   ['bench --seed many', 2, /--seed: expected an integer of at least 0, got "many"/],
@@ -119,10 +124,11 @@ export const NAMES: readonly Row[] = [
   [
     'bench --backend gpu',
     2,
-    /one of the backends auto, native, tensorflow, wasm, cpu, got "gpu"/,
+    /one of the backends auto, native, tensorflow, wasm, cpu, got "gpu"\n.*processors only/,
     /did you mean/,
   ],
-  ['bench --backend cuda', 2, /one of the backends/, /did you mean/],
+  ['bench --backend cuda', 2, /one of the backends.*\n.*processors only/, /did you mean/],
+  ['bench --projections haar', 2, /did you mean orth\?/],
   ['bench --backend webgl', 2, /one of the backends/, /did you mean/],
   ['bench --backend tf', 2, /one of the backends/],
   ['bench --backend CPU', 2, /did you mean cpu\?/],

@@ -30,6 +30,7 @@ const DOCUMENTS = [
   'projections',
   'report',
   'slurm',
+  'version',
 ]
 
 describe('jsonSchemas', () => {

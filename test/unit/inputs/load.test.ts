@@ -190,7 +190,7 @@ describe('.npy files', () => {
   ])('%s are refused', async (_, paths) => {
     await expect(loadInput(file(paths), ALL)).rejects.toMatchObject({
       code: 'BAD_OPTION',
-      message: `\`input\`: expected one file, or three .npy files in the order query, key, value, got [${paths.join(', ')}]`,
+      message: `\`input\`: expected one file, or three .npy files in the order query, key, value, got ${paths.length} files: ${paths.join(', ')}`,
     })
   })
 })

@@ -252,6 +252,19 @@ describe('assertFits', () => {
     })
   })
 
+  it('begins with what makes the largest cell large', async () => {
+    const sizes = 'lower `seqLen`, `batch` or `heads`'
+    const force = 'run it all the same with `force`'
+    const tight = machine(2 ** 20)
+    const many = bench({methods: [method('favor-pos')], num_features: [1e9], seq_lens: [64]})
+    expect(await refusal(many)).toMatchObject({suggestions: ['lower `numFeatures`', sizes, force]})
+    expect(await refusal(huge)).toMatchObject({
+      suggestions: [sizes, expect.stringContaining('softmax-online'), force],
+    })
+    const online = bench({methods: [method('softmax-online')], seq_lens: [10_000_000]})
+    expect(await refusal(online, 1, tight)).toMatchObject({suggestions: [sizes, force]})
+  })
+
   it('says that fewer threads need less', async () => {
     const plan = {...huge, seq_lens: [10_000_000, 20_000_000]}
     expect(await refusal(plan, 7)).toMatchObject({

@@ -11,6 +11,7 @@ import {
   POSITIVE_NUMBER,
   parseNumber,
   parseNumberItem,
+  parseShare,
 } from '../../../../src/cli/flags/ranges.js'
 import {RfaError} from '../../../../src/errors.js'
 
@@ -31,6 +32,24 @@ function refusal(act: () => unknown): RfaError {
   }
   throw new Error('nothing was thrown')
 }
+
+describe('parseShare', () => {
+  it.each([
+    ['0.05', 0.05],
+    ['5%', 0.05],
+    ['12.5 %', 0.125],
+    ['1', 1],
+    ['100%', 1],
+  ])('reads %s', (text, share) => {
+    expect(parseShare(text, '--until-ci')).toBe(share)
+  })
+
+  it.each(['5', '101%', '0', '0%', '-1%', '%', '5%%', 'five'])('refuses %s', text => {
+    expect(() => parseShare(text, '--until-ci')).toThrow(
+      '--until-ci: expected a share of at most 1, such as 0.05 or 5%, got',
+    )
+  })
+})
 
 describe('lists of numbers', () => {
   it.each<[string, number[]]>([

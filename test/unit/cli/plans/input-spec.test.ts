@@ -73,12 +73,12 @@ describe('toInputSpec', () => {
     [
       'two files',
       {input: ['q.npy', 'k.npy']},
-      '--input: expected one file, or three .npy files in the order query, key, value, got q.npy, k.npy',
+      '--input: expected one file, or three .npy files in the order query, key, value, got 2 files: q.npy, k.npy',
     ],
     [
       'three files that are not .npy',
       {input: ['q.npz', 'k.npz', 'v.npz']},
-      '--input: expected one file, or three .npy files in the order query, key, value, got q.npz, k.npz, v.npz',
+      '--input: expected one file, or three .npy files in the order query, key, value, got 3 files: q.npz, k.npz, v.npz',
     ],
     [
       'a file beside a generator',
