@@ -101,10 +101,7 @@ function legendOf(columns: readonly TableColumn[], layout: Layout): string[] {
 /** What is left out, and how to see it: without a terminal to fit into, nothing is. */
 function noteOf(missing: readonly string[], {width}: Layout): string[] {
   if (missing.length === 0) return []
-  return wrap(
-    `(hidden: ${missing.join(', ')}; widen the terminal or pipe to less -S)`,
-    width,
-  )
+  return wrap(`(hidden: ${missing.join(', ')}; widen the terminal or pipe to less -S)`, width)
 }
 
 /** Rows given to the table library in one piece: its time grows with their square, and its stack ends. */
