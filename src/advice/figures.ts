@@ -1,9 +1,8 @@
-/** Advice as figures: error against time with what nothing else beats, and the error of each head. */
+/** Advice as figures: error over time, and the error of each head. */
 import {table} from '../report/document.js'
-import type {Figure, Guide, Point, Series} from '../report/figures/figure.js'
-import {groupBy} from '../report/groups.js'
+import {errorOverTime, type TimedError} from '../report/figures/error-over-time.js'
+import type {Figure, Point} from '../report/figures/figure.js'
 import {nanoseconds, significant, withInterval} from '../report/numbers.js'
-import {paretoFront} from './pareto.js'
 import {gainOf} from './report.js'
 import type {Advice, AdviceCandidate, LayerAdvice} from './schema.js'
 import {speedText} from './words.js'
@@ -25,95 +24,50 @@ type Placed = AdviceCandidate & {error: number; time_ns: number}
 const isPlaced = (one: AdviceCandidate): one is Placed =>
   one.error !== null && one.error > 0 && one.time_ns !== null
 
+/** Averaging V is no candidate of the figure: it is what all are compared with. */
+const AVERAGE = 'mean-value'
+
 function front(layer: LayerAdvice, advice: Advice): Figure[] {
-  const placed = layer.candidates.filter(isPlaced)
-  if (placed.length < 2) return []
   const {metric, tolerance, exact} = advice
-  const errors = placed.map(({error}) => error)
-  const times = exact.flatMap(({form, time_ns: time}) =>
-    time === null ? [] : [{form, time: time / MS}],
-  )
-  const span = [Math.min(...errors, tolerance), Math.max(...errors, tolerance)] as const
-  const range = [...placed.map(one => one.time_ns / MS), ...times.map(({time}) => time)]
-  return [
-    {
-      name: 'error-against-time',
-      title: `Error against time, ${place(layer, advice)}`,
-      caption:
-        'Each method at each M; bars are 95 % intervals. The dotted line joins what nothing else is better than in both; upright the tolerance, level the exact forms.',
-      x: {label: metric, scale: 'log'},
-      y: {label: 'time of a call, ms', scale: 'log'},
-      series: groupBy(placed, ({method, projection}) => `${method} ${projection}`).map(seriesOf),
-      guides: [
-        ...frontLine(placed),
-        upright('tolerance', tolerance, range),
-        ...times.map(({form, time}) => level(form, time, span)),
+  const all = layer.candidates.filter(isPlaced)
+  const placed = all.filter(({method}) => method !== AVERAGE)
+  const average = all.find(({method}) => method === AVERAGE)
+  const isRelative = metric === 'rel_l2'
+  return errorOverTime({
+    title: `Error over time, ${place(layer, advice)}`,
+    error: isRelative ? {label: 'error, % of the exact output', percent: true} : {label: metric},
+    points: placed.map(pointOf),
+    exact: exact.flatMap(({form, time_ns}) => (time_ns === null ? [] : [{form, ms: time_ns / MS}])),
+    levels: [
+      {label: 'tolerance', error: tolerance},
+      ...(average ? [{label: 'averaging V', error: average.error}] : []),
+    ],
+    table: table<Placed>(
+      [
+        {title: 'candidate', align: 'left', cell: ({label}) => label},
+        {title: metric, cell: one => withInterval(one.error, one.error_low, one.error_high)},
+        {title: 'time', cell: ({time_ns: time}) => nanoseconds(time)},
+        {title: 'speed-up', cell: one => speedText(gainOf(one))},
+        {title: 'on the front', align: 'left', cell: one => (one.on_front ? 'yes' : 'no')},
       ],
-      table: table<Placed>(
-        [
-          {title: 'candidate', align: 'left', cell: ({label}) => label},
-          {title: metric, cell: one => withInterval(one.error, one.error_low, one.error_high)},
-          {title: 'time', cell: ({time_ns: time}) => nanoseconds(time)},
-          {title: 'speed-up', cell: one => speedText(gainOf(one))},
-          {title: 'on the front', align: 'left', cell: one => (one.on_front ? 'yes' : 'no')},
-        ],
-        placed,
-      ),
-    },
-  ]
+      placed,
+    ),
+  })
 }
 
-function seriesOf(own: readonly Placed[]): Series {
-  const {method, projection} = own[0]!
-  const points = own.map(pointOf).toSorted((a, b) => a.x - b.x)
+function pointOf(one: Placed): TimedError {
+  const {method, projection, error, error_low: errorLow, error_high: errorHigh} = one
+  const {time_ns, time_low_ns, time_high_ns} = one
   return {
-    label: [method, projection ?? []].flat().join(' '),
-    method,
-    projection,
-    points,
-    joined: false,
-  }
-}
-
-function pointOf(one: Placed): Point {
-  const {error, error_low: xLow, error_high: xHigh, time_ns, time_low_ns, time_high_ns} = one
-  return {
-    ...{x: error, xLow, xHigh, y: time_ns / MS},
-    low: time_low_ns === null ? null : time_low_ns / MS,
-    high: time_high_ns === null ? null : time_high_ns / MS,
+    ...{method, projection, error, errorLow, errorHigh},
+    ms: time_ns / MS,
+    msLow: time_low_ns === null ? null : time_low_ns / MS,
+    msHigh: time_high_ns === null ? null : time_high_ns / MS,
     facts: [
       one.label,
-      `error: ${withInterval(error, xLow, xHigh)}`,
+      `error: ${withInterval(error, errorLow, errorHigh)}`,
       `time: ${nanoseconds(time_ns)}, ${one.time_from}`,
       `speed-up: ${speedText(gainOf(one))}`,
-    ],
-  }
-}
-
-/** Through candidates that no other one beats in error and in time. */
-function frontLine(placed: readonly Placed[]): Guide[] {
-  const front = paretoFront(placed, ({error, time_ns}) => [error, time_ns])
-  const best = front.toSorted((a, b) => a.error - b.error)
-  if (best.length < 2) return []
-  return [{label: 'front', points: best.map(one => [one.error, one.time_ns / MS] as const)}]
-}
-
-function upright(label: string, x: number, range: readonly number[]): Guide {
-  return {
-    label,
-    points: [
-      [x, Math.min(...range)],
-      [x, Math.max(...range)],
-    ],
-  }
-}
-
-function level(label: string, y: number, [from, to]: readonly [number, number]): Guide {
-  return {
-    label,
-    points: [
-      [from, y],
-      [to, y],
     ],
   }
 }

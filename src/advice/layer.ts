@@ -1,5 +1,5 @@
 /** The advice on one layer. */
-import {type Estimate, finiteOrNull} from '../stats/index.js'
+import {type Estimate, finiteOrNull, paretoFront} from '../stats/index.js'
 import {changesOf} from './changes.js'
 import {
   errorOf,
@@ -10,7 +10,6 @@ import {
   offerOf,
   uniformHeads,
 } from './joined.js'
-import {paretoFront} from './pareto.js'
 import {type Choice, choose} from './recommend.js'
 import type {AdviceCandidate, HeadAdvice, LayerAdvice} from './schema.js'
 import {statementOf} from './statement.js'

@@ -19,6 +19,7 @@ import {
 import type {TableFormat} from '../results/tables.js'
 import type {Verdict} from '../results/verdict.js'
 import type {Comparison} from './comparison.js'
+import type {MeasuredError, MeasuredTime} from './error-over-time.js'
 
 /** How a cell ended, before it becomes a record. Errors are thrown instead. */
 export type CellOutcome<Result = ComputedBy> =
@@ -132,6 +133,10 @@ export interface Experiment<
   highlights?(records: readonly CellRecord<Cell, Held>[]): Promise<string[]>
   /** Its figures. Default: none. @param x - what errors are drawn over. Default: M */
   figures?(records: readonly CellRecord<Cell, Held>[], x?: FeatureAxis): Promise<Figure[]>
+  /** Errors that it measured, to be drawn over times of another run. Default: none. */
+  errors?(records: readonly CellRecord<Cell, Held>[]): Promise<MeasuredError[]>
+  /** Times that it measured. Default: none. */
+  times?(records: readonly CellRecord<Cell, Held>[]): Promise<MeasuredTime[]>
   /** How two of its runs, or two methods of one, are compared. Default: they are not. */
   comparison?(): Promise<Comparison<Cell, Completed<Cell, Held>>>
   /**

@@ -3,8 +3,9 @@ import {readdir, stat} from 'node:fs/promises'
 import {join} from 'node:path'
 import {figureReport} from '../../claims/figures/report.js'
 import {RfaError} from '../../errors.js'
+import {errorsOverTimes} from '../../experiments/error-over-time.js'
 import {type ReportedRun, type ReportParts, runReport} from '../../experiments/run-report.js'
-import {type Block, withOwnNames} from '../../report/document.js'
+import {type Block, heading, text, withOwnNames} from '../../report/document.js'
 import {drawable, type Figure} from '../../report/figures/figure.js'
 import {type SavedDocument, savedDocument} from '../claims/claims-folder.js'
 import type {ReportDocument} from '../program/json-documents.js'
@@ -82,8 +83,24 @@ export async function savedReport(
     const own = one.kind === 'run' ? runReport([one.run], parts) : documentReport(one, parts)
     blocks.push(...(await own))
   }
-  return parts.figures ? withOwnNames(blocks) : blocks
+  if (!parts.figures) return blocks
+  return withOwnNames([...blocks, ...(await errorOverTimeReport(all))])
 }
+
+/** What sweeps and benchmarks say together. */
+async function errorOverTimeReport(all: readonly Saved[]): Promise<Block[]> {
+  const runs = all.flatMap(one => (one.kind === 'run' ? [one.run] : []))
+  const figures = runs.length > 1 ? await errorsOverTimes(runs) : undefined
+  if (figures === undefined) return []
+  return [
+    heading(1, 'Error over time'),
+    ...figures.map(figure => ({kind: 'figure' as const, figure})),
+    ...(figures.length === 0 ? [text(NOT_SHARED)] : []),
+  ]
+}
+
+const NOT_SHARED =
+  'There is no figure of errors over times: fewer than two methods at one M have both at the same length L, head size D and direction. Time them with the L and D of the sweep: rfa bench --seq-len L --head-dim D.'
 
 type SavedPlace = Extract<Saved, {kind: 'document'}>
 

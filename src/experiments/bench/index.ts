@@ -48,6 +48,7 @@ export default defineExperiment({
     const {benchAnswers, benchView} = await import('./report/answers.js')
     return benchAnswers(benchView(records))
   },
+  times: async records => (await import('./report/measured-times.js')).measuredTimes(records),
   figures: async records => (await import('./report/figures.js')).benchFigures(records),
   comparison: async () => (await import('./report/comparison.js')).benchComparison,
   screen: async records => (await import('./report/screen.js')).benchScreen(records),

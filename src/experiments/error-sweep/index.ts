@@ -35,6 +35,7 @@ export default defineExperiment({
     (await import('./measure/cell.js')).runErrorSweepCell(cell, context),
   verdicts: async records => (await import('./report/paired.js')).errorSweepVerdicts(records),
   highlights: async records => (await import('./report/answer.js')).errorSweepHighlights(records),
+  errors: async records => (await import('./report/measured-errors.js')).measuredErrors(records),
   figures: async (records, x) =>
     (await import('./report/figures.js')).errorSweepFigures(records, x),
   comparison: async () => (await import('./report/comparison.js')).errorSweepComparison,

@@ -2,7 +2,7 @@
 import * as Plot from '@observablehq/plot'
 import {axisOptions, heightOf, lettersOf, logAxes, xOptions} from './axes.js'
 import {surroundings} from './ends.js'
-import {type Figure, joinedValues, shownValues} from './figure.js'
+import {type Figure, isUpright, joinedValues, shownValues} from './figure.js'
 import {beyondMarks, endMarks, guideMarks, seriesMarks} from './marks.js'
 import {COLOURS} from './style.js'
 import {svgDocument, svgText} from './svg.js'
@@ -65,7 +65,10 @@ export function drawFigure(figure: Figure, options: DrawOptions = {}): DrawnFigu
     marks: [
       Plot.frame({stroke: 'currentColor', strokeOpacity: 0.25}),
       ...logAxes(figure, scales),
-      ...guides.flatMap(guide => guideMarks(guide, !named.has(guide.label), look)),
+      ...guides.flatMap((guide, place) => {
+        const step = guides.slice(0, place).filter(isUpright).length
+        return guideMarks(guide, {inside: !named.has(guide.label), step}, look)
+      }),
       ...series.flatMap((own, place) =>
         shade ? tileMarks(own, place, {figure, fontSize}) : seriesMarks(own, place, look),
       ),

@@ -1,6 +1,6 @@
 /** Labels right of a frame, where lines end, and rows above it for values beyond the axis. */
 import {heightScale, type Margins, margins} from './axes.js'
-import {type Figure, type Guide, isBeyond, type Series} from './figure.js'
+import {type Figure, type Guide, isBeyond, isUpright, type Series} from './figure.js'
 
 /** A label next to the end of a line. */
 export interface EndLabel {
@@ -115,10 +115,9 @@ function placed(
 
 /** Whether a guide has its label at the right edge: not upright ones, and those that end before it. */
 function endsAtRight({label, points}: Guide, {series}: Figure): boolean {
-  if (label === '') return false
-  const [last, before] = [points.at(-1)!, points.at(-2)!]
-  const end = Math.max(...series.flatMap(own => own.points.map(({x, xHigh}) => xHigh ?? x)))
-  return last[0] >= end && last[0] !== before[0]
+  if (label === '' || isUpright({points})) return false
+  const end = Math.max(...series.flatMap(own => own.points.map(({x}) => x)))
+  return points.at(-1)![0] >= end
 }
 
 function linesOf({label, note}: Series): string[] {

@@ -108,6 +108,12 @@ export function shownValues(figure: Figure, of: 'x' | 'y'): number[] {
   )
 }
 
+/** Whether a guide stands upright. */
+export function isUpright({points}: Pick<Guide, 'points'>): boolean {
+  const [last, before] = [points.at(-1)!, points.at(-2)!]
+  return last[0] === before[0]
+}
+
 /** What points of measured lines show: marks between them and guides stand where they stand. */
 export function joinedValues(figure: Figure, of: 'x' | 'y'): number[] {
   const lines = figure.series.filter(({joined = true}) => joined)

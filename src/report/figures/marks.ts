@@ -1,7 +1,15 @@
 /** What is drawn of guides, of series and of what stands around a frame. */
 import * as Plot from '@observablehq/plot'
 import {BEFORE, type BeyondRow, type Surroundings} from './ends.js'
-import {type Axis, type Guide, isBeyond, isShown, type Point, type Series} from './figure.js'
+import {
+  type Axis,
+  type Guide,
+  isBeyond,
+  isShown,
+  isUpright,
+  type Point,
+  type Series,
+} from './figure.js'
 import {lookOf, PALE} from './style.js'
 import {valueOn} from './ticks.js'
 
@@ -23,15 +31,19 @@ interface Look {
 const GUIDE = {stroke: 'currentColor', strokeOpacity: 0.55, strokeDasharray: '2 3'} as const
 const GUIDE_TEXT = {fill: 'currentColor', fillOpacity: 0.75} as const
 
-/** A line for comparison, with its name inside the frame: at its end, or of an upright one at its foot. @param inside - whether it has its name there */
-export function guideMarks({label, points}: Guide, inside: boolean, {fontSize, paper}: Look) {
-  const [last, before] = [points.at(-1)!, points.at(-2)!]
-  const upright = last[0] === before[0]
+/** A line for comparison, with its name inside the frame: at its end, or of an upright one at its foot. @param place - `inside`: whether it has its name there, `step`: names of upright ones below its own */
+export function guideMarks(
+  {label, points}: Guide,
+  {inside, step}: {inside: boolean; step: number},
+  {fontSize, paper}: Look,
+) {
+  const last = points.at(-1)!
+  const upright = isUpright({points})
   const line = {...GUIDE, x: at, className: 'guide', ariaLabel: () => label}
   const marks = upright ? [Plot.ruleX([last], line)] : [Plot.line(points, {...line, y: value})]
   if (label === '' || !inside) return marks
   const place = upright
-    ? ({frameAnchor: 'bottom', lineAnchor: 'bottom', dy: -0.5 * fontSize} as const)
+    ? ({frameAnchor: 'bottom', lineAnchor: 'bottom', dy: -(0.5 + 1.2 * step) * fontSize} as const)
     : ({y: value, lineAnchor: 'middle'} as const)
   return [
     ...marks,

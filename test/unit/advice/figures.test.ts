@@ -38,15 +38,15 @@ describe('figures of advice', () => {
 
   it('have error and time of each candidate, and what no other one beats joined', () => {
     expect(front!.series.map(({method, points: [point]}) => [method, point!.x, point!.y])).toEqual([
-      ['elu', 0.9, 1],
-      ['favor-pos', 0.1, 4],
-      ['rfa', 0.2, 6],
+      ['elu', 1, 0.9],
+      ['favor-pos', 4, 0.1],
+      ['rfa', 6, 0.2],
     ])
     expect(front!.guides[0]).toEqual({
       label: 'front',
       points: [
-        [0.1, 4],
-        [0.9, 1],
+        [1, 0.9],
+        [4, 0.1],
       ],
     })
   })
@@ -60,18 +60,30 @@ describe('figures of advice', () => {
       {
         label: 'tolerance',
         points: [
-          [0.05, 1],
-          [0.05, 8],
+          [1, 0.05],
+          [8, 0.05],
         ],
       },
       {
         label: 'softmax',
         points: [
-          [0.05, 8],
-          [0.9, 8],
+          [8, 0.05],
+          [8, 0.9],
         ],
       },
     ])
+  })
+
+  it('compare with averaging V, which is no point', () => {
+    const [figure] = adviceFigures(
+      advice([
+        candidate('elu', 0.9, 1),
+        candidate('favor-pos', 0.1, 4),
+        candidate('mean-value', 1, 0.5),
+      ]),
+    )
+    expect(figure!.series.map(({method}) => method)).toEqual(['elu', 'favor-pos'])
+    expect(figure!.guides.find(({label}) => label === 'averaging V')!.points[0]).toEqual([1, 1])
   })
 
   it('have the error of each head, of what is on the front', () => {

@@ -219,14 +219,20 @@ export function averages(
   records: readonly CompletedSweep[],
   span: Span,
 ): Level[] {
-  // rel L2 and MSE differ by a factor that all methods of an input share
   const places = records.flatMap(record => {
-    const {rel_l2, mse, mean_value_mse} = record.result
-    if (!rel_l2.median || !mse.median) return []
-    const error = rel_l2.median * Math.sqrt(mean_value_mse / mse.median)
+    const error = averageError(record)
+    if (error === undefined) return []
     const x = variable.read(record)
     return (x === null ? span : [x]).map(place => [place, error] as const)
   })
   const byPlace = new Map(places.toReversed())
   return [...byPlace].toSorted(([a], [b]) => a - b)
+}
+
+/** The relative error of averaging V on the input of a record; `undefined` of one that errs by nothing. */
+export function averageError({result}: CompletedSweep): number | undefined {
+  const {rel_l2, mse, mean_value_mse} = result
+  if (!rel_l2.median || !mse.median) return undefined
+  // rel L2 and MSE differ by a factor that all methods of an input share
+  return rel_l2.median * Math.sqrt(mean_value_mse / mse.median)
 }

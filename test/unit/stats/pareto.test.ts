@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import {describe, expect, it} from 'vitest'
-import {paretoFront} from '../../../src/advice/pareto.js'
+import {paretoFront} from '../../../src/stats/pareto.js'
 
 const front = (points: number[][]) => paretoFront(points, point => point)
 
