@@ -11,7 +11,9 @@ const quantity = z
 
 const place = z
   .record(z.string(), z.string())
-  .describe('What distinguishes the line, by the names of the tables; `x / y`: x in A and y in B.')
+  .describe(
+    'What tells the line from others, by the names of the tables; `x / y`: x in A and y in B.',
+  )
 
 /** A line: one quantity of two cells. */
 export const comparedRow = z.object({
@@ -36,7 +38,7 @@ export const comparedRow = z.object({
   basis: z
     .enum(BASES)
     .describe(
-      'Basis of the ratio. `exact`: nothing varies but rounding; `processes`: cells with processes that took turns, process by process; `medians`: medians of independent processes; `pairs`: replicates of the same draws; `samples`: replicates of independent draws; `spreads`: variances by their standard errors.',
+      'What the ratio rests on: `exact`: nothing varies but rounding; `processes`: cells whose processes took turns, process by process; `medians`: medians of independent processes; `pairs`: replicates of the same draws; `samples`: replicates of independent draws; `spreads`: variances by their standard errors.',
     ),
   pairs: z.number().int().nullable().describe('Pairs that were compared; `null`: not paired.'),
   answer: z
@@ -59,7 +61,7 @@ export const leftRow = z.object({
   where: z.enum(['a', 'b', 'both']).describe('The run that has it.'),
   quantity: quantity
     .nullable()
-    .describe('Quantity that could not be compared; `null`: the whole cell.'),
+    .describe('What could not be compared; `null`: the cell as a whole.'),
   at: place,
   reason: z.string().describe('Why there is no line.'),
   open: z

@@ -73,7 +73,7 @@ const threads = z
   .int()
   .positive()
   .nullable()
-  .describe('Requested threads; `null`: the choice of the backend.')
+  .describe('Threads that were asked for; `null`: as many as the backend takes.')
 
 const breakdownField = z
   .literal(true)
@@ -158,7 +158,7 @@ export const benchCell = z.object({
     .string()
     .optional()
     .describe(
-      'Other implementation to time in place of the method, with its form unless it is the ordinary one; `backend` is then `auto`. Absent: the method itself.',
+      'Other implementation that is timed in place of the method, and which of its forms, if it is not the ordinary one; it is that of no backend, and `backend` then is `auto`. Absent: the method itself.',
     ),
   threads,
 })
@@ -198,7 +198,7 @@ export const benchResult = z.object({
     })
     .nullable()
     .describe(
-      'Check of the accuracy on a short prefix. Exact forms are compared with the float64 definition, estimators with their composite (the causal one for a decode), peers like the method that they replace. No time is reported unless it passed. `null`: the checking process was interrupted.',
+      'Accuracy on a short prefix, of exact forms against the float64 definition, of estimators against their composite, the causal one for a decode, peers like the method whose place they take; no time is reported unless it passed. `null`: the process that checks it was interrupted.',
     ),
   runs: z.number().int().describe('Timed runs: forwards, or decodes up to L.'),
   median_ns: z
@@ -262,12 +262,12 @@ export const benchResult = z.object({
   live_bytes: nullableNumber.meta({
     unit: 'bytes',
     description:
-      'Most bytes of tensors that a call holds at once in addition to inputs and output, counted; for a decode its state after the last token; `null`: a peer, which cannot be counted.',
+      'Most bytes of tensors that a call holds at once beside inputs and output, counted; of a decode its state after the last token; `null`: a peer, which nobody counted.',
   }),
   peak_rss_over_baseline_bytes: nullableNumber.meta({
     unit: 'bytes',
     description:
-      'Growth of the resident memory of the process from before it has inputs to its peak; `null`: unknown, e.g. for a peer with a process that serves several cells. Freed memory is used again without growth, so it may be less than inputs, output and call hold.',
+      'Growth of the resident memory of the process from before it has inputs to its peak; `null`: unknown, as of a peer, whose process serves several cells. Memory that was freed before is used again without growth: it may be less than inputs, output and call hold.',
   }),
   samples_ns: z.array(z.number()).meta(ns('Every timed run, in order.')),
   turn_runs: z

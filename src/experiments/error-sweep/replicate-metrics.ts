@@ -46,7 +46,7 @@ export const ROW_METRICS = {
   },
   row_top1_agreement: {
     description:
-      'Share of rows with the largest estimated weight on the key with the largest exact weight; with row_metrics.',
+      'Share of rows whose largest estimated weight is that of the key of largest exact weight; with row_metrics.',
   },
   row_top8_agreement: {
     description:

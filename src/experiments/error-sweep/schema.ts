@@ -58,13 +58,13 @@ const until_ci = z
   .object({
     metric: z
       .enum(PRECISION_METRICS)
-      .describe('Metric with the median that must be precise.')
+      .describe('Metric whose median is to be known.')
       .meta({flag: 'ci-metric'}),
     ...untilCi.shape,
   })
   .optional()
   .describe(
-    'The number of replicates grows by half each time until the median of a metric is this precise, starting from `replicates`. Absent: it is `replicates`.',
+    'Replicates go on, half as many again each time, until the median of a metric is known so well; `replicates` are the fewest. Absent: there are `replicates`.',
   )
 
 /** Everything that determines an error sweep. */
@@ -77,7 +77,7 @@ export const errorSweepPlan = z.object({
     .min(1)
     .optional()
     .describe(
-      'Head dimensions of a generated input, each in turn for queries, keys and values; absent: the one of the input.',
+      'Head dimensions of a generated input, each in turn in place of its own and of that of its values; absent: its own.',
     )
     .meta({flag: 'head-dim'}),
   ...methodAxes,
@@ -93,7 +93,7 @@ export const errorSweepPlan = z.object({
   targets: z
     .array(z.enum(['raw', 'matched']))
     .min(1)
-    .describe(`What estimates are compared with, each in a separate cell: ${TARGETS}.`),
+    .describe(`What estimates are compared with, each in a cell of its own: ${TARGETS}.`),
   replicates,
   until_ci,
   causal: causalField,
@@ -114,7 +114,7 @@ export const errorSweepCell = z.object({
     .int()
     .positive()
     .nullable()
-    .describe('L, tokens of queries; `null`: all of the file.'),
+    .describe('L, tokens of queries; `null`: as many as the file has.'),
   scale: z.number().describe('Factor on queries and keys.'),
   logit_scale: logitScale,
   target: z.enum(['raw', 'matched']).describe(`What the estimate is compared with. ${TARGETS}.`),
@@ -312,7 +312,7 @@ export const errorSweepResult = z.object({
     .int()
     .nullable()
     .default(null)
-    .describe('Number of replicates with until_ci; `null`: the number of the cell.'),
+    .describe('Replicates there were, with until_ci; `null`: as many as the cell says.'),
   stopped_by: z
     .enum(['precision', 'max_replicates'])
     .nullable()

@@ -83,7 +83,7 @@ export const variancePlan = z
       .min(1)
       .optional()
       .describe(
-        'Euclidean norms of y, each combined with each of `norms` for x; absent: both have the same norm.',
+        'Euclidean norms of y, with each of which each of `norms` is that of x; absent: both have one.',
       ),
     angles_deg: z.array(z.number()).meta({
       unit: 'degrees',
@@ -97,7 +97,7 @@ export const variancePlan = z
     difference_norms: norms
       .min(1)
       .optional()
-      .describe('|x - y|, each combined with each of `sum_norms`.'),
+      .describe('|x - y|, with each of which each of `sum_norms` is |x + y|.'),
     sampled: z
       .object({
         input: z.string().describe('Name of the input.'),
@@ -255,7 +255,7 @@ export const varianceResult = z.object({
     .nullable()
     .default(null)
     .describe(
-      'R of this cell, where an interval decides; 0: no row can be measured with the allowed number.',
+      'R that were drawn, where an interval decides; 0: no row can be measured with so many as allowed.',
     ),
   per_projection: z.array(projectionResult).describe('Measurements of each projection.'),
 })

@@ -10,7 +10,7 @@ export const kvHeadsField = z
   .positive()
   .optional()
   .describe(
-    'Hkv, heads of keys and values, a divisor of H. No kernel here shares heads: each head is repeated for its H / Hkv heads of queries inside the timed region, as in a model without a kernel for it. A decode repeats the heads of each token, so its state has H heads. Absent: equal to `heads`.',
+    'Hkv, heads of keys and values, which divide H. As no kernel here shares heads, each is repeated for the H / Hkv heads of queries that it serves inside the timed region, as a model without a kernel for it does; a decode repeats those of each token, so that its state is that of H heads. Absent: as many as `heads`.',
   )
 
 /** Heads of a cell or a plan. */
