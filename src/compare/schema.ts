@@ -7,7 +7,7 @@ import {JUDGEMENTS} from './limits.js'
 
 const quantity = z
   .enum(QUANTITIES)
-  .describe('What is compared; of a decode, memory is its state; less is better.')
+  .describe('The quantity compared; memory of a decode is its state; lower is better.')
 
 const place = z
   .record(z.string(), z.string())
@@ -21,16 +21,16 @@ export const comparedRow = z.object({
   at: place,
   key_a: z.string().describe('Key of the cell of A, as in its records.'),
   key_b: z.string().describe('Key of the cell of B.'),
-  unit: z.enum(['ns', 'bytes']).nullable().describe('Of a and b; `null`: they have none.'),
-  a: z.number().describe('What A has; of what varies the median.'),
-  b: z.number().describe('What B has.'),
-  ratio: nullableNumber.describe('B over A; `null`: A has nothing, and B has something.'),
+  unit: z.enum(['ns', 'bytes']).nullable().describe('Unit of a and b; `null`: none.'),
+  a: z.number().describe('Value of A, or its median.'),
+  b: z.number().describe('Value of B, or its median.'),
+  ratio: nullableNumber.describe('B over A; `null`: A is 0 and B is not.'),
   ratio_low: nullableNumber.describe(
     'Lower end of its 95 % interval, the ratio itself where nothing varies; `null`: too little is known.',
   ),
-  ratio_high: nullableNumber.describe('Upper end of it; `null` too: there is none.'),
+  ratio_high: nullableNumber.describe('Upper end of it; `null` also: there is none.'),
   p_value: nullableNumber.describe(
-    'Two-sided, of the null hypothesis that the ratio is 1, of errors that it is within 1 % of it, adjusted for all lines; `null`: there is no test.',
+    'Two-sided p-value of the null hypothesis that the ratio is 1 (errors: within 1 % of it), adjusted for all lines; `null`: there is no test.',
   ),
   effect: nullableNumber.describe(
     'Chance that a value of B exceeds one of A, ties counted as half; `null`: single values are not known.',
@@ -44,7 +44,7 @@ export const comparedRow = z.object({
   answer: z
     .enum(ANSWERS)
     .describe(
-      'What B has of it: by the adjusted p-value at 5 %, or where there is none by the interval; `same`: no other value, of errors one that is less than 1 % away.',
+      'What B has, compared with A: by the adjusted p-value at 5 %, or without one by the interval; `same`: the same value (errors: within 1 %).',
     ),
   limit_percent: nullableNumber.describe('How much more B may have; `null`: no limit was set.'),
   judgement: z
@@ -58,21 +58,23 @@ export type ComparedRow = z.infer<typeof comparedRow>
 
 /** A cell, or a quantity of two cells, without a line. */
 export const leftRow = z.object({
-  where: z.enum(['a', 'b', 'both']).describe('In which of the two it is.'),
-  quantity: quantity.nullable().describe('What could not be compared; `null`: the whole cell.'),
+  where: z.enum(['a', 'b', 'both']).describe('The run that has it.'),
+  quantity: quantity
+    .nullable()
+    .describe('What could not be compared; `null`: the cell as a whole.'),
   at: place,
   reason: z.string().describe('Why there is no line.'),
   open: z
     .boolean()
     .describe(
-      'It could hide a regression: A has it measured and B has not, or too little is known; with --strict that fails.',
+      'It could hide a regression: A measured it and B did not, or too little is known; fails with --strict.',
     ),
 })
 export type LeftRow = z.infer<typeof leftRow>
 
 const side = z.object({
   directory: z.string().describe('Folder of the run.'),
-  method: z.string().nullable().describe('The method of it that is compared; `null`: all.'),
+  method: z.string().nullable().describe('Method of the run that is compared; `null`: all.'),
   created_at: z.string().describe('When the run began, UTC.'),
   commit: z.string().nullable().describe('Commit of rfa that made it; `null`: unknown.'),
   cells: z.number().int().nullable().describe('Cells of its plan; `null`: not known.'),
@@ -87,8 +89,8 @@ export const comparisonFacts = z.object({
     .enum(['runs', 'methods'])
     .describe('`runs`: two runs; `methods`: two methods of one run.'),
   a: side.describe('The base.'),
-  b: side.describe('What is compared with it.'),
-  warnings: z.array(z.string()).describe('What else than the code or the method differs.'),
+  b: side.describe('The run that is compared with the base.'),
+  warnings: z.array(z.string()).describe('Differences other than the code or the method.'),
   rows: z.array(comparedRow).describe('Lines, cell by cell in the order of A.'),
   left: z.array(leftRow).describe('What was not compared, and why.'),
   limits: z
@@ -98,12 +100,12 @@ export const comparisonFacts = z.object({
         percent: z.number().describe('How much more B may have, in percent.'),
       }),
     )
-    .describe('As --fail-on has them.'),
-  strict: z.boolean().describe('What cannot be judged fails, too.'),
+    .describe('Limits of --fail-on.'),
+  strict: z.boolean().describe('Inconclusive lines fail, too.'),
   passed: z
     .boolean()
     .describe(
-      'No line is a regression, and some line is within its limit; with --strict all are, and nothing is left open; always without limits.',
+      'No line is a regression, and at least one is within its limit; with --strict, all are and nothing is inconclusive; always true without limits.',
     ),
 })
 export type ComparisonFacts = z.infer<typeof comparisonFacts>

@@ -59,7 +59,7 @@ describe('rfa methods', () => {
     expect(headings).toContain('# bench: records\\_samples.csv, with --samples')
     const owners = headings.map(heading => /^# (.*):/.exec(heading)![1])
     expect([...new Set(owners)]).toEqual([...EXPERIMENT_NAMES, 'claims', 'compare'])
-    expect(markdown).toContain('| seq\\_len | integer | L, tokens of queries that were used. |')
+    expect(markdown).toContain('| seq\\_len | integer | L, number of queries used. |')
     const compared = JSON.parse(
       (await run(Methods, 'methods', ['compare', '--records', '--json'])).stdout,
     )

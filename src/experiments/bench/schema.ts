@@ -31,7 +31,7 @@ const mode = z
   .enum(BENCH_MODES)
   .optional()
   .describe(
-    'What is timed: `decode`: the recurrent form, one token after the other from the first to L; `layer`: forward passes of a transformer layer with the method as its attention, d = H D wide; absent: forward passes of the attention alone.',
+    'What is timed: `decode`: the recurrent form, one token after the other from the first to L; `layer`: forward passes of a transformer layer with the method as its attention and width d = H D; absent: forward passes of the attention alone.',
   )
 
 /** How long and how often a forward, or a decode, is timed. */
@@ -42,7 +42,7 @@ const timingProtocol = z.object({
     .positive()
     .optional()
     .describe(
-      'Fresh processes that the timed runs are divided among; absent: one, which says nothing of what another would measure.',
+      'Fresh processes that share the timed runs; absent: one, which does not show differences between processes.',
     ),
   warmup_runs: z
     .number()
@@ -54,7 +54,7 @@ const timingProtocol = z.object({
   max_runs: z.number().int().positive().describe('Most timed runs.'),
   min_time_ns: z.number().nonnegative().meta({
     unit: 'ns',
-    description: 'Timed runs go on until they took this long, within min_runs and max_runs.',
+    description: 'Timed runs continue for at least this long, within min_runs and max_runs.',
     flag: 'min-time',
   }),
 })
@@ -144,7 +144,9 @@ export const benchCell = z.object({
   lengths: z
     .array(z.number().int().positive())
     .optional()
-    .describe('Numbers of tokens at which a decode is looked at, L the last; absent: a forward.'),
+    .describe(
+      'Numbers of tokens at which a decode is measured, the last one L; absent: a forward.',
+    ),
   ...sizeFields,
   kv_heads: kvHeadsField,
   causal: causalField,
@@ -183,14 +185,14 @@ export const benchResult = z.object({
       python: z.string().describe('Version of the Python that it ran in.'),
     })
     .optional()
-    .describe('What the peer says of itself; absent: a backend computed.'),
+    .describe('Facts that the peer reports; absent: a backend computed.'),
   threads: z.number().int().describe('Threads that the backend, or the peer, computed with.'),
   operations: operationForms,
   gate: z
     .object({
       max_abs_error: z
         .number()
-        .describe('Largest difference of an output entry that the check of accuracy found.'),
+        .describe('Largest difference of an output entry in the check of accuracy.'),
       bound: z.number().describe('Largest difference that passes that check.'),
       rows: z.number().int().describe('Queries that were compared in it.'),
     })
@@ -229,11 +231,11 @@ export const benchResult = z.object({
     .int()
     .nullable()
     .default(null)
-    .describe('Those of them beyond 3 interquartile ranges; `null`: not recorded.'),
+    .describe('Runs beyond 3 interquartile ranges; `null`: not recorded.'),
   outlier_counts: outlierCounts
     .nullable()
     .default(null)
-    .describe('The same by side and distance; `null`: not recorded.'),
+    .describe('Outliers by side and distance; `null`: not recorded.'),
   waited_ns: nullableNumber
     .default(null)
     .meta(
@@ -244,7 +246,7 @@ export const benchResult = z.object({
   conditions: conditions
     .nullable()
     .default(null)
-    .describe('What else the machine did meanwhile; `null`: not recorded.'),
+    .describe('Other load of the machine during the runs; `null`: not recorded.'),
   projection_ns: nullableNumber.meta(
     ns('Drawing the projections (with a pool, all of it) once, outside the timed region.'),
   ),
@@ -272,12 +274,12 @@ export const benchResult = z.object({
     .array(z.number().int())
     .default([])
     .describe(
-      'How many of them each turn took: between turns, other cells compute. Empty: not recorded.',
+      'Number of runs in each turn: between turns, other cells compute. Empty: not recorded.',
     ),
   process_turns: z
     .array(z.number().int())
     .default([])
-    .describe('How many turns each process took. Empty: one process took all.'),
+    .describe('Number of turns of each process. Empty: one process took all.'),
   breakdown: breakdown
     .optional()
     .describe('Where the time of a forward goes; absent: not asked for.'),

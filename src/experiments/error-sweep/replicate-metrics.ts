@@ -22,13 +22,13 @@ const KEPT_METRICS = {
   max_abs: {description: 'Largest error of an output entry.'},
   cosine: {description: 'Mean over rows of the cosine between estimated and exact output.'},
   row_sum_deviation: {description: 'Mean over rows of |sum of weights - 1|.'},
-  negative_denominators_pct: {description: 'Rows whose denominator is below zero.', unit: '%'},
+  negative_denominators_pct: {description: 'Rows with a denominator below zero.', unit: '%'},
 } satisfies Record<string, Meaning>
 
 /** All that every replicate has over all heads: records have summaries of each. */
 export const OUTPUT_METRICS = {
   ...KEPT_METRICS,
-  guarded_pct: {description: 'Rows whose denominator was moved away from zero.', unit: '%'},
+  guarded_pct: {description: 'Rows with a denominator that was moved away from zero.', unit: '%'},
   not_finite_pct: {description: 'Entries of the output that are not finite.', unit: '%'},
 } satisfies Record<string, Meaning>
 
@@ -50,7 +50,7 @@ export const ROW_METRICS = {
   },
   row_top8_agreement: {
     description:
-      'Mean over rows of the share of the 8 keys of largest exact weight that are among the 8 of largest estimated weight; with row_metrics.',
+      'Mean over rows of the share of the 8 largest exact weights that are among the 8 largest estimated weights; with row_metrics.',
   },
 } satisfies Record<string, Meaning>
 
@@ -84,7 +84,7 @@ export const replicateMetrics = z
       .array(z.array(nullableNumber))
       .nullable()
       .describe(
-        `Mean squared error of each head, [heads][replicates], whose root is proportional to rel_l2 of that head with one sequence; \`null\`: more than ${MOST_OF_HEADS} numbers.`,
+        `Mean squared error of each head, [heads][replicates]; with one sequence its root is proportional to rel_l2 of the head; \`null\`: more than ${MOST_OF_HEADS} numbers.`,
       ),
   })
   .nullable()

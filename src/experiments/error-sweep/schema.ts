@@ -175,7 +175,7 @@ export type MeansUnknown = (typeof MEANS_UNKNOWN)[number]
 /** What theory says of the features of one head, or of all of them. */
 const needs = {
   needed_num_features: nullableNumber.describe(
-    'Smallest M for which the predicted relative variance of a kernel entry falls to 1, in every head; `null` without theory and beyond doubles.',
+    'Smallest M with a predicted relative variance of a kernel entry of at most 1 in every head; `null` without theory and beyond doubles.',
   ),
   needed_num_features_log10: nullableNumber.describe(
     'Decimal logarithm of needed_num_features, also beyond doubles; `null` without theory.',
@@ -186,25 +186,25 @@ const predictions = {
   predicted_rel_l2: nullableNumber
     .default(null)
     .describe(
-      'rel_l2 that is predicted for this M from the input: the median over draws of other random rows than those that were measured, carried on by theory where draws of two seeds differ or take too long, and beyond 4096; `null` where theory has none for the method, its options, its projection or its target, and where it is not known.',
+      'Predicted rel_l2 for this M and input: the median over draws of other random rows than the measured ones, continued by theory where draws of two seeds differ or take too long, and beyond 4096; `null` without a theory for the method, its options, its projection or its target, and where it is unknown.',
     ),
   num_features_for_5_percent: nullableNumber
     .default(null)
     .describe(
-      'M at which rel_l2 comes down to 0.05: the measured one, carried on along the prediction; `null` without one, beyond 2^24, and where it is not known.',
+      'M at which rel_l2 falls to 0.05: the measured error, continued along the prediction; `null` without a prediction, beyond 2^24, and where it is unknown.',
     ),
   prediction_unknown: z
     .enum(UNKNOWN)
     .nullable()
     .default(null)
     .describe(
-      'Why the predicted rel_l2, or the M for 0.05, is not known: `overflow` of what float32 can weigh, or predictions that are `uncertain`, as two seeds differ by more than 15 % or errors rise with M; `null`: they are known, M may be beyond 2^24, or theory has none.',
+      'Why the predicted rel_l2, or the M for 0.05, is unknown: `overflow` of weights in float32, or predictions that are `uncertain`, because two seeds differ by more than 15 % or errors rise with M; `null`: they are known, M is beyond 2^24, or there is no theory.',
     ),
 }
 const mse_over_mean_value = nullableNumber.describe(
-  'Median mean squared error over that of averaging V: above 1 is worse than looking at nothing; `null` where averaging V is exact up to float32 rounding.',
+  'Median mean squared error over the error of averaging V: above 1 is worse than ignoring queries and keys; `null` where averaging V is exact up to float32 rounding.',
 )
-const statistics = inputStatistics.describe('What the scaled inputs are like.')
+const statistics = inputStatistics.describe('Norms and entropies of the scaled inputs.')
 const {batch, heads, head_dim, value_dim} = sizeFields
 
 /** Errors of one head. */
@@ -221,8 +221,8 @@ const headResult = z.object({
 export const errorSweepResult = z.object({
   batch,
   heads,
-  query_len: z.number().int().describe('L, tokens of queries that were used.'),
-  key_len: z.number().int().describe('S, tokens of keys and values that were used.'),
+  query_len: z.number().int().describe('L, number of queries used.'),
+  key_len: z.number().int().describe('S, number of keys and values used.'),
   head_dim,
   value_dim,
   key_heads: z
@@ -231,7 +231,7 @@ export const errorSweepResult = z.object({
     .nullable()
     .default(null)
     .describe(
-      'Heads of keys and values in the file, each of which serves heads / key_heads heads of queries; `null`: each serves one.',
+      'Heads of keys and values in the file, each shared by heads / key_heads heads of queries; `null`: not shared.',
     ),
   logit_scale: nullableNumber
     .default(null)
@@ -242,27 +242,29 @@ export const errorSweepResult = z.object({
     .number()
     .int()
     .default(0)
-    .describe('Keys of all sequences that the key mask hides; they take no part.'),
+    .describe('Number of masked keys over all sequences; they take no part.'),
   judged_queries: z
     .number()
     .int()
     .nullable()
     .default(null)
     .describe(
-      'Queries of all sequences whose outputs are compared: where L = S, those whose keys are not hidden; `null`: all.',
+      'Number of compared queries over all sequences: where L = S, queries with a masked key are left out; `null`: all.',
     ),
   ran_causal: z
     .boolean()
     .nullable()
     .default(null)
-    .describe('Whether the model ran with a causal mask, as the file says; `null`: it does not.'),
+    .describe(
+      'Whether the model ran with a causal mask, by the file; `null`: the file does not say.',
+    ),
   feature_dim: featureDim,
   ...computedBy,
   operations: operationForms,
   target_label: z.string().describe('What the estimate is compared with, in words.'),
   truth: z
     .enum(['float64', 'float32-tiled'])
-    .describe('How that was computed; `float32-tiled` where float64 would take too long.'),
+    .describe('How the target was computed; `float32-tiled` where float64 would take too long.'),
   ...perMetric(OUTPUT_METRICS, (_, meaning) => metric(meaning)),
   row_kl_nats: rowMetric(ROW_METRICS.row_kl_nats),
   row_total_variation: rowMetric(ROW_METRICS.row_total_variation),
@@ -277,7 +279,7 @@ export const errorSweepResult = z.object({
     .default(null)
     .meta({...ROW_METRICS.row_top8_agreement}),
   bias_squared: nullableNumber.describe(
-    'Part of mse_mean that more draws do not average away, corrected for the noise of few draws; `null` with one replicate of a random method.',
+    'Part of mse_mean that does not fall with more draws, corrected for the noise of few draws; `null` with one replicate of a random method.',
   ),
   variance: nullableNumber.describe('The other part of mse_mean: variance over draws.'),
   mse_standard_error: nullableNumber.describe(
@@ -289,7 +291,7 @@ export const errorSweepResult = z.object({
     .enum(MEANS_UNKNOWN)
     .nullable()
     .describe(
-      'Why standard errors are not known, and means over replicates no numbers to compare; `null` where they are.',
+      'Why standard errors are unknown and means over replicates cannot be compared; `null` where they can.',
     ),
   mean_value_mse: z
     .number()
@@ -297,11 +299,11 @@ export const errorSweepResult = z.object({
   mse_over_mean_value,
   ...predictions,
   predicted_relative_variance: nullableNumber.describe(
-    'Relative variance of a kernel entry that theory predicts at the mean squared norms of the head where it is largest; `null` without theory and beyond doubles.',
+    'Predicted relative variance of a kernel entry at the mean squared norms of the head where it is largest; `null` without theory and beyond doubles.',
   ),
   ...needs,
   least_needed_num_features: nullableNumber.describe(
-    'Smallest M for which that prediction falls to 1 in some head.',
+    'Smallest M with a prediction of at most 1 in some head.',
   ),
   statistics,
   per_head: z.array(headResult).describe('The same of every head.'),
@@ -316,7 +318,7 @@ export const errorSweepResult = z.object({
     .nullable()
     .default(null)
     .describe(
-      'Why there were no more, with until_ci: the median is known well enough, or there were the most allowed.',
+      'Why replicates ended, with until_ci: the median is precise enough, or the largest number was reached.',
     ),
   replicate_metrics: replicateMetrics,
 })

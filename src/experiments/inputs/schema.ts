@@ -46,11 +46,11 @@ export const inputsResult = z.object({
         angle_deg: nullableNumber.meta({
           unit: 'degrees',
           description:
-            'Angle whose cosine is E[x.y] / sqrt(E|x|^2 E|y|^2); 90: unrelated; `null`: queries or keys are zero.',
+            'Angle with the cosine E[x.y] / sqrt(E|x|^2 E|y|^2); 90: unrelated; `null`: queries or keys are zero.',
         }),
       }),
     )
-    .describe('What each head is like.'),
+    .describe('Norms, angles and entropy of each head.'),
 })
 export type InputsResult = z.infer<typeof inputsResult>
 export type InputsRecord = CellRecord<InputsCell, InputsResult>

@@ -11,7 +11,7 @@ import {drawAxes, drawSettings, featureDim, methodAxes, methodSpec, sizeFields} 
 import {type Counted, mostReplicates, untilCi} from '../until-ci.js'
 
 const index = (what: string) =>
-  z.number().int().nonnegative().describe(`Index of the ${what} that the pair is of.`)
+  z.number().int().nonnegative().describe(`Index of the ${what} of the pair.`)
 
 /** Where a pair stands in an input. */
 const sampledPlace = {
@@ -48,7 +48,7 @@ const stopping = {
   until_ci: untilCi
     .optional()
     .describe(
-      'Draws go on, twice as many each time, until every interval is narrow enough, of the ratio to iid or else of the variance; `replicates` are the fewest. Absent: there are `replicates`.',
+      'The number of draws doubles until every interval (of the ratio to iid, or else of the variance) is narrow enough, starting from `replicates`. Absent: it is `replicates`.',
     ),
   precision: z
     .number()
@@ -93,7 +93,7 @@ export const variancePlan = z
     sum_norms: norms
       .min(1)
       .optional()
-      .describe('|x + y| of pairs of equal norms that are given by that and |x - y|.'),
+      .describe('|x + y| of pairs of equal norms that are given by |x + y| and |x - y|.'),
     difference_norms: norms
       .min(1)
       .optional()
@@ -105,7 +105,7 @@ export const variancePlan = z
       })
       .optional()
       .describe(
-        'Pairs of an input, by norms and angle: in planes that the seed chooses, or each draw where rows treat directions differently.',
+        'Pairs of an input, by norms and angle, in planes that the seed chooses, or each draw if rows treat directions differently.',
       )
       .meta({flag: 'pairs'}),
     replicates: z
@@ -131,7 +131,7 @@ export const varianceCell = z.object({
   num_features: z.number().int().positive().describe('M, number of random vectors.'),
   head_dim: sizeFields.head_dim,
   norm: z.number().describe('Euclidean norm of both canonical vectors, or of x.'),
-  key_norm: z.number().optional().describe('Euclidean norm of y, where it is another one.'),
+  key_norm: z.number().optional().describe('Euclidean norm of y, if different.'),
   angle_deg: z.number().meta({unit: 'degrees', description: 'Angle between the vectors.'}),
   sum_norm: z
     .number()
@@ -181,12 +181,12 @@ const projectionResult = z.object({
   withheld: z
     .string()
     .nullable()
-    .describe('Why numbers of this row are `null`; `null` where all were measured.'),
+    .describe('Why numbers of this row are `null`; `null`: all were measured.'),
   variance_relative_standard_error: nullableNumber.describe(
-    'Of a measured variance, from the kurtosis; for rows that are not i.i.d. an estimate, joint cumulants of theirs taken to vanish.',
+    'Standard error of a measured variance, from the kurtosis; for rows that are not i.i.d. an estimate that takes joint cumulants as zero.',
   ),
   needed_replicates: nullableNumber.describe(
-    'Fewest draws with which the row is measured; `null` where it is, or where no number is enough.',
+    'Fewest draws that would measure the row; `null`: it is measured, or no number is enough.',
   ),
   mean: nullableNumber.describe('Mean of the estimates.'),
   bias_z: nullableNumber.describe('(mean - expectation) / standard error.'),
@@ -195,7 +195,7 @@ const projectionResult = z.object({
   variance_high: nullableNumber.describe('Upper end of that interval.'),
   relative_mse: nullableNumber.describe('Mean squared error over the square of the expectation.'),
   ratio_to_iid: nullableNumber.describe(
-    'Variance over that of `iid` at the same M; `null` too where that is withheld.',
+    'Variance over the variance of `iid` at the same M; `null` also where that is withheld.',
   ),
   ratio_low: nullableNumber.describe('Lower end of a 95 % interval of that ratio.'),
   ratio_high: nullableNumber.describe('Upper end of that interval.'),
@@ -220,7 +220,7 @@ const projectionResult = z.object({
     .describe('ln(variance / exact_variance) over the relative standard error of the variance.'),
   exact_ratio: nullableNumber
     .default(null)
-    .describe('That over `closed_form_variance`; `null` as above, and for i.i.d. rows.'),
+    .describe('exact_variance over `closed_form_variance`; `null` as above, and for i.i.d. rows.'),
   theorem_bound: nullableNumber
     .default(null)
     .describe(
@@ -245,10 +245,10 @@ export const varianceResult = z.object({
     .number()
     .int()
     .nullable()
-    .describe('Pairs that features were set by; `null`: features depend on no data.'),
+    .describe('Pairs that set the features; `null`: features do not depend on data.'),
   without_effect: z
     .record(z.string(), z.string())
-    .describe('Options and values of the preset with no part in a kernel estimate, and why.'),
+    .describe('Options and values of the preset that do not change a kernel estimate, and why.'),
   draws: z
     .number()
     .int()
@@ -257,7 +257,7 @@ export const varianceResult = z.object({
     .describe(
       'R that were drawn, where an interval decides; 0: the allowed number is too small for every row.',
     ),
-  per_projection: z.array(projectionResult).describe('What each projection measured.'),
+  per_projection: z.array(projectionResult).describe('Measurements of each projection.'),
 })
 export type VarianceResult = z.infer<typeof varianceResult>
 

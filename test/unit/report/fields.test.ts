@@ -35,11 +35,11 @@ describe('tableFacts', () => {
     )
   })
 
-  it('tells what was asked for from what was used', () => {
+  it('distinguishes what was requested from what was used', () => {
     const sweep = columnsOf('error-sweep')
-    expect(sweep.get('seq_len')!.meaning).toContain('that were used')
-    expect(columnsOf('error-sweep', 1).get('seq_len')!.meaning).toContain('that were used')
-    expect(sweep.get('requested_backend')!.meaning).toContain('asked for')
+    expect(sweep.get('seq_len')!.meaning).toContain('queries used')
+    expect(columnsOf('error-sweep', 1).get('seq_len')!.meaning).toContain('queries used')
+    expect(sweep.get('requested_backend')!.meaning).toContain('Requested')
     expect(sweep.get('backend')!.meaning).toContain('computed')
   })
 })

@@ -24,14 +24,14 @@ const breakdownPart = z.object({
   ),
   median_high_ns: nullableNumber.meta(ns('Upper end of that interval; `null`: as above.')),
   share: nullableNumber.describe(
-    'Its time over that of the whole forward, turn by turn: median of each process, geometric mean of all.',
+    'Its time as a share of the whole forward, turn by turn: median of each process, geometric mean of all.',
   ),
   share_low: nullableNumber.describe(
     'Lower end of a 95 % interval of the share; `null`: one process.',
   ),
   share_high: nullableNumber.describe('Upper end of that interval.'),
   samples_ns: z.array(z.number()).meta(ns('Every timed run, in order.')),
-  turn_runs: z.array(z.number().int()).describe('How many of them each turn took.'),
+  turn_runs: z.array(z.number().int()).describe('Number of runs in each turn.'),
 })
 export type BreakdownPart = z.infer<typeof breakdownPart>
 
@@ -43,10 +43,10 @@ export const breakdown = z.object({
   parts: z
     .array(breakdownPart)
     .describe(
-      'Parts, timed by themselves through the kernels of the whole, in the same turns; kernels that are fused do several in one.',
+      'Parts, timed separately with the same kernels as the whole, in the same turns; a fused kernel does several in one.',
     ),
   sum_over_whole: nullableNumber.describe(
-    'Sum of the parts that every forward has over the whole, as the shares; not 1 where kernels are fused. `null`: no parts.',
+    'Sum of the shares of the parts that every forward has; not 1 where kernels are fused. `null`: no parts.',
   ),
   sum_over_whole_low: nullableNumber.describe('Lower end of a 95 % interval of it.'),
   sum_over_whole_high: nullableNumber.describe('Upper end of that interval.'),

@@ -36,7 +36,7 @@ export const decodeMark = z.object({
   state_bytes: z
     .number()
     .int()
-    .meta({unit: 'bytes', description: 'What is held between this token and the next.'}),
+    .meta({unit: 'bytes', description: 'Memory held between this token and the next.'}),
   total_samples_ns: z.array(z.number()).meta(ns('Time up to this token in every timed run.')),
   token_samples_ns: z.array(z.number()).meta(ns('Time of one token here in every timed run.')),
 })
