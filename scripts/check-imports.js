@@ -87,7 +87,7 @@ const DOORS = [
       {file: 'src/attention/names.ts'},
       {
         file: 'src/attention/internal.ts',
-        users: /^src\/(advice|apply|backends|check|claims|experiments|plugins|runner)\//,
+        users: /^src\/(advice|apply|backends|check|claims|experiments|model|plugins|runner)\//,
       },
       {file: 'src/attention/fused-kernels.ts', users: /^src\/backends\//},
     ],

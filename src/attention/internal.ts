@@ -4,13 +4,20 @@
  */
 export {attendInputs} from './attention.js'
 export {exactOutput, hasExactLoop, hasLoopForm, isCanonicalSoftmax} from './exact.js'
-export {countingOn, footprint, leaveUncounted, type MeteredBackend, plainSeconds} from './footprint/index.js'
+export {
+  countingOn,
+  footprint,
+  leaveUncounted,
+  type MeteredBackend,
+  plainSeconds,
+} from './footprint/index.js'
 export {TRANSCENDENTAL} from './forms/costs.js'
 export {extendedDecoder} from './forms/decoders/stateful.js'
 export type {KernelFacts} from './forms/estimator.js'
 export {symmetricEigen} from './forms/exponential/symmetric.js'
 export {callNoise, noiseSpecs} from './forms/noise.js'
 export {hostData} from './host-data.js'
+export {type DenseActivation, dense, normalizeRows} from './kernels/index.js'
 export {orthonormalizeRows} from './projections/orthogonal.js'
 export {drawnInPlane, planeRows} from './projections/plane.js'
 export {projectionTensor} from './projections/tensor.js'
