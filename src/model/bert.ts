@@ -2,9 +2,10 @@
  * Encoders as BERT: a norm after each residual sum. Devlin et al. 2019, arXiv:1810.04805; names of weights are those of
  * `BertModel` of Transformers.
  */
+import {normalizeRows} from '../attention/internal.js'
 import {tf} from '../tf.js'
 import type {ModelConfig} from './config.js'
-import {dense, layerNorm, toRows} from './operations.js'
+import {toRows} from './operations.js'
 import {attendRows, linear, lookUp, type Parts, readLayer} from './parts.js'
 import {matrix, vector, type Weights} from './weights.js'
 
@@ -13,6 +14,8 @@ export const BERT_PREFIX = 'bert.'
 
 export function bertParts(config: ModelConfig, weights: Weights): Parts {
   const {layers, width} = config.facts
+  const layerNorm = (x: tf.Tensor2D, weight: tf.Tensor1D, bias: tf.Tensor1D) =>
+    normalizeRows(x, weight, {bias, epsilon: config.normEpsilon})
   const tables = embeddingTables(config)
   const norm = normSpecs('embeddings.LayerNorm', width)
   const every = Array.from({length: layers}, (_, index) => layerSpecs(config, index))
@@ -26,7 +29,7 @@ export function bertParts(config: ModelConfig, weights: Weights): Parts {
       const tensors = await weights.read(norm)
       const embedded = tf.tidy((): tf.Tensor3D => {
         const sum = lookUp(words, batch, width, places)
-        return tf.reshape(layerNorm(toRows(sum), tensors, config.normEpsilon), sum.shape)
+        return tf.reshape(layerNorm(toRows(sum), tensors.weight, tensors.bias), sum.shape)
       })
       tf.dispose(tensors)
       return embedded
@@ -35,20 +38,16 @@ export function bertParts(config: ModelConfig, weights: Weights): Parts {
       readLayer(weights, every[index]!, (w, hidden, batch, attention) => {
         const x = toRows(hidden)
         const rows = {
-          query: dense(x, linear(w.query, w.queryBias)),
-          key: dense(x, linear(w.key, w.keyBias)),
-          value: dense(x, linear(w.value, w.valueBias)),
+          query: linear(x, w.query, w.queryBias),
+          key: linear(x, w.key, w.keyBias),
+          value: linear(x, w.value, w.valueBias),
         }
         const attended = attendRows(config, index, batch, rows, attention)
-        const mixed = tf.add(dense(attended, linear(w.output, w.outputBias)), x) as tf.Tensor2D
-        const middle = layerNorm(
-          mixed,
-          {weight: w.attentionNorm, bias: w.attentionNormBias},
-          config.normEpsilon,
-        )
-        const inner = dense(middle, linear(w.inner, w.innerBias), config.activation)
-        const sum = tf.add(dense(inner, linear(w.outer, w.outerBias)), middle) as tf.Tensor2D
-        const out = layerNorm(sum, {weight: w.norm, bias: w.normBias}, config.normEpsilon)
+        const mixed = tf.add(linear(attended, w.output, w.outputBias), x) as tf.Tensor2D
+        const middle = layerNorm(mixed, w.attentionNorm, w.attentionNormBias)
+        const inner = linear(middle, w.inner, w.innerBias, config.activation)
+        const sum = tf.add(linear(inner, w.outer, w.outerBias), middle) as tf.Tensor2D
+        const out = layerNorm(sum, w.norm, w.normBias)
         return tf.reshape(out, hidden.shape)
       }),
   }

@@ -1,17 +1,18 @@
 /** `config.json` of a folder: what the model is, and whether it can be run here. */
 import {join} from 'node:path'
 import {z} from 'zod'
+import type {DenseActivation} from '../attention/internal.js'
 import {describe, expected, type RfaError} from '../errors.js'
 import {parseWith} from '../results/parse-record.js'
 import {readJson} from './json.js'
-import {ACTIVATION_NAMES, type ActivationName} from './operations.js'
+import {ACTIVATION_NAMES, activationNamed} from './operations.js'
 import {type Rotary, rotary, toRotary} from './rotary.js'
 import type {ModelFacts} from './types.js'
 
 /** Facts, and what forward passes need beside them. */
 export interface ModelConfig {
   facts: ModelFacts
-  activation: ActivationName
+  activation: DenseActivation
   /** Width between the two matrices of the feed-forward part. */
   innerWidth: number
   /** Added to the variance by norms. */
@@ -221,8 +222,8 @@ function readLlama(file: string, json: object): ModelConfig {
   }
 }
 
-function activationOf(file: string, key: string, name: string): ActivationName {
-  const known = ACTIVATION_NAMES.find(candidate => candidate === name)
+function activationOf(file: string, key: string, name: string): DenseActivation {
+  const known = activationNamed(name)
   if (known) return known
   const what = `${key} of ${ACTIVATION_NAMES.join(', ')}`
   throw expected('UNSUPPORTED', file, what, describe(name))

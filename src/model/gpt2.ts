@@ -2,9 +2,10 @@
  * Decoders as GPT-2: a norm before each part, positions added to the embeddings. Radford et al. 2019; names of weights are
  * those of `GPT2Model` of Transformers, matrices as `[in, out]`.
  */
+import {dense, normalizeRows} from '../attention/internal.js'
 import {tf} from '../tf.js'
 import type {ModelConfig} from './config.js'
-import {dense, type Linear, layerNorm, toRows} from './operations.js'
+import {toRows} from './operations.js'
 import {attendRows, lookUp, type Parts, readHead, readLayer} from './parts.js'
 import {matrix, vector, type Weights} from './weights.js'
 
@@ -13,6 +14,8 @@ export const GPT2_PREFIX = 'transformer.'
 
 export function gpt2Parts(config: ModelConfig, weights: Weights): Parts {
   const {layers, width, vocabulary, maxTokens} = config.facts
+  const layerNorm = (x: tf.Tensor2D, weight: tf.Tensor1D, bias: tf.Tensor1D) =>
+    normalizeRows(x, weight, {bias, epsilon: config.normEpsilon})
   const words = matrix('wte.weight', vocabulary, width)
   const places = matrix('wpe.weight', maxTokens, width)
   const every = Array.from({length: layers}, (_, index) => layerSpecs(config, index))
@@ -30,28 +33,20 @@ export function gpt2Parts(config: ModelConfig, weights: Weights): Parts {
     layer: index =>
       readLayer(weights, every[index]!, (w, hidden, batch, attention) => {
         const x = toRows(hidden)
-        const first = layerNorm(x, {weight: w.norm, bias: w.normBias}, config.normEpsilon)
-        const rows = threeRows(dense(first, stored(w.input, w.inputBias)))
+        const first = layerNorm(x, w.norm, w.normBias)
+        const rows = threeRows(dense(first, w.input, {bias: w.inputBias}))
         const attended = attendRows(config, index, batch, rows, attention)
-        const middle = tf.add(x, dense(attended, stored(w.output, w.outputBias))) as tf.Tensor2D
-        const second = layerNorm(
-          middle,
-          {weight: w.innerNorm, bias: w.innerNormBias},
-          config.normEpsilon,
-        )
-        const inner = dense(second, stored(w.inner, w.innerBias), config.activation)
-        return tf.reshape(tf.add(middle, dense(inner, stored(w.outer, w.outerBias))), hidden.shape)
+        const middle = tf.add(x, dense(attended, w.output, {bias: w.outputBias})) as tf.Tensor2D
+        const second = layerNorm(middle, w.innerNorm, w.innerNormBias)
+        const inner = dense(second, w.inner, {bias: w.innerBias, activation: config.activation})
+        return tf.reshape(tf.add(middle, dense(inner, w.outer, {bias: w.outerBias})), hidden.shape)
       }),
     head: () =>
       readHead(weights, head, (w, hidden) => {
-        const norm = {weight: w.norm, bias: w.normBias}
-        return dense(layerNorm(toRows(hidden), norm, config.normEpsilon), {weight: w.output})
+        const normed = layerNorm(toRows(hidden), w.norm, w.normBias)
+        return dense(normed, w.output, {transposed: true})
       }),
   }
-}
-
-function stored(weight: tf.Tensor2D, bias: tf.Tensor1D): Linear {
-  return {weight, bias, stored: 'in-out'}
 }
 
 /** Rows of queries, keys and values that stand side by side, `[N, 3 W]`. */

@@ -2,9 +2,10 @@
  * Decoders as Llama: RMS norms before each part, rotary positions, heads of keys that several heads of queries share, and a
  * gated feed-forward part. Touvron et al. 2023, arXiv:2302.13971; names of weights are those of `LlamaModel` of Transformers.
  */
+import {normalizeRows} from '../attention/internal.js'
 import {tf} from '../tf.js'
 import type {ModelConfig} from './config.js'
-import {dense, rmsNorm, toRows} from './operations.js'
+import {toRows} from './operations.js'
 import {attendRows, linear, lookUp, type Parts, readHead, readLayer} from './parts.js'
 import {quarterTurn, type Rotary, turn, turnsOf} from './rotary.js'
 import {matrix, vector, type Weights} from './weights.js'
@@ -14,6 +15,8 @@ export const LLAMA_PREFIX = 'model.'
 
 export function llamaParts(config: ModelConfig, rotary: Rotary, weights: Weights): Parts {
   const {layers, width, vocabulary, headDim} = config.facts
+  const rmsNorm = (x: tf.Tensor2D, weight: tf.Tensor1D) =>
+    normalizeRows(x, weight, {epsilon: config.normEpsilon, centred: false})
   const words = matrix('embed_tokens.weight', vocabulary, width)
   const every = Array.from({length: layers}, (_, index) => layerSpecs(config, index))
   const tied = config.tiedHead ?? !weights.has('lm_head.weight')
@@ -27,27 +30,25 @@ export function llamaParts(config: ModelConfig, rotary: Rotary, weights: Weights
     layer: index =>
       readLayer(weights, every[index]!, (w, hidden, batch, attention) => {
         const x = toRows(hidden)
-        const first = rmsNorm(x, w.norm, config.normEpsilon)
+        const first = rmsNorm(x, w.norm)
         const rows = {
-          query: dense(first, linear(w.query, w.queryBias)),
-          key: dense(first, linear(w.key, w.keyBias)),
-          value: dense(first, linear(w.value, w.valueBias)),
+          query: linear(first, w.query, w.queryBias),
+          key: linear(first, w.key, w.keyBias),
+          value: linear(first, w.value, w.valueBias),
         }
         const turns = turnsOf(rotary, batch.length, headDim)
         const quarter = quarterTurn(headDim)
         const attended = attendRows(config, index, batch, rows, attention, heads =>
           turn(heads, turns, quarter),
         )
-        const middle = tf.add(x, dense(attended, linear(w.output, w.outputBias))) as tf.Tensor2D
-        const second = rmsNorm(middle, w.innerNorm, config.normEpsilon)
-        const gate = dense(second, linear(w.gate, w.gateBias), config.activation)
-        const inner = tf.mul(gate, dense(second, linear(w.inner, w.innerBias))) as tf.Tensor2D
-        return tf.reshape(tf.add(middle, dense(inner, linear(w.outer, w.outerBias))), hidden.shape)
+        const middle = tf.add(x, linear(attended, w.output, w.outputBias)) as tf.Tensor2D
+        const second = rmsNorm(middle, w.innerNorm)
+        const gate = linear(second, w.gate, w.gateBias, config.activation)
+        const inner = tf.mul(gate, linear(second, w.inner, w.innerBias)) as tf.Tensor2D
+        return tf.reshape(tf.add(middle, linear(inner, w.outer, w.outerBias)), hidden.shape)
       }),
     head: () =>
-      readHead(weights, head, (w, hidden) =>
-        dense(rmsNorm(toRows(hidden), w.norm, config.normEpsilon), linear(w.output)),
-      ),
+      readHead(weights, head, (w, hidden) => linear(rmsNorm(toRows(hidden), w.norm), w.output)),
   }
 }
 

@@ -1,84 +1,27 @@
 /** What the layers of transformers are made of, in TensorFlow.js operations. */
 import {softmaxAttention} from '../attention/index.js'
+import type {DenseActivation} from '../attention/internal.js'
 import {tf} from '../tf.js'
 import type {LayerAttention, TokenBatch} from './types.js'
 
 /** Activations by the names of Transformers. */
-export const ACTIVATION_NAMES = [
-  'gelu',
-  'gelu_new',
-  'gelu_pytorch_tanh',
-  'silu',
-  'swish',
-  'relu',
-] as const
-export type ActivationName = (typeof ACTIVATION_NAMES)[number]
+const ACTIVATIONS = {
+  gelu: 'gelu',
+  gelu_new: 'gelu-tanh',
+  gelu_pytorch_tanh: 'gelu-tanh',
+  silu: 'silu',
+  swish: 'silu',
+  relu: 'relu',
+} as const satisfies Record<string, DenseActivation>
+type ActivationName = keyof typeof ACTIVATIONS
 
-const ACTIVATIONS: Readonly<Record<ActivationName, (x: tf.Tensor2D) => tf.Tensor2D>> = {
-  gelu,
-  gelu_new: geluTanh,
-  gelu_pytorch_tanh: geluTanh,
-  silu,
-  swish: silu,
-  relu: tf.relu,
-}
+/** The names that a configuration may give. */
+export const ACTIVATION_NAMES = Object.keys(ACTIVATIONS) as readonly ActivationName[]
 
-/** `x Phi(x)`, with the normal distribution function. */
-function gelu(x: tf.Tensor2D): tf.Tensor2D {
-  return tf.mul(tf.mul(x, 0.5), tf.add(tf.erf(tf.mul(x, Math.SQRT1_2)), 1))
-}
-
-/** Its approximation `x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2`. */
-function geluTanh(x: tf.Tensor2D): tf.Tensor2D {
-  const inner = tf.mul(x, tf.add(tf.mul(tf.square(x), 0.044715), 1))
-  const tanh = tf.tanh(tf.mul(inner, Math.sqrt(2 / Math.PI)))
-  return tf.mul(tf.mul(x, 0.5), tf.add(tanh, 1))
-}
-
-/** `x / (1 + e^(-x))`. */
-function silu(x: tf.Tensor2D): tf.Tensor2D {
-  return tf.div(x, tf.add(tf.exp(tf.neg(x)), 1))
-}
-
-/** A matrix with a bias or none. */
-export interface Linear {
-  /** `[out, in]`, or `[in, out]` where `stored` says so. */
-  weight: tf.Tensor2D
-  bias?: tf.Tensor1D | undefined
-  stored?: 'in-out'
-}
-
-/** `activation(x W + b)`. @param x - `[N, in]` @returns `[N, out]` */
-export function dense(x: tf.Tensor2D, linear: Linear, activation?: ActivationName): tf.Tensor2D {
-  const {weight, bias, stored} = linear
-  const transposeB = stored !== 'in-out'
-  const product = tf.fused.matMul({a: x, b: weight, transposeB, ...(bias && {bias})}) as tf.Tensor2D
-  return activation ? ACTIVATIONS[activation](product) : product
-}
-
-/** Scale and shift of a norm. */
-export interface Norm {
-  weight: tf.Tensor1D
-  bias: tf.Tensor1D
-}
-
-/** `weight (x - mean) / sqrt(variance + epsilon) + bias` of each row. @param x - `[N, W]` */
-export function layerNorm(x: tf.Tensor2D, {weight, bias}: Norm, epsilon: number): tf.Tensor2D {
-  const centred: tf.Tensor2D = tf.sub(x, rowMean(x))
-  return tf.add(tf.mul(tf.div(centred, rootMeanSquare(centred, epsilon)), weight), bias)
-}
-
-/** `weight x / sqrt(mean of squares + epsilon)` of each row. @param x - `[N, W]` */
-export function rmsNorm(x: tf.Tensor2D, weight: tf.Tensor1D, epsilon: number): tf.Tensor2D {
-  return tf.mul(tf.div(x, rootMeanSquare(x, epsilon)), weight)
-}
-
-function rowMean(x: tf.Tensor2D): tf.Tensor2D {
-  return tf.mul(tf.sum(x, -1, true), 1 / x.shape[1])
-}
-
-function rootMeanSquare(x: tf.Tensor2D, epsilon: number): tf.Tensor2D {
-  return tf.sqrt(tf.add(rowMean(tf.square(x)), epsilon))
+/** The activation of that name, where it is known. */
+export function activationNamed(name: string): DenseActivation | undefined {
+  const known = ACTIVATION_NAMES.find(candidate => candidate === name)
+  return known && ACTIVATIONS[known]
 }
 
 /** `[B L, H D]` as `[B, H, L, D]`. */

@@ -1,7 +1,8 @@
 /** What the parts of the architectures have in common. */
+import {type DenseActivation, dense} from '../attention/internal.js'
 import {tf} from '../tf.js'
 import type {ModelConfig} from './config.js'
-import {keyMaskOf, type Linear, mergeHeads, splitHeads} from './operations.js'
+import {keyMaskOf, mergeHeads, splitHeads} from './operations.js'
 import type {LayerAttention, ModelHead, ModelLayer, TokenBatch} from './types.js'
 import type {WeightSpecs, Weights, WeightTensors} from './weights.js'
 
@@ -91,7 +92,12 @@ export function lookUp(
   return tf.tensor3d(out, [batch, length, width])
 }
 
-/** A matrix as PyTorch's linear layers store it, with its bias. */
-export function linear(weight: tf.Tensor2D, bias?: tf.Tensor1D): Linear {
-  return {weight, bias}
+/** `activation(x W + b)` of a matrix that is stored as `[out, in]`. @param x - `[N, in]` */
+export function linear(
+  x: tf.Tensor2D,
+  weight: tf.Tensor2D,
+  bias?: tf.Tensor1D,
+  activation?: DenseActivation,
+): tf.Tensor2D {
+  return dense(x, weight, {bias, transposed: true, ...(activation && {activation})})
 }
