@@ -201,4 +201,30 @@ RFA_INLINE V EluPlusOne(V x) {
   return Add(Max(Zero(), x), Exp2Weight(Mul(Min(Zero(), x), Set(kLog2E))));
 }
 
+// x Phi(x), Phi the normal distribution function. Error 8 2^-24 |x|: Phi(-|x|) is e^(-x^2 / 2) / 2 times a
+// polynomial in 1 / (1 + p |x| / sqrt 2), within 1.3 2^-24 (Abramowitz and Stegun 1964, 7.1.26).
+RFA_INLINE V Gelu(V x) {
+  const V size = Magnitude(x);
+  const V t = Div(Set(1.0f), Fma(size, Set(0.3275911f * 0.70710678f), Set(1.0f)));
+  V p = Set(0.5f * 1.061405429f);
+  p = Fma(p, t, Set(0.5f * -1.453152027f));
+  p = Fma(p, t, Set(0.5f * 1.421413741f));
+  p = Fma(p, t, Set(0.5f * -0.284496736f));
+  p = Fma(p, t, Set(0.5f * 0.254829592f));
+  const V tail = Mul(Mul(p, t), Exp(Mul(Mul(x, x), Set(-0.5f))));
+  return Mul(x, Select(Less(x, Zero()), tail, Sub(Set(1.0f), tail)));
+}
+
+// x / (1 + e^-x). Error 4 ULP.
+RFA_INLINE V Silu(V x) {
+  return Div(x, Add(Set(1.0f), Exp(Sub(Zero(), x))));
+}
+
+// x (1 + tanh(u)) / 2 = x / (1 + e^(-2 u)) with u = sqrt(2 / pi) (x + 0.044715 x^3). Error 8 2^-24 |x|.
+RFA_INLINE V GeluTanh(V x) {
+  const V inner = Fma(Mul(x, x), Set(0.044715f), Set(1.0f));
+  const V twice = Mul(Mul(x, Set(-1.59576912f)), inner);
+  return Div(x, Add(Set(1.0f), Exp(twice)));
+}
+
 RFA_KERNELS_END

@@ -266,7 +266,7 @@ void cache_decode(const CacheDecode& op);
 
 // ---- plain tensor operations ----------------------------------------------------------------
 
-enum class Activation { kNone, kRelu, kRelu6, kElu };
+enum class Activation { kNone, kRelu, kRelu6, kElu, kGelu, kGeluTanh, kSilu };
 
 // out_n = activation(a_n b_n + bias), n = 0..batch-1. Batch strides may be 0.
 struct MatMul {
@@ -318,6 +318,19 @@ struct RowVisibility {
 // Of finite numbers, hidden ones too. A row that sees no column is zero. out may be in.
 void softmax_rows(const float* in, float* out, Size rows, Size columns,
                   const RowVisibility& seen = {});
+
+// Each row of a dense [rows, columns] array: (x - mean) / sqrt(variance + epsilon) weight + bias; not
+// centred: x / sqrt(mean of x^2 + epsilon) weight + bias. out may be in.
+struct NormRows {
+  Size rows = 0, columns = 0;
+  const float* in = nullptr;
+  const float* weight = nullptr;  // [columns]
+  const float* bias = nullptr;    // [columns], optional
+  float epsilon = 0;
+  bool centred = true;
+  float* out = nullptr;
+};
+void norm_rows(const NormRows& op);
 
 // out[i_perm[0], .., i_perm[rank-1]] = in[i_0, .., i_{rank-1}], as tf.transpose: out axis a is in
 // axis perm[a]. Both dense.

@@ -150,6 +150,14 @@ void softmax_rows(const float* in, float* out, Size rows, Size columns, const Ro
               [&](Size first, Size n) { function(in, out, first, n, columns, seen); });
 }
 
+void norm_rows(const NormRows& op) {
+  const Pool::Session session;
+  const auto function = kernels().norm_rows;
+  // three passes over a row
+  share_range(op.rows, rows_per_item(op.columns), 3 * product(op.rows, op.columns),
+              [&](Size first, Size n) { function(op, first, n); });
+}
+
 void transpose(const Transpose& op) {
   const Pool::Session session;
   const Planes p = planes_of(op);

@@ -32,6 +32,7 @@ const FLOORS = [
   ],
   ['src/backends/', 'src/plugins/'],
   ['src/check/', 'src/results/'],
+  ['src/model/'],
   ['src/report/', 'src/index.ts'],
   ['src/experiments/'],
   ['src/advice/', 'src/apply/', 'src/claims/', 'src/compare/', 'src/runner/'],
@@ -86,7 +87,7 @@ const DOORS = [
       {file: 'src/attention/names.ts'},
       {
         file: 'src/attention/internal.ts',
-        users: /^src\/(advice|apply|backends|check|claims|experiments|plugins|runner)\//,
+        users: /^src\/(advice|apply|backends|check|claims|experiments|model|plugins|runner)\//,
       },
       {file: 'src/attention/fused-kernels.ts', users: /^src\/backends\//},
     ],

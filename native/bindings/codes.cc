@@ -38,7 +38,10 @@ Object codes(Env env) {
   out.Set("activation", names<Activation>(env, {{"linear", Activation::kNone},
                                                 {"relu", Activation::kRelu},
                                                 {"relu6", Activation::kRelu6},
-                                                {"elu", Activation::kElu}}));
+                                                {"elu", Activation::kElu},
+                                                {"gelu", Activation::kGelu},
+                                                {"gelu-tanh", Activation::kGeluTanh},
+                                                {"silu", Activation::kSilu}}));
   out.Set("unary", names<Unary>(env, {{"Exp", Unary::kExp},
                                       {"Log", Unary::kLog},
                                       {"Sin", Unary::kSin},

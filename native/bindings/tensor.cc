@@ -74,6 +74,21 @@ void softmax_rows(const CallbackInfo& info) {
   rfa::softmax_rows(data_of(info[0]), data_of(info[1]), size_of(info[2]), size_of(info[3]), seen);
 }
 
+// normRows({rows, columns, input, weight, bias, epsilon, centred, out})
+void norm_rows(const CallbackInfo& info) {
+  const Object from = info[0].As<Object>();
+  rfa::NormRows op;
+  op.rows = size_of(from, "rows");
+  op.columns = size_of(from, "columns");
+  op.in = data_of(from.Get("input"));
+  op.weight = data_of(from.Get("weight"));
+  op.bias = data_of(from.Get("bias"));
+  op.epsilon = number_of(from, "epsilon");
+  op.centred = flag_of(from, "centred");
+  op.out = data_of(from.Get("out"));
+  rfa::norm_rows(op);
+}
+
 // transpose(in, out, layout): layout is a Float64Array of shape and permutation
 void transpose(const CallbackInfo& info) {
   const auto layout = info[2].As<Napi::Float64Array>();
@@ -96,6 +111,7 @@ void export_tensor(Env env, Object exports) {
   export_procedure<binary>(env, exports, "binary");
   export_procedure<reduce_rows>(env, exports, "reduceRows");
   export_procedure<softmax_rows>(env, exports, "softmaxRows");
+  export_procedure<norm_rows>(env, exports, "normRows");
   export_procedure<transpose>(env, exports, "transpose");
 }
 

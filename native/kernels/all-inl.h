@@ -56,6 +56,7 @@ constexpr KernelTable kTable = {
     BinaryRange,
     ReduceRows,
     SoftmaxRows,
+    NormalizeRows,
     TransposePlane,
     RandomWords,
     NormalDoubles,

@@ -246,6 +246,29 @@ inline void SoftmaxRows(const float* in, float* out, Size first, Size count, Siz
   }
 }
 
+// Rows first .. first + count - 1. Two passes for the variance: a difference of squares would lose it
+// where the mean is large.
+inline void NormalizeRows(const NormRows& op, Size first, Size count) {
+  const Size n = op.columns;
+  const double each = 1 / static_cast<double>(n);
+  for (Size r = first; r < first + count; r++) {
+    const float* x = op.in + r * n;
+    float* y = op.out + r * n;
+    const double mean = op.centred ? each * SumOf(x, n, [](V z, Size) { return z; }) : 0;
+    const V middle = Set(static_cast<float>(mean));
+    const double squares = SumOf(x, n, [&](V z, Size) {
+      const V d = Sub(z, middle);
+      return Mul(d, d);
+    });
+    const V scale = Set(static_cast<float>(1 / sqrt(each * squares + static_cast<double>(op.epsilon))));
+    for (Size i = 0; i < n; i += W) {
+      const V d = Mul(Sub(LoadUpTo(x + i, n - i), middle), scale);
+      const V w = LoadUpTo(op.weight + i, n - i);
+      StoreUpTo(y + i, op.bias ? Fma(d, w, LoadUpTo(op.bias + i, n - i)) : Mul(d, w), n - i);
+    }
+  }
+}
+
 // ---- transposition --------------------------------------------------------------------------
 
 // One plane: rows x columns with row stride in_stride, to columns x rows with row stride out_stride.

@@ -67,6 +67,12 @@ RFA_INLINE V Activate(V x, Activation activation) {
       return Min(Set(6.0f), Max(Zero(), x));
     case Activation::kElu:
       return Select(Less(x, Zero()), Sub(Exp(x), Set(1.0f)), x);
+    case Activation::kGelu:
+      return Gelu(x);
+    case Activation::kGeluTanh:
+      return GeluTanh(x);
+    case Activation::kSilu:
+      return Silu(x);
     default:
       return x;
   }

@@ -73,6 +73,7 @@ struct KernelTable {
   void (*reduce_rows)(Reduction, const float* in, float* out, Size rows, Size columns);
   void (*softmax_rows)(const float* in, float* out, Size first, Size count, Size columns,
                        const RowVisibility&);
+  void (*norm_rows)(const NormRows&, Size first, Size count);
   void (*transpose_plane)(const float* in, Size in_stride, float* out, Size out_stride, Size rows,
                           Size columns);
   // random blocks, and normals from a block on

@@ -25,6 +25,11 @@ double activated(double x, Activation activation) {
   if (activation == Activation::kRelu) return std::max(x, 0.0);
   if (activation == Activation::kRelu6) return std::min(std::max(x, 0.0), 6.0);
   if (activation == Activation::kElu) return x < 0 ? std::expm1(x) : x;
+  if (activation == Activation::kGelu) return x * std::erfc(-x / std::sqrt(2.0)) / 2;
+  if (activation == Activation::kGeluTanh) {
+    return x / (1 + std::exp(-2 * std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x)));
+  }
+  if (activation == Activation::kSilu) return x / (1 + std::exp(-x));
   return x;
 }
 
@@ -76,10 +81,13 @@ void check(const ProductCase& c) {
             want += x * y;
             magnitude += std::fabs(x * y);
           }
-          // K products and sums, bias, exp(x) - 1 by subtraction
-          const double extra = c.activation == Activation::kElu ? 4 * kUnit : 0;
-          expect_near(got, activated(want, c.activation),
-                      static_cast<double>(c.inner + 2) * kUnit * magnitude + extra,
+          // K products and sums, bias; slopes of activations are at most 1.13, their own errors those
+          // that math-inl.h states, exp(x) - 1 is by subtraction
+          const double wide = activated(want, c.activation);
+          const double extra = c.activation == Activation::kElu ? 4 * kUnit
+                               : c.activation > Activation::kElu ? 8 * kUnit * std::fabs(want)
+                                                                 : 0;
+          expect_near(got, wide, 1.13 * static_cast<double>(c.inner + 2) * kUnit * magnitude + extra,
                       text("[", n, ",", i, ",", j, "]"));
         }
       }
@@ -101,7 +109,8 @@ void products() {
       check({2, 13, 0, 17, ta, tb});
     }
   }
-  for (const Activation a : {Activation::kRelu, Activation::kRelu6, Activation::kElu}) {
+  for (const Activation a : {Activation::kRelu, Activation::kRelu6, Activation::kElu, Activation::kGelu,
+                             Activation::kGeluTanh, Activation::kSilu}) {
     check({1, 13, 29, 17, false, false, false, true, a});
     check({1, 2, 29, 0, false, false, false, true, a});
   }
@@ -277,6 +286,60 @@ void check_masked_rows(Size columns, Size height) {
   });
 }
 
+void check_norm(Size rows, Size columns, double shift, bool centred, bool with_bias) {
+  run_case(text("norm of ", rows, "x", columns, " around ", shift, centred ? " centred" : "",
+                with_bias ? " bias" : ""), [&] {
+    Buffer in = Buffer::normals(rows * columns, 1, 1, 1);
+    for (Size i = 0; i < rows * columns; i++) in[i] += static_cast<float>(shift);
+    const Buffer weight = Buffer::normals(columns, 2, 1, 3), bias = Buffer::normals(columns, 3);
+    Buffer out(rows * columns, 5);
+    NormRows op;
+    op.rows = rows;
+    op.columns = columns;
+    op.in = in.data();
+    op.weight = weight.data();
+    op.bias = with_bias ? bias.data() : nullptr;
+    op.epsilon = 1e-3f;
+    op.centred = centred;
+    op.out = out.data();
+    norm_rows(op);
+    expect(out.guards_hold(), "wrote outside the output");
+    for (Size r = 0; r < rows; r++) {
+      double mean = 0, squares = 0, largest = 0;
+      for (Size c = 0; c < columns; c++) {
+        const double x = in[r * columns + c];
+        mean += centred ? x / static_cast<double>(columns) : 0;
+        largest = std::max(largest, std::fabs(x));
+      }
+      for (Size c = 0; c < columns; c++) squares += std::pow(in[r * columns + c] - mean, 2);
+      const double root = std::sqrt(squares / static_cast<double>(columns) + 1e-3);
+      // sums of blocks of 1024 in W x 4 chains at least (4 lanes); the mean is rounded
+      const double sum_error = (1024.0 / 16 + 8) * kUnit;
+      for (Size c = 0; c < columns; c++) {
+        const double x = in[r * columns + c] - mean, shift_of = with_bias ? bias[c] : 0;
+        const double want = x / root * weight[c] + shift_of;
+        const double moved = (sum_error * largest + kUnit * largest) / root;
+        const double error = std::fabs(weight[c]) * (moved + std::fabs(x) / root * (sum_error + 2 * moved));
+        expect_near(out[r * columns + c], want, error + 4 * kUnit * (std::fabs(want) + std::fabs(shift_of)),
+                    text("[", r, ",", c, "]"));
+      }
+    }
+    norm_rows(op);
+    op.out = in.data();
+    norm_rows(op);
+    for (Size i = 0; i < rows * columns; i++) expect(in[i] == out[i], text("in place ", i));
+  });
+}
+
+void norms() {
+  for (const Size n : {1, 3, 7, 8, 9, 15, 16, 17, 63, 64, 65, 1023, 1025, 5003}) {
+    check_norm(3, n, 0, true, true);
+    check_norm(3, n, 30, false, false);
+  }
+  check_norm(0, 7, 0, true, true);
+  check_norm(5003, 7, 30, true, false);
+}
+
 void rows() {
   for (const Size n : {0, 1, 3, 7, 8, 9, 15, 16, 17, 63, 64, 65, 1023, 1024, 1025, 5003}) {
     check_rows(3, n, 2);
@@ -366,6 +429,7 @@ int main() {
     products();
     binaries();
     rows();
+  norms();
     check_transpose({});
     check_transpose({7});
     check_transpose({37, 67});

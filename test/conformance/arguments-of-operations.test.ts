@@ -7,8 +7,10 @@ import {
   softmaxAttention,
 } from '../../src/attention/index.js'
 import {
+  dense,
   halfSquaredNorm,
   maskedSoftmax,
+  normalizeRows,
   sampleKeys,
   segmentMeans,
 } from '../../src/attention/kernels/index.js'
@@ -99,6 +101,18 @@ const OPERATIONS: Record<string, Operation> = {
     free: true,
     call: ({x}) => segmentMeans(x, [0, 2, L]),
   },
+  dense: {
+    needs: {x: [L, D], weight: [D, M]},
+    takes: {bias: [M]},
+    free: true,
+    call: ({x, weight, bias}) => dense(x, weight, {bias, activation: 'gelu'}),
+  },
+  normalizeRows: {
+    needs: {x: [L, D], weight: [D]},
+    takes: {bias: [D]},
+    free: true,
+    call: ({x, weight, bias}) => normalizeRows(x, weight, {bias, epsilon: 1e-5}),
+  },
   halfSquaredNorm: {
     needs: {x: query},
     takes: {},
@@ -117,7 +131,7 @@ const FAULTS: Record<string, (x: tf.Tensor, of: Operation) => unknown> = {
     return x
   },
   'an empty tensor': x => tf.zeros([...x.shape.slice(0, -1), 0]),
-  'fewer axes': (x, {needs}) => (isRow(needs) ? tf.scalar(1) : tf.reshape(x, [-1])),
+  'fewer axes': (x, {needs}) => (isRow(needs) || x.rank === 1 ? tf.scalar(1) : tf.reshape(x, [-1])),
   'another batch': (x, {free}) => (free ? undefined : tf.concat([x, x, x], 0)),
 }
 

@@ -1,6 +1,7 @@
 /** Calls of every kernel of the native backend, right ones and wrong ones, for the property suite. */
 import type * as tf from '@tensorflow/tfjs-core'
 import fc from 'fast-check'
+import {DENSE_ACTIVATIONS} from '../../src/attention/kernels/checks.js'
 
 /** A tensor to be made: its elements follow from its shape. */
 export interface TensorPlan {
@@ -56,6 +57,30 @@ const fusedMatMul = fc
       attributes: {...attributes, activation},
     }
   })
+
+const dense = fc
+  .tuple(axis, axis, axis, fc.constantFrom(...DENSE_ACTIVATIONS), fc.boolean(), fc.boolean())
+  .map(
+    ([rows, inner, columns, activation, transposed, biased]): Call => ({
+      inputs: {
+        x: floats(rows, inner),
+        weight: transposed ? floats(columns, inner) : floats(inner, columns),
+        ...(biased && {bias: floats(columns)}),
+      },
+      attributes: {transposed, activation},
+    }),
+  )
+
+const normalizeRows = fc.tuple(axis, axis, fc.boolean(), fc.boolean()).map(
+  ([rows, columns, centred, biased]): Call => ({
+    inputs: {
+      x: floats(rows, columns),
+      weight: floats(columns),
+      ...(biased && {bias: floats(columns)}),
+    },
+    attributes: {epsilon: 1e-5, centred},
+  }),
+)
 
 const reduction = (name: string) =>
   fc
@@ -278,6 +303,8 @@ export const RIGHT_CALLS: Readonly<Record<string, fc.Arbitrary<Call>>> = {
   ...Object.fromEntries(BINARY.map(name => [name, binary])),
   BatchMatMul: matMul,
   _FusedMatMul: fusedMatMul,
+  Dense: dense,
+  NormalizeRows: normalizeRows,
   Sum: reduction('axis'),
   Max: reduction('reductionIndices'),
   Transpose: transpose,

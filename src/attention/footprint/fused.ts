@@ -39,6 +39,11 @@ export const FUSED_RULES: Readonly<Record<string, SizeRule>> = {
     const keys = [batch, heads, shape[2]! * shape[3]!, headDim]
     return [call.meter.allocate(shape, 'int32'), call.meter.allocate(keys)]
   },
+  Dense: call => {
+    const {shape} = input(call, 'weight')
+    return call.meter.allocate([input(call, 'x').shape[0]!, shape[call.attrs.transposed ? 0 : 1]!])
+  },
+  NormalizeRows: call => call.meter.allocate(input(call, 'x').shape),
   SegmentMeans: call => {
     const [batch, heads, , columns] = input(call, 'x').shape as [number, number, number, number]
     return call.meter.allocate([batch, heads, call.attrs.starts.length - 1, columns])

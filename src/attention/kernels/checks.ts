@@ -4,7 +4,7 @@
  *
  * `where` is the operation's name, which is also the kernel's.
  */
-import {describe, expected} from '../../errors.js'
+import {describe, expected, unknownName} from '../../errors.js'
 import {
   checkElements,
   checkFlag,
@@ -52,6 +52,15 @@ export function fourAxes(
     return shape as [number, number, number, number]
   }
   throw expected('SHAPE_MISMATCH', where, `${name} of four axes, none empty`, describe(shape))
+}
+
+/** Axes of a float32 tensor of two, none empty. @throws as {@link fourAxes} does */
+function twoAxes(where: string, inputs: Inputs, name: string): [number, number] {
+  const tensor = given(where, inputs, name)
+  checkElements(`${where}.${name}`, tensor)
+  const {shape} = tensor
+  if (shape.length === 2 && shape.every(axis => axis > 0)) return shape as [number, number]
+  throw expected('SHAPE_MISMATCH', where, `${name} of two axes, none empty`, describe(shape))
 }
 
 /**
@@ -138,6 +147,55 @@ export function sampleKeysSizes(
   checkArray(where, inputs, 'uniform', [batch, heads, queryLen, draws])
   checkArray(where, inputs, 'keyMask', [batch, keyLen], {mask: true})
   return {batch, heads, queryLen, keyLen, headDim, draws}
+}
+
+/** Activations of `dense`. */
+export const DENSE_ACTIVATIONS = ['linear', 'relu', 'gelu', 'gelu-tanh', 'silu'] as const
+export type DenseActivation = (typeof DENSE_ACTIVATIONS)[number]
+
+/** Attributes of `dense`. */
+export interface DenseAttributes {
+  transposed: boolean
+  activation: DenseActivation
+}
+
+/** What `dense` takes. */
+export function denseSizes(
+  inputs: Inputs,
+  {transposed, activation}: DenseAttributes,
+): {rows: number; inner: number; columns: number} {
+  const where = 'Dense'
+  checkFlag(`${where}.transposed`, transposed)
+  if (!DENSE_ACTIVATIONS.includes(activation)) {
+    throw unknownName(`${where}.activation`, 'activations', activation, DENSE_ACTIVATIONS)
+  }
+  const [rows, inner] = twoAxes(where, inputs, 'x')
+  const stored = twoAxes(where, inputs, 'weight')
+  const columns = stored[transposed ? 0 : 1]
+  checkArray(where, inputs, 'weight', transposed ? [columns, inner] : [inner, columns])
+  checkArray(where, inputs, 'bias', [columns])
+  return {rows, inner, columns}
+}
+
+/** Attributes of `normalizeRows`. */
+export interface NormalizeRowsAttributes {
+  epsilon: number
+  centred: boolean
+}
+
+/** What `normalizeRows` takes. */
+export function normalizeRowsSizes(
+  inputs: Inputs,
+  {epsilon, centred}: NormalizeRowsAttributes,
+): {rows: number; columns: number} {
+  const where = 'NormalizeRows'
+  checkNumber(`${where}.epsilon`, epsilon)
+  checkFlag(`${where}.centred`, centred)
+  const [rows, columns] = twoAxes(where, inputs, 'x')
+  given(where, inputs, 'weight')
+  checkArray(where, inputs, 'weight', [columns])
+  checkArray(where, inputs, 'bias', [columns])
+  return {rows, columns}
 }
 
 /** @throws {BAD_RANGE} unless starts are whole numbers that rise from 0 to the number of rows */

@@ -214,6 +214,19 @@ interface MatMulCall {
   out: Float32Array
 }
 
+/** Arguments of `normRows`, all arrays dense. */
+interface NormRowsCall {
+  rows: number
+  columns: number
+  input: Float32Array
+  /** `[columns]`, as is the bias. */
+  weight: Float32Array
+  bias: Float32Array | undefined
+  epsilon: number
+  centred: boolean
+  out: Float32Array
+}
+
 /** Which columns the rows of matrices on top of each other see, for `softmaxRows`. */
 interface RowVisibility {
   /** Rows of one matrix, in which row i sees columns 0 to i only; 0: not causal. */
@@ -294,6 +307,7 @@ export interface Addon extends DrawsAddon, LoopsAddon {
     columns: number,
     seen?: RowVisibility,
   ): void
+  normRows(call: NormRowsCall): void
   /** @param layout - shape of `input`, permutation */
   transpose(input: Float32Array, out: Float32Array, layout: Float64Array): void
   runtime(): NativeRuntime

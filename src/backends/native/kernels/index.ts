@@ -11,6 +11,7 @@ import logFeatureDecode from './log-feature-decode.js'
 import logSumExp from './log-sum-exp.js'
 import maskedSoftmax from './masked-softmax.js'
 import matMuls from './mat-mul.js'
+import normalizeRows from './normalize-rows.js'
 import optimalMixture from './optimal-mixture.js'
 import reductions from './reductions.js'
 import sampleKeys from './sample-keys.js'
@@ -35,6 +36,7 @@ export const NATIVE_KERNELS: readonly NativeKernel[] = [
   logSumExp,
   maskedSoftmax,
   ...matMuls,
+  normalizeRows,
   ...unary,
   ...binary,
   ...reductions,

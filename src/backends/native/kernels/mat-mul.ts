@@ -1,6 +1,13 @@
 import type {TensorInfo} from '@tensorflow/tfjs-core'
+import {type DenseAttributes, denseSizes} from '../../../attention/fused-kernels.js'
 import {tf} from '../../../tf.js'
-import {type KernelCall, type NativeKernel, replaceKernel, required} from '../kernel.js'
+import {
+  defineKernel,
+  type KernelCall,
+  type NativeKernel,
+  replaceKernel,
+  required,
+} from '../kernel.js'
 import {sizeOf} from '../storage.js'
 
 interface MatMulAttributes {
@@ -21,6 +28,22 @@ const matMuls: NativeKernel[] = [
     if (preluActivationWeights || !Object.hasOwn(call.addon.codes.activation, activation))
       return undefined
     return multiply(call, bias, activation)
+  }),
+  defineKernel<DenseAttributes>('Dense', ({inputs, attrs, backend, addon}) => {
+    const {rows, inner, columns} = denseSizes(inputs, attrs)
+    const {bias} = inputs
+    const out = backend.uninitialised(rows * columns)
+    addon.matMul({
+      ...{batch: 1, rows, columns, inner, transposeA: false, transposeB: attrs.transposed},
+      a: backend.floats(required(inputs, 'x')),
+      b: backend.floats(required(inputs, 'weight')),
+      ...{aBatchStride: 0, aRowStride: inner},
+      ...{bBatchStride: 0, bRowStride: attrs.transposed ? inner : columns},
+      bias: bias && backend.floats(bias),
+      activation: addon.codes.activation[attrs.activation]!,
+      out,
+    })
+    return backend.own(out, [rows, columns])
   }),
 ]
 export default matMuls

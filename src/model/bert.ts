@@ -1,0 +1,90 @@
+/**
+ * Encoders as BERT: a norm after each residual sum. Devlin et al. 2019, arXiv:1810.04805; names of weights are those of
+ * `BertModel` of Transformers.
+ */
+import {normalizeRows} from '../attention/internal.js'
+import {tf} from '../tf.js'
+import type {ModelConfig} from './config.js'
+import {toRows} from './operations.js'
+import {attendRows, linear, lookUp, type Parts, readLayer} from './parts.js'
+import {matrix, vector, type Weights} from './weights.js'
+
+/** The prefix of a model with a task's own layers behind it. */
+export const BERT_PREFIX = 'bert.'
+
+export function bertParts(config: ModelConfig, weights: Weights): Parts {
+  const {layers, width} = config.facts
+  const layerNorm = (x: tf.Tensor2D, weight: tf.Tensor1D, bias: tf.Tensor1D) =>
+    normalizeRows(x, weight, {bias, epsilon: config.normEpsilon})
+  const tables = embeddingTables(config)
+  const norm = normSpecs('embeddings.LayerNorm', width)
+  const every = Array.from({length: layers}, (_, index) => layerSpecs(config, index))
+  return {
+    specs: [tables, norm, ...every],
+    async embed(batch) {
+      const types = await weights.readData(tables.type)
+      // every token is of the first type
+      const places = (await weights.readData(tables.position)).map((x, i) => x + types[i % width]!)
+      const words = await weights.readData(tables.word)
+      const tensors = await weights.read(norm)
+      const embedded = tf.tidy((): tf.Tensor3D => {
+        const sum = lookUp(words, batch, width, places)
+        return tf.reshape(layerNorm(toRows(sum), tensors.weight, tensors.bias), sum.shape)
+      })
+      tf.dispose(tensors)
+      return embedded
+    },
+    layer: index =>
+      readLayer(weights, every[index]!, (w, hidden, batch, attention) => {
+        const x = toRows(hidden)
+        const rows = {
+          query: linear(x, w.query, w.queryBias),
+          key: linear(x, w.key, w.keyBias),
+          value: linear(x, w.value, w.valueBias),
+        }
+        const attended = attendRows(config, index, batch, rows, attention)
+        const mixed = tf.add(linear(attended, w.output, w.outputBias), x) as tf.Tensor2D
+        const middle = layerNorm(mixed, w.attentionNorm, w.attentionNormBias)
+        const inner = linear(middle, w.inner, w.innerBias, config.activation)
+        const sum = tf.add(linear(inner, w.outer, w.outerBias), middle) as tf.Tensor2D
+        const out = layerNorm(sum, w.norm, w.normBias)
+        return tf.reshape(out, hidden.shape)
+      }),
+  }
+}
+
+function embeddingTables({facts, tokenTypes}: ModelConfig) {
+  const {vocabulary, maxTokens, width} = facts
+  return {
+    word: matrix('embeddings.word_embeddings.weight', vocabulary, width),
+    position: matrix('embeddings.position_embeddings.weight', maxTokens, width),
+    type: matrix('embeddings.token_type_embeddings.weight', tokenTypes, width),
+  }
+}
+
+function normSpecs(name: string, width: number) {
+  return {weight: vector(`${name}.weight`, width), bias: vector(`${name}.bias`, width)}
+}
+
+function layerSpecs({facts: {width}, innerWidth}: ModelConfig, index: number) {
+  const at = `encoder.layer.${index}`
+  const attention = `${at}.attention`
+  return {
+    query: matrix(`${attention}.self.query.weight`, width, width),
+    queryBias: vector(`${attention}.self.query.bias`, width),
+    key: matrix(`${attention}.self.key.weight`, width, width),
+    keyBias: vector(`${attention}.self.key.bias`, width),
+    value: matrix(`${attention}.self.value.weight`, width, width),
+    valueBias: vector(`${attention}.self.value.bias`, width),
+    output: matrix(`${attention}.output.dense.weight`, width, width),
+    outputBias: vector(`${attention}.output.dense.bias`, width),
+    attentionNorm: vector(`${attention}.output.LayerNorm.weight`, width),
+    attentionNormBias: vector(`${attention}.output.LayerNorm.bias`, width),
+    inner: matrix(`${at}.intermediate.dense.weight`, innerWidth, width),
+    innerBias: vector(`${at}.intermediate.dense.bias`, innerWidth),
+    outer: matrix(`${at}.output.dense.weight`, width, innerWidth),
+    outerBias: vector(`${at}.output.dense.bias`, width),
+    norm: vector(`${at}.output.LayerNorm.weight`, width),
+    normBias: vector(`${at}.output.LayerNorm.bias`, width),
+  }
+}

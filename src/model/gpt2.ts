@@ -1,0 +1,76 @@
+/**
+ * Decoders as GPT-2: a norm before each part, positions added to the embeddings. Radford et al. 2019; names of weights are
+ * those of `GPT2Model` of Transformers, matrices as `[in, out]`.
+ */
+import {dense, normalizeRows} from '../attention/internal.js'
+import {tf} from '../tf.js'
+import type {ModelConfig} from './config.js'
+import {toRows} from './operations.js'
+import {attendRows, lookUp, type Parts, readHead, readLayer} from './parts.js'
+import {matrix, vector, type Weights} from './weights.js'
+
+/** The prefix of a model with a head of its own. */
+export const GPT2_PREFIX = 'transformer.'
+
+export function gpt2Parts(config: ModelConfig, weights: Weights): Parts {
+  const {layers, width, vocabulary, maxTokens} = config.facts
+  const layerNorm = (x: tf.Tensor2D, weight: tf.Tensor1D, bias: tf.Tensor1D) =>
+    normalizeRows(x, weight, {bias, epsilon: config.normEpsilon})
+  const words = matrix('wte.weight', vocabulary, width)
+  const places = matrix('wpe.weight', maxTokens, width)
+  const every = Array.from({length: layers}, (_, index) => layerSpecs(config, index))
+  const head = {
+    norm: vector('ln_f.weight', width),
+    normBias: vector('ln_f.bias', width),
+    output: config.tiedHead ? words : matrix('lm_head.weight', vocabulary, width),
+  }
+  return {
+    specs: [{words, places}, ...every, head],
+    async embed(batch) {
+      const byPosition = await weights.readData(places)
+      return lookUp(await weights.readData(words), batch, width, byPosition)
+    },
+    layer: index =>
+      readLayer(weights, every[index]!, (w, hidden, batch, attention) => {
+        const x = toRows(hidden)
+        const first = layerNorm(x, w.norm, w.normBias)
+        const rows = threeRows(dense(first, w.input, {bias: w.inputBias}))
+        const attended = attendRows(config, index, batch, rows, attention)
+        const middle = tf.add(x, dense(attended, w.output, {bias: w.outputBias})) as tf.Tensor2D
+        const second = layerNorm(middle, w.innerNorm, w.innerNormBias)
+        const inner = dense(second, w.inner, {bias: w.innerBias, activation: config.activation})
+        return tf.reshape(tf.add(middle, dense(inner, w.outer, {bias: w.outerBias})), hidden.shape)
+      }),
+    head: () =>
+      readHead(weights, head, (w, hidden) => {
+        const normed = layerNorm(toRows(hidden), w.norm, w.normBias)
+        return dense(normed, w.output, {transposed: true})
+      }),
+  }
+}
+
+/** Rows of queries, keys and values that stand side by side, `[N, 3 W]`. */
+function threeRows(x: tf.Tensor2D) {
+  const [count, three] = x.shape
+  const stacked = tf.transpose(tf.reshape(x, [count, 3, three / 3]), [1, 0, 2])
+  const [query, key, value] = tf.unstack(stacked) as [tf.Tensor2D, tf.Tensor2D, tf.Tensor2D]
+  return {query, key, value}
+}
+
+function layerSpecs({facts: {width}, innerWidth}: ModelConfig, index: number) {
+  const at = `h.${index}`
+  return {
+    norm: vector(`${at}.ln_1.weight`, width),
+    normBias: vector(`${at}.ln_1.bias`, width),
+    input: matrix(`${at}.attn.c_attn.weight`, width, 3 * width),
+    inputBias: vector(`${at}.attn.c_attn.bias`, 3 * width),
+    output: matrix(`${at}.attn.c_proj.weight`, width, width),
+    outputBias: vector(`${at}.attn.c_proj.bias`, width),
+    innerNorm: vector(`${at}.ln_2.weight`, width),
+    innerNormBias: vector(`${at}.ln_2.bias`, width),
+    inner: matrix(`${at}.mlp.c_fc.weight`, width, innerWidth),
+    innerBias: vector(`${at}.mlp.c_fc.bias`, innerWidth),
+    outer: matrix(`${at}.mlp.c_proj.weight`, innerWidth, width),
+    outerBias: vector(`${at}.mlp.c_proj.bias`, width),
+  }
+}

@@ -1,0 +1,77 @@
+/** What the layers of transformers are made of, in TensorFlow.js operations. */
+import {softmaxAttention} from '../attention/index.js'
+import type {DenseActivation} from '../attention/internal.js'
+import {tf} from '../tf.js'
+import type {LayerAttention, TokenBatch} from './types.js'
+
+/** Activations by the names of Transformers. */
+const ACTIVATIONS = {
+  gelu: 'gelu',
+  gelu_new: 'gelu-tanh',
+  gelu_pytorch_tanh: 'gelu-tanh',
+  silu: 'silu',
+  swish: 'silu',
+  relu: 'relu',
+} as const satisfies Record<string, DenseActivation>
+type ActivationName = keyof typeof ACTIVATIONS
+
+/** The names that a configuration may give. */
+export const ACTIVATION_NAMES = Object.keys(ACTIVATIONS) as readonly ActivationName[]
+
+/** The activation of that name, where it is known. */
+export function activationNamed(name: string): DenseActivation | undefined {
+  const known = ACTIVATION_NAMES.find(candidate => candidate === name)
+  return known && ACTIVATIONS[known]
+}
+
+/** `[B L, H D]` as `[B, H, L, D]`. */
+export function splitHeads(
+  x: tf.Tensor2D,
+  {batch, length}: TokenBatch,
+  heads: number,
+): tf.Tensor4D {
+  return tf.transpose(tf.reshape(x, [batch, length, heads, -1]), [0, 2, 1, 3])
+}
+
+/** `[B, H, L, D]` as `[B L, H D]`. */
+export function mergeHeads(x: tf.Tensor4D): tf.Tensor2D {
+  const [batch, heads, length, headDim] = x.shape
+  return tf.reshape(tf.transpose(x, [0, 2, 1, 3]), [batch * length, heads * headDim])
+}
+
+/** `[B, L, W]` as `[B L, W]`. */
+export function toRows(hidden: tf.Tensor3D): tf.Tensor2D {
+  return tf.reshape(hidden, [-1, hidden.shape[2]])
+}
+
+/**
+ * Keys or values with a copy for each head of queries: head j becomes heads `j G .. j G + G - 1`.
+ *
+ * @param x - `[B, Hkv, L, D]`
+ * @param heads - H, a multiple of Hkv
+ * @returns `[B, H, L, D]`; `x` itself where it has as many heads
+ */
+export function repeatHeads(x: tf.Tensor4D, heads: number): tf.Tensor4D {
+  const [batch, own, length, headDim] = x.shape
+  if (own === heads) return x
+  const matrices: tf.Tensor2D = tf.reshape(x, [batch * own, length * headDim])
+  const copies = Array.from({length: heads / own}, () => matrices)
+  return tf.reshape(tf.concat(copies, 1), [batch, heads, length, headDim])
+}
+
+/** The model's own attention: softmax, in exact form. */
+export const exactLayerAttention: LayerAttention = (query, key, value, context) => {
+  const {causal, scale, keyMask} = context
+  const repeated = [key, value].map(tensor => repeatHeads(tensor, query.shape[1]))
+  return softmaxAttention(query, repeated[0]!, repeated[1]!, {causal, scale, keyMask}).out
+}
+
+/** Which keys are tokens of their texts, `[B, L]`; `undefined` where all are. */
+export function keyMaskOf({batch, length, lengths}: TokenBatch): tf.Tensor2D | undefined {
+  if (lengths.every(tokens => tokens === length)) return undefined
+  const mask = new Uint8Array(batch * length)
+  lengths.forEach((tokens, row) => {
+    mask.fill(1, row * length, row * length + tokens)
+  })
+  return tf.tensor2d(mask, [batch, length], 'bool')
+}

@@ -1,0 +1,203 @@
+/** The weights of a folder: which there are is known at once, elements are read a few arrays at a time. */
+import {readdir} from 'node:fs/promises'
+import {basename, join} from 'node:path'
+import {z} from 'zod'
+import {describe, expected, RfaError, shownName} from '../errors.js'
+import {type ArrayEntry, openArrays} from '../inputs/files/index.js'
+import {toFloat32} from '../inputs/nd-array.js'
+import {parseWith} from '../results/parse-record.js'
+import {tf} from '../tf.js'
+import {readJson} from './json.js'
+
+/** One array that a part of a model needs: a vector or a matrix. */
+export interface WeightSpec<Shape extends readonly number[] = readonly number[]> {
+  name: string
+  shape: Shape
+}
+
+/** Arrays of a part of a model by what they are to it; `undefined` for what the model goes without. */
+export type WeightSpecs = Readonly<Record<string, WeightSpec | undefined>>
+
+type TensorOf<Spec> =
+  Spec extends WeightSpec<readonly [number, number]>
+    ? tf.Tensor2D
+    : Spec extends WeightSpec<readonly [number]>
+      ? tf.Tensor1D
+      : undefined
+
+/** The same as tensors. */
+export type WeightTensors<Specs extends WeightSpecs> = {[Key in keyof Specs]: TensorOf<Specs[Key]>}
+
+/** A matrix of weights by its shape as stored. */
+export function matrix(name: string, rows: number, columns: number): WeightSpec<[number, number]> {
+  return {name, shape: [rows, columns]}
+}
+
+/** A vector of weights. */
+export function vector(name: string, length: number): WeightSpec<[number]> {
+  return {name, shape: [length]}
+}
+
+/** The weights of a folder. */
+export interface Weights {
+  /** Whether there is an array of that name, without the prefix. */
+  has(name: string): boolean
+  /**
+   * Whether all arrays are there as asked for; reads none.
+   *
+   * @throws {ARRAY_MISSING | SHAPE_MISMATCH | UNSUPPORTED} for one that is not there, has another shape, or is stored in
+   *   another type than F32, F16 or BF16
+   */
+  check(specs: WeightSpecs): void
+  /** Reads arrays as float32 tensors, to be disposed of by the caller. */
+  read<Specs extends WeightSpecs>(specs: Specs): Promise<WeightTensors<Specs>>
+  /** Elements of one array as float32. */
+  readData(spec: WeightSpec): Promise<Float32Array>
+}
+
+const SINGLE = 'model.safetensors'
+const INDEX = 'model.safetensors.index.json'
+const READABLE = ['float32', 'float16', 'bfloat16']
+/** Older names of scales and shifts of norms, which early models have still. */
+const OLDER: readonly [RegExp, string][] = [
+  [/LayerNorm\.weight$/, 'LayerNorm.gamma'],
+  [/LayerNorm\.bias$/, 'LayerNorm.beta'],
+]
+
+const indexFile = z.looseObject({weight_map: z.record(z.string(), z.string())})
+
+/** An array and the file that holds it. */
+interface Stored {
+  path: string
+  name: string
+  entry: ArrayEntry
+}
+
+/**
+ * Opens `model.safetensors`, or the files that `model.safetensors.index.json` names: their headers are read and checked.
+ *
+ * @param folder - as the user wrote it
+ * @param prefix - may stand before all names, with its dot
+ * @throws {FILE_MISSING} when neither is there, or one of several files is not
+ * @throws {BAD_FILE | ARRAY_MISSING} when a file is cut or no .safetensors, or does not hold what the index says
+ */
+export async function openWeights(folder: string, prefix: string): Promise<Weights> {
+  const stored = new Map<string, Stored>()
+  for (const [file, names] of await filesOf(folder)) {
+    const path = join(folder, file)
+    const entries = await entriesOf(path)
+    for (const name of names ?? entries.keys()) {
+      const entry = entries.get(name)
+      if (!entry) throw notHeld(path, name)
+      stored.set(name, {path, name, entry})
+    }
+  }
+  const find = (name: string): Stored | undefined => {
+    const older = OLDER.map(([pattern, other]) => name.replace(pattern, other))
+    const names = [name, ...older].flatMap(candidate => [prefix + candidate, candidate])
+    return names.map(candidate => stored.get(candidate)).find(found => found !== undefined)
+  }
+  const checked = (spec: WeightSpec): Stored => checkStored(folder, spec, find(spec.name))
+  const readAll = async (specs: WeightSpecs) => {
+    const tensors: Record<string, tf.Tensor> = {}
+    try {
+      for (const [key, spec] of Object.entries(specs)) {
+        if (spec) tensors[key] = tf.tensor(await readStored(checked(spec)), [...spec.shape])
+      }
+      return tensors
+    } catch (error) {
+      tf.dispose(tensors)
+      throw error
+    }
+  }
+  return {
+    has: name => find(name) !== undefined,
+    check: specs => {
+      for (const spec of Object.values(specs)) if (spec) checked(spec)
+    },
+    read: async <Specs extends WeightSpecs>(specs: Specs) =>
+      (await readAll(specs)) as WeightTensors<Specs>,
+    readData: spec => readStored(checked(spec)),
+  }
+}
+
+/** Files of weights, with the names of what they hold where an index says so. */
+async function filesOf(folder: string): Promise<Map<string, string[] | undefined>> {
+  const there = await readdir(folder)
+  if (there.includes(SINGLE)) return new Map([[SINGLE, undefined]])
+  if (!there.includes(INDEX)) throw noWeights(folder, there)
+  const path = join(folder, INDEX)
+  const json = await readJson(path, 'copy the folder again')
+  const {weight_map: map} = parseWith(indexFile, json, path, 'the index of files of weights')
+  const files = new Map<string, string[]>()
+  for (const [name, file] of Object.entries(map)) {
+    if (file !== basename(file)) {
+      throw expected('BAD_FILE', path, 'names of files in its folder', describe(file))
+    }
+    files.set(file, [...(files.get(file) ?? []), name])
+  }
+  const missing = [...files.keys()].filter(file => !there.includes(file))
+  if (missing.length === 0) return files
+  const got = `none called ${missing.join(', ')}`
+  const remedy = 'copy the whole folder again'
+  throw expected('FILE_MISSING', path, `${files.size} files of weights beside it`, got, remedy)
+}
+
+function noWeights(folder: string, there: readonly string[]): RfaError {
+  const other = there.find(file => /\.(bin|pt|pth|h5|msgpack|gguf|onnx)$/.test(file))
+  return expected(
+    'FILE_MISSING',
+    folder,
+    `${SINGLE} or ${INDEX}`,
+    other ?? 'neither',
+    'write it with `model.save_pretrained(FOLDER)` of Transformers',
+  )
+}
+
+/** Headers are read anew with each use: an open reader keeps what was read from it. */
+async function entriesOf(path: string): Promise<ReadonlyMap<string, ArrayEntry>> {
+  const reader = await openArrays(path)
+  await reader.close()
+  return reader.entries
+}
+
+async function readStored({path, name}: Stored): Promise<Float32Array> {
+  const reader = await openArrays(path)
+  try {
+    return toFloat32(await reader.read(name))
+  } finally {
+    await reader.close()
+  }
+}
+
+function checkStored(folder: string, {name, shape}: WeightSpec, stored?: Stored): Stored {
+  if (!stored) {
+    const message = `${folder}: expected weights ${describe(name)}, got a model without them`
+    const suggestions = [
+      'the weights are of another model than config.json: copy the whole folder again',
+    ]
+    throw new RfaError('ARRAY_MISSING', message, {suggestions})
+  }
+  const {path, entry} = stored
+  const place = `${path}[${shownName(stored.name)}]`
+  if (entry.dtype === null || !READABLE.includes(entry.dtype)) {
+    const remedy = 'save the model in one of these, without quantisation'
+    throw expected(
+      'UNSUPPORTED',
+      place,
+      'weights of type F32, F16 or BF16',
+      entry.storedType,
+      remedy,
+    )
+  }
+  if (describe(entry.shape) !== describe([...shape])) {
+    const remedy = 'the weights are of another model than config.json: copy the whole folder again'
+    throw expected('SHAPE_MISMATCH', place, describe([...shape]), describe(entry.shape), remedy)
+  }
+  return stored
+}
+
+function notHeld(path: string, name: string): RfaError {
+  const message = `${path}: expected weights ${describe(name)}, as ${INDEX} says, got a file without them`
+  return new RfaError('ARRAY_MISSING', message, {suggestions: ['copy the whole folder again']})
+}

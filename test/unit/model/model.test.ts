@@ -1,0 +1,290 @@
+import {join} from 'node:path'
+import * as tf from '@tensorflow/tfjs-core'
+import {beforeAll, describe, expect, it} from 'vitest'
+import {useBackend} from '../../../src/backends/index.js'
+import {
+  exactLayerAttention,
+  type LayerAttention,
+  type LayerContext,
+  type Model,
+  openModel,
+  repeatHeads,
+  type TokenBatch,
+} from '../../../src/model/index.js'
+import {CONFIGS, modelFolder, type TinyModel, WORDS} from '../../helpers/model-folders.js'
+
+const KINDS = Object.keys(CONFIGS) as TinyModel[]
+const TEXTS = ['a b c d e', 'f', 'g h i a', 'b b']
+
+beforeAll(async () => {
+  await useBackend('auto', {threads: 1})
+})
+
+/** The output of the last layer, `[B, L, W]`. */
+async function lastHidden(
+  model: Model,
+  batch: TokenBatch,
+  attention: LayerAttention = exactLayerAttention,
+): Promise<tf.Tensor3D> {
+  let hidden = await model.embed(batch)
+  for (let index = 0; index < model.facts.layers; index++) {
+    const layer = await model.layer(index)
+    const next = layer.forward(hidden, batch, attention)
+    tf.dispose(hidden)
+    layer.dispose()
+    hidden = next
+  }
+  return hidden
+}
+
+/** Hidden states of each text without padding, in the order of the texts. */
+async function states(model: Model, batchSize: number): Promise<number[][]> {
+  const {batches, order} = model.tokenize(TEXTS, {batchSize})
+  const found: number[][] = []
+  for (const [at, batch] of batches.entries()) {
+    const data = (await lastHidden(model, batch)).dataSync()
+    const size = batch.length * model.facts.width
+    batch.lengths.forEach((tokens, row) => {
+      const from = row * size
+      found[order[at]![row]!] = [...data.subarray(from, from + tokens * model.facts.width)]
+    })
+  }
+  return found
+}
+
+function furthest(a: readonly number[][], b: readonly number[][]): number {
+  return Math.max(...a.flatMap((row, i) => row.map((x, j) => Math.abs(x - b[i]![j]!))))
+}
+
+describe.each(KINDS)('a tiny %s', kind => {
+  it('says what it is', async () => {
+    const {facts} = await openModel(await modelFolder(kind))
+    const causal = kind !== 'bert'
+    const sizes =
+      kind === 'llama' ? {heads: 6, keyHeads: 3, headDim: 4} : {heads: 2, keyHeads: 2, headDim: 5}
+    const width = kind === 'llama' ? 12 : 10
+    expect(facts).toEqual({
+      ...{kind, layers: 2, ...sizes, width, causal, vocabulary: 13, maxTokens: 11},
+      scale: sizes.headDim ** -0.5,
+    })
+  })
+
+  it('gives a text in a padded batch what it gives the text alone', async () => {
+    const model = await openModel(await modelFolder(kind))
+    const alone = await states(model, 1)
+    const together = await states(model, 4)
+    expect(together.map(row => row.length)).toEqual(alone.map(row => row.length))
+    expect(furthest(together, alone)).toBeLessThan(2e-5)
+  })
+
+  it.each([
+    ['F16', {dtype: 'float16'}],
+    ['BF16', {dtype: 'bfloat16'}],
+    ['three files', {shards: 3}],
+    ['a prefix', {prefix: {bert: 'bert.', gpt2: 'transformer.', llama: 'model.'}[kind]}],
+  ] as const)('computes the same of weights as %s', async (_, changes) => {
+    const wanted = await states(await openModel(await modelFolder(kind)), 4)
+    expect(await states(await openModel(await modelFolder(kind, changes)), 4)).toEqual(wanted)
+  })
+
+  it('runs with the attention that it is given, and tells it what it needs', async () => {
+    const model = await openModel(await modelFolder(kind))
+    const {batches} = model.tokenize(TEXTS)
+    const batch = batches[0]!
+    const {heads, keyHeads, headDim, causal, scale} = model.facts
+    const seen: (LayerContext & {shapes: number[][]; mask: number[]})[] = []
+    const none: LayerAttention = (query, key, value, context) => {
+      const shapes = [query, key, value].map(tensor => tensor.shape)
+      seen.push({...context, shapes, mask: [...context.keyMask!.dataSync()]})
+      return tf.zerosLike(query)
+    }
+    const without = await lastHidden(model, batch, none)
+    const head = [batch.batch, keyHeads, batch.length, headDim]
+    const shapes = [[batch.batch, heads, batch.length, headDim], head, head]
+    const tokens = Array.from({length: batch.length}, (_, at) => at)
+    const mask = batch.lengths.flatMap(length => tokens.map(at => (at < length ? 1 : 0)))
+    const layer = (index: number) => ({layer: index, causal, scale, shapes, mask})
+    expect(seen).toMatchObject([layer(0), layer(1)])
+    const apart = tf.max(tf.abs(tf.sub(without, await lastHidden(model, batch)))).dataSync()[0]!
+    expect(apart).toBeGreaterThan(0.01)
+  })
+
+  it('has no key mask where no text is padded', async () => {
+    const model = await openModel(await modelFolder(kind))
+    const {batches} = model.tokenize(['a b', 'c d'])
+    const contexts: LayerContext[] = []
+    await lastHidden(model, batches[0]!, (query, key, value, context) => {
+      contexts.push(context)
+      return exactLayerAttention(query, key, value, context)
+    })
+    expect(contexts.map(context => 'keyMask' in context)).toEqual([false, false])
+  })
+
+  it('leaves no tensor behind', async () => {
+    const model = await openModel(await modelFolder(kind))
+    const {batches} = model.tokenize(TEXTS)
+    const before = tf.memory().numTensors
+    const hidden = await lastHidden(model, batches[0]!)
+    const out = model.facts.causal
+      ? await model.logits(hidden, batches[0]!)
+      : model.embedding(hidden, batches[0]!)
+    tf.dispose([hidden, out])
+    expect(tf.memory().numTensors).toBe(before)
+  })
+
+  it.each([
+    [
+      'a layer beyond the last',
+      (m: Model) => m.layer(2),
+      'BAD_RANGE',
+      /a layer from 0 to 1, got 2/,
+    ],
+    [
+      'an unknown id',
+      (m: Model) => m.embed(batchOf([3, 13])),
+      'BAD_OPTION',
+      /ids from 0 to 12, got 13/,
+    ],
+    [
+      'too many tokens',
+      (m: Model) => m.embed(batchOf(Array(12).fill(1))),
+      'BAD_OPTION',
+      /at most 11 tokens, got 12/,
+    ],
+    [
+      'other ids than it says',
+      (m: Model) => m.embed({...batchOf([1, 2]), length: 3}),
+      'BAD_OPTION',
+      /ids of 1 x 3 tokens/,
+    ],
+    [
+      'a text of no tokens',
+      (m: Model) => m.embed({...batchOf([1, 2]), lengths: [0]}),
+      'BAD_OPTION',
+      /1 lengths from 1 to 2/,
+    ],
+  ] as const)('refuses %s', async (_, call, code, message) => {
+    const model = await openModel(await modelFolder(kind))
+    await expect(call(model)).rejects.toMatchObject({code, message: expect.stringMatching(message)})
+  })
+})
+
+function batchOf(ids: number[]): TokenBatch {
+  return {ids: Int32Array.from(ids), batch: 1, length: ids.length, lengths: [ids.length]}
+}
+
+describe('causal models', () => {
+  it.each(['gpt2', 'llama'] as const)('%s: tokens do not see those after them', async kind => {
+    const model = await openModel(await modelFolder(kind))
+    const [first, second] = await Promise.all(
+      [
+        [4, 5, 6, 7],
+        [4, 5, 6, 9],
+      ].map(async ids => (await lastHidden(model, batchOf(ids))).dataSync()),
+    )
+    const same = 3 * model.facts.width
+    expect(first!.subarray(0, same)).toEqual(second!.subarray(0, same))
+    expect(first!.subarray(same)).not.toEqual(second!.subarray(same))
+  })
+
+  it('a head gives some tokens the logits that all have', async () => {
+    const model = await openModel(await modelFolder('llama'))
+    const batch = batchOf([4, 5, 6])
+    const hidden = await lastHidden(model, batch)
+    const head = await model.head()
+    const all = head.logits(hidden)
+    expect(all.shape).toEqual([1, 3, 13])
+    const last = head.logits(tf.slice(hidden, [0, 2, 0], [1, 1, 12]))
+    expect([...last.dataSync()]).toEqual([...all.dataSync().subarray(2 * 13)])
+    head.dispose()
+  })
+
+  it('an encoder has embeddings of unit length in place of logits', async () => {
+    const model = await openModel(await modelFolder('bert'))
+    const {batches} = model.tokenize(TEXTS)
+    const hidden = await lastHidden(model, batches[0]!)
+    const lengths = tf.sum(tf.square(model.embedding(hidden, batches[0]!)), -1)
+    for (const length of lengths.dataSync()) expect(length).toBeCloseTo(1, 6)
+    const message = expect.stringMatching(/a causal model, got an encoder/)
+    await expect(model.head()).rejects.toMatchObject({code: 'UNSUPPORTED', message})
+  })
+})
+
+it('heads of keys are repeated side by side', () => {
+  const x = tf.tensor4d([1, 2, 3, 4, 5, 6, 7, 8], [2, 2, 1, 2])
+  const repeated = repeatHeads(x, 4)
+  expect(repeated.shape).toEqual([2, 4, 1, 2])
+  expect([...repeated.dataSync()]).toEqual([1, 2, 1, 2, 3, 4, 3, 4, 5, 6, 5, 6, 7, 8, 7, 8])
+  expect(repeatHeads(x, 2)).toBe(x)
+})
+
+describe('texts', () => {
+  const words = (ids: Int32Array) => Array.from(ids, id => WORDS[id]).join(' ')
+
+  it('come as batches of similar length, shortest first', async () => {
+    const model = await openModel(await modelFolder('bert'))
+    const {batches, order} = model.tokenize(TEXTS, {batchSize: 3})
+    expect(order).toEqual([[1, 3, 2], [0]])
+    expect(batches.map(({batch, length, lengths}) => ({batch, length, lengths}))).toEqual([
+      {batch: 3, length: 6, lengths: [3, 4, 6]},
+      {batch: 1, length: 7, lengths: [7]},
+    ])
+    expect(words(batches[0]!.ids)).toBe(
+      '[CLS] f [SEP] [PAD] [PAD] [PAD] [CLS] b b [SEP] [PAD] [PAD] [CLS] g h i a [SEP]',
+    )
+  })
+
+  it('are cut where they are too long, and keep their special tokens', async () => {
+    const model = await openModel(await modelFolder('bert'))
+    const cut = (text: string, maxTokens: number) =>
+      words(model.tokenize([text], {maxTokens}).batches[0]!.ids)
+    expect(cut('a b c d e', 5)).toBe('[CLS] a b c [SEP]')
+    expect(cut('a b c d e', 7)).toBe('[CLS] a b c d e [SEP]')
+    const long = 'a b c d e f g h i a b c'
+    expect(cut(long, 100)).toBe('[CLS] a b c d e f g h i [SEP]')
+    const decoder = await openModel(await modelFolder('gpt2'))
+    expect(words(decoder.tokenize([long]).batches[0]!.ids)).toBe('a b c d e f g h i a b')
+  })
+
+  it.each([
+    [
+      'no positive maxTokens',
+      ['a'],
+      {maxTokens: 0},
+      'BAD_OPTION',
+      /maxTokens: expected a positive integer, got 0/,
+    ],
+    [
+      'a broken batchSize',
+      ['a'],
+      {batchSize: 1.5},
+      'BAD_OPTION',
+      /batchSize: expected a positive integer, got 1.5/,
+    ],
+    [
+      'no room beside special tokens',
+      ['a b'],
+      {maxTokens: 2},
+      'BAD_OPTION',
+      /more than the 2 special tokens, got 2/,
+    ],
+  ] as const)('with %s are refused', async (_, texts, options, code, message) => {
+    const model = await openModel(await modelFolder('bert'))
+    const call = () => model.tokenize(texts, options)
+    expect(call).toThrow(expect.objectContaining({code, message: expect.stringMatching(message)}))
+  })
+
+  it('without tokens are refused', async () => {
+    const model = await openModel(await modelFolder('gpt2'))
+    const message = expect.stringMatching(/^text 2: expected at least one token, got none of " "/)
+    expect(() => model.tokenize(['a', ' '])).toThrow(
+      expect.objectContaining({code: 'BAD_FILE', message}),
+    )
+  })
+
+  it('are of no interest to a folder that is not there', async () => {
+    const folder = join(await modelFolder('bert'), 'none')
+    const message = expect.stringMatching(/none.config\.json: expected a file, got none/)
+    await expect(openModel(folder)).rejects.toMatchObject({code: 'FILE_MISSING', message})
+  })
+})
