@@ -56,7 +56,7 @@ describe('--kv-heads', () => {
       expect(result.live_bytes).toBeGreaterThanOrEqual(4 * 6 * 31 * 16)
     }
     const told = await runMain('report', join(folder, 'grouped'))
-    expect(told.stdout).toContain('Forward pass, B=1 H=6 Hkv=2 D=8 Dv=8, bidirectional')
+    expect(told.stdout).toContain('rfa bench: forward pass, 6 heads over 2 of keys, D=8')
   })
 
   it('is refused where it does not divide --heads, before anything runs', async () => {
@@ -75,8 +75,8 @@ describe('--input', () => {
     expect(stderr).toMatch(
       /^shapes of minilm-layer5\.safetensors: B=2 H=12 D=32 Dv=32 L=256, bidirectional\n/,
     )
-    expect(stdout).toContain('Forward pass, B=2 H=12 D=32 Dv=32, bidirectional')
-    expect(stdout).toMatch(/^elu .* 256 /m)
+    expect(stdout).toContain('rfa bench: forward pass, B=2, 12 heads, D=32, bidirectional')
+    expect(stdout).toMatch(/^method +L=256$/m)
   })
 
   it('leaves a plan of plain sizes, which can be run again without the file', async () => {

@@ -99,7 +99,10 @@ describe('an experiment', () => {
   it('plans a variance experiment and prints its table', async () => {
     answerWith(variance())
     const {stdout} = await run(Variance, 'variance', ['--norms', '0.5..2+0.5', '--angles', '0'])
-    expect(stdout).toContain('closed form')
+    expect(stdout).toContain('orth helps')
+    const {stdout: details} = await run(Variance, 'variance', ['--quick', '--details'])
+    expect(details).toContain('closed form')
+    await run(Variance, 'variance', ['--norms', '0.5..2+0.5', '--angles', '0'])
     expect(lastRun().plan).toMatchObject({norms: [0.5, 1, 1.5, 2], angles_deg: [0]})
   })
 

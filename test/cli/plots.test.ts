@@ -67,7 +67,8 @@ describe('a run', () => {
   it('draws its most telling figure below its tables where that is asked for', async () => {
     const {stdout} = await onTerminal(80, () => bench('--plot'))
     expect(plots(stdout)).toBe(1)
-    expect(stdout.indexOf('Time over length')).toBeGreaterThan(stdout.indexOf('Forward pass'))
+    expect(stdout).toContain('rfa bench: forward pass')
+    expect(stdout.indexOf('Time over length')).toBeGreaterThan(stdout.indexOf('grows as'))
     expect(stdout).toMatch(/[\u2801-\u28ff]/)
     expect(stdout).toContain('favor-pos')
     expect(stdout).not.toContain('\u001b')
@@ -125,7 +126,7 @@ describe('rfa report --plot', () => {
   it('draws one figure of each run among its tables, and leaves the file as it is', async () => {
     const {stdout} = await report('--plot')
     expect(plots(stdout)).toBe(1)
-    expect(stdout).toContain('Forward pass')
+    expect(stdout).toContain('rfa bench: forward pass')
     const markdown = await readFile(join(folder, 'report.md'), 'utf8')
     expect(plots((await report()).stdout)).toBe(0)
     expect(await readFile(join(folder, 'report.md'), 'utf8')).toBe(markdown)
@@ -135,6 +136,6 @@ describe('rfa report --plot', () => {
     const {stdout, exitCode} = await report('--plot', '--html', join(folder, 'page.html'))
     expect(exitCode).toBe(0)
     expect(plots(stdout)).toBe(1)
-    expect(stdout).not.toContain('Forward pass')
+    expect(stdout).not.toContain('rfa bench: forward pass')
   })
 })

@@ -319,9 +319,9 @@ describe('a run', () => {
       }
       child.kill('SIGINT')
       expect(await ended).toEqual([130, null])
-      expect(stdout()).toMatch(/^Forward pass[\s\S]*^elu +64 +32 /m)
+      expect(stdout()).toMatch(/^rfa bench: forward pass[\s\S]*^elu +\S+ \w+ +\S+ \w+/m)
       expect(stdout()).toContain(
-        'warning: interrupted: 2 of 2 cells have fewer turns, or processes,',
+        'warning: interrupted: fewer turns or processes than planned in 2 of 2 cells',
       )
       expect(stderr()).toMatch(
         /^interrupted: 2 of 2 cells measured in part\nCode: INTERRUPTED {3}Try: rfa bench .* --output cut --resume$/m,

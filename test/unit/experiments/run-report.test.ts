@@ -84,7 +84,9 @@ describe('runReport', () => {
         '- resume with: rfa bench --quick --output results/x --resume',
       ].join('\n'),
     )
-    expect(text).toContain('warning: interrupted: 1 of 2 cells have fewer turns, or processes')
+    expect(text).toContain(
+      'warning: interrupted: fewer turns or processes than planned in 1 of 2 cells',
+    )
   })
 
   it.each([1, null])('asks for nothing more where the plan has %s cells', async cells => {
