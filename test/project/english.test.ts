@@ -35,10 +35,8 @@ const TODAY: Record<string, Partial<Record<Kind, number>>> = {
   commands: {texts: 6},
   documents: {texts: 25},
   'src/cli': {texts: 36, comments: 15},
-  'src/compare': {texts: 2},
-  'src/experiments/bench': {texts: 14, comments: 3},
+  'src/experiments/bench': {texts: 1},
   'src/experiments/error-sweep': {texts: 8, comments: 1},
-  'src/experiments/variance': {texts: 9, comments: 1},
   'src/report': {comments: 2},
 }
 

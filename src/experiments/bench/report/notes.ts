@@ -143,13 +143,13 @@ export function conditionSentences(
 ): string[] {
   const rows = records.filter(record => record.status === 'completed')
   const machine = machineVerdictOf(records)
-  return [
-    ...interruptedItems(records),
-    ...impossibleItems(rows),
-    ...(machine?.verdict === 'disturbed'
+  const interrupted = interruptedItems(records)
+  const noise =
+    machine?.verdict === 'disturbed'
       ? [`warning: ${busyText(machine)}`]
-      : wideSentences(rows, ratios)),
-  ]
+      : wideSentences(rows, ratios)
+  // the rest of an interrupted run narrows intervals most
+  return [...interrupted, ...impossibleItems(rows), ...(interrupted.length > 0 ? [] : noise)]
 }
 
 /** Where most ratios are not known well. */

@@ -204,7 +204,8 @@ function cellText({times, gains, kind}: Line, length: number, form: typeof ratio
 function growthText({growth}: Line): string {
   if (growth === null) return MISSING
   const {value, low, high} = growth.slope
-  if (Number.isNaN(low) || isSettledSlope(growth.slope)) return `L^${value.toFixed(2)}`
+  if (Number.isNaN(low)) return `L^${value.toFixed(1)}`
+  if (isSettledSlope(growth.slope)) return `L^${value.toFixed(2)}`
   return `L^${low.toFixed(1)}${low < 0 ? ' to ' : '-'}${high.toFixed(1)}`
 }
 
@@ -219,10 +220,11 @@ function decodeColumns(tokens: number): ColumnSpec<Row>[] {
 
 /** What the factors are. */
 function legendOf(rows: readonly Row[]): string[] {
-  const compared = rows.some(({line}) => line.kind !== 'exact' && line.gains.size > 0)
-  if (!compared) return []
+  const gains = rows.flatMap(({line}) => (line.kind === 'exact' ? [] : [...line.gains.values()]))
+  if (gains.length === 0) return []
   const several = new Set(rows.map(({line}) => line.backend)).size > 1
+  const known = gains.some(({low}) => !Number.isNaN(low))
   return [
-    `x: times faster than the faster exact form${several ? ' of its backend' : ''}, with its 95 % interval.`,
+    `x: times faster than the faster exact form${several ? ' of its backend' : ''}${known ? ', with its 95 % interval' : ''}.`,
   ]
 }
