@@ -8,7 +8,7 @@ export const SCREEN_LINES = 20
 export const SCREEN_WIDTH = 80
 
 /** Lines that blocks take on a screen. */
-function screenLines(blocks: readonly Block[]): number {
+export function screenLines(blocks: readonly Block[]): number {
   if (blocks.length === 0) return 0
   return renderTerminal(blocks, {width: SCREEN_WIDTH, colour: false}).split('\n').length
 }

@@ -35,7 +35,7 @@ const TODAY: Record<string, Partial<Record<Kind, number>>> = {
   commands: {texts: 6},
   documents: {texts: 25},
   'src/cli': {texts: 36, comments: 15},
-  'src/experiments/bench': {texts: 1},
+  'src/experiments/bench': {texts: 1, comments: 3},
   'src/experiments/error-sweep': {texts: 8, comments: 1},
   'src/report': {comments: 2},
 }
