@@ -300,7 +300,7 @@ describe('applyEstimator on a file of several layers', () => {
     expect(notes).toEqual([
       expect.stringMatching(/^\S+ on layered\.safetensors, causal \(as the file says\)$/),
     ])
-    expect(warnings).toEqual([expect.stringContaining('`scale: 0.125` goes before')])
+    expect(warnings).toEqual([expect.stringContaining('`scale: 0.125` overrides the metadata')])
     expect(record.arrays).toMatchObject([{name: 'out', layer: 2, logit_scale: 0.125}])
     const {arrays, metadata} = await readArrays(request.output)
     expect([...arrays.keys()].sort()).toEqual(['key_mask', 'out'])

@@ -5,21 +5,18 @@ import {
   errorText,
   errorWithInterval,
   plural,
-  roundNumber,
   significant,
 } from '../../../report/numbers.js'
 import {listed} from '../../../report/words.js'
 import {LEAST_FOR_FLIPS} from '../../../stats/index.js'
 import {methodLabel, projectionLabel, variantLabel} from '../../labels.js'
 import {logitSizeName} from '../../logit-scale.js'
-import {headsOf} from '../heavy-lists.js'
 import {type CompletedSweep, type ErrorSweepRecord, replicatesOf} from '../schema.js'
 import {isDrawn, medianOf} from './comparison.js'
-import {isPredicted} from './notes.js'
 import {axesOf, type Place, placeLabel, placesOf} from './places.js'
 import {errorOf, type Ranking, rankingOf} from './ranking.js'
-import {atLargestFeatures} from './sections.js'
 import {averageError, byError, byStanding, methodsOf, standingOf} from './standing.js'
+import {whySentences} from './why.js'
 
 /** Errors up to which a method is close to exact attention, and from which it is not. */
 const [CLOSE, FAR] = [0.05, 0.5]
@@ -58,7 +55,7 @@ function onePlace(rows: Place, ranking: Ranking): string[] {
       bestSentence(best, {estimates, other: exactHere.length > 0 ? ' other' : ''}),
       ...tieSentence(best, better, ranking),
       ...againstAverage(best, {ranking, average, yardstick: yardstick[0]}),
-      ...whySentences(rows, best),
+      ...(errorOf(best) > CLOSE ? whySentences(rows, best) : []),
     ]
   }
   const [closest] = byError(worse)
@@ -228,61 +225,6 @@ function noneUsable(
       : []),
     ...(ends.length > 0 ? [`${listed(ends)} ${be(ends)} broken: outputs are not finite.`] : []),
   ]
-}
-
-/** Mean |x+y|^2 from which logits are called large: exp(5) = 148 draws for one kernel entry. */
-const LARGE = 5
-
-/** Why errors are as they are: how large logits are, and what theory says 5 % would take. Nothing within 5 %. */
-function whySentences(rows: Place, best: CompletedSweep): string[] {
-  if (best.cell.target !== 'raw' || errorOf(best) <= CLOSE) return []
-  const need = neededText(atLargestFeatures(rows))
-  const {sum_norm2: size} = best.result.statistics
-  if (!need) return []
-  if (size < LARGE) return [`${need}.`]
-  return [
-    `Logits are large (mean ${logitSizeName(best.result)} = ${significant(size, 2)}${byHead(best)}): ${need}.`,
-  ]
-}
-
-/** From where to where the size of logits goes, where heads differ. */
-function byHead(row: CompletedSweep): string {
-  const sizes = headsOf(row).map(({statistics}) => statistics.sum_norm2)
-  const [low, high] = spanOf(sizes).map(size => significant(size, 2))
-  return sizes.length < 2 || low === high ? '' : `, by head ${low} to ${high}`
-}
-
-/** What theory says of random vectors for 5 %, of the method that needs least; or how many show a kernel entry at all. */
-function neededText(variants: readonly CompletedSweep[]): string | undefined {
-  const predicted = variants.filter(({result}) => result.predicted_rel_l2 !== null)
-  const least = leastBy(predicted, ({result}) => result.num_features_for_5_percent)
-  if (least) {
-    const {row, value} = least
-    return `${methodLabel(row.cell)} would need about ${roundNumber(Math.log10(value))} random vectors (M) for 5 %`
-  }
-  const beyond = predicted.filter(({result}) => result.prediction_unknown === null)
-  if (beyond.length > 0) {
-    return `${listed(methodsOf(beyond), 3)} would need over 16 million random vectors (M) for 5 %`
-  }
-  const entry = leastBy(
-    variants.filter(isPredicted),
-    ({result}) => result.needed_num_features_log10,
-  )
-  if (!entry || entry.value <= Math.log10(entry.row.cell.num_features ?? 1)) return undefined
-  const count = `about ${roundNumber(entry.value)} random vectors (M)`
-  return `${methodLabel(entry.row.cell)} needs ${count} before each head's kernel exceeds its noise`
-}
-
-/** The row for which a number is smallest, of those that have one. */
-function leastBy(
-  rows: readonly CompletedSweep[],
-  of: (row: CompletedSweep) => number | null,
-): {row: CompletedSweep; value: number} | undefined {
-  const able = rows.flatMap(row => {
-    const value = of(row)
-    return value === null ? [] : [{row, value}]
-  })
-  return able.toSorted((a, b) => a.value - b.value)[0]
 }
 
 /** The lowest error of a place. */

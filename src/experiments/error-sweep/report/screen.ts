@@ -1,27 +1,27 @@
 /** The first screen of a sweep: what was measured, the answer, one table, and where the rest is. */
-import {type Block, type ColumnSpec, heading, list, table, text} from '../../../report/document.js'
-import {evenly} from '../../../report/evenly.js'
-import {groupBy, spanOf} from '../../../report/groups.js'
-import {errorSpan, errorText, MISSING, plural, significant} from '../../../report/numbers.js'
+import {type Block, heading, list, text} from '../../../report/document.js'
+import {spanOf} from '../../../report/groups.js'
+import {errorText, plural, significant} from '../../../report/numbers.js'
 import {SCREEN_LINES, screenLines} from '../../../report/screen.js'
-import {listed, shortened} from '../../../report/words.js'
+import {listed} from '../../../report/words.js'
 import {LEAST_FOR_INTERVAL} from '../../../stats/index.js'
-import {methodLabel, projectionLabel, variantLabel} from '../../labels.js'
+import {variantLabel} from '../../labels.js'
 import {troubleSentences} from '../../trouble.js'
 import {type CompletedSweep, type ErrorSweepRecord, replicatesOf} from '../schema.js'
-import {answerSentences, type PlaceAnswer, placeAnswers} from './answer.js'
-import {isDrawn, medianOf} from './comparison.js'
+import {answerSentences} from './answer.js'
+import {isDrawn} from './comparison.js'
+import {type CutTable, limitsOf, methodsTable} from './methods-table.js'
 import {inputNotes, precisionNotes, roundingNotes} from './notes.js'
-import {axesOf, measuredLabel, type Place, placesOf} from './places.js'
-import {errorOf, type Ranking, rankingOf} from './ranking.js'
-import {atLargestFeatures} from './sections.js'
-import {byError, methodsOf, type Standing, standingOf} from './standing.js'
+import {measuredLabel, type Place, placesOf} from './places.js'
+import {placesTable} from './places-table.js'
+import {rankingOf} from './ranking.js'
+import {byError, methodsOf, standingOf} from './standing.js'
 
-/** Rows of a table, columns of M, and notes. */
-const [MOST_ROWS, MOST_COUNTS, MOST_NOTES] = [9, 3, 3]
+/** Rows of a table, and notes. */
+const [MOST_ROWS, MOST_NOTES] = [9, 3]
 
-/** Characters of a method's name and of a note. */
-const [NAME, NOTE] = [28, 150]
+/** Characters of a note. */
+const NOTE = 150
 
 /** The blocks of the first screen: at most 20 lines of 80 columns. */
 export function errorSweepScreen(records: readonly ErrorSweepRecord[]): Block[] {
@@ -52,13 +52,6 @@ interface Parts {
   notes: readonly string[]
 }
 
-/** A table with its first rows alone, and what the others are called. */
-interface CutTable {
-  count: number
-  noun: string
-  blocks(rows: number): Block[]
-}
-
 /** As many rows, then notes, as there is room for. */
 function fitted(parts: Parts): Block[] {
   const most = Math.min(MOST_ROWS, parts.table.count)
@@ -75,7 +68,7 @@ function fitted(parts: Parts): Block[] {
 }
 
 function blocksOf({title, sentences, table, legend, notes}: Parts, rows: number, most: number) {
-  const rest = [...counted(table.count - rows, table.noun), ...counted(notes.length - most, 'note')]
+  const rest = [...counted(table.count - rows, 'row'), ...counted(notes.length - most, 'note')]
   const more = rest.length > 0 ? [`The details have ${listed(rest)}.`] : []
   return [
     heading(2, title),
@@ -144,245 +137,4 @@ function legend(places: readonly Place[]): string {
   const over = rows.some(isDrawn) ? `, ${isInterval ? '95 % interval' : 'range'} over ${draws}` : ''
   const vectors = rows.some(({cell}) => cell.num_features !== null) ? ' M: random vectors.' : ''
   return `Error: |estimate-exact|/|exact|${over}.${vectors}`
-}
-
-/** A method, or one of its projections where those differ. */
-interface MethodRow {
-  name: string
-  rows: readonly CompletedSweep[]
-  note: string
-}
-
-/** What a row of a method is judged by. */
-interface Judged {
-  ranking: Ranking
-  /** Errors against what methods converge to, by {@link variantLabel}. */
-  limits: ReadonlyMap<string, number>
-}
-
-/** Of each variant that converges to something else than softmax: how far it is off that. */
-function limitsOf(completed: readonly CompletedSweep[]): Judged['limits'] {
-  const matched = completed.filter(({cell}) => cell.target === 'matched')
-  return new Map(matched.map(row => [variantLabel(row.cell), errorOf(row)]))
-}
-
-/** A row for each method, the lowest error first, exact forms last. */
-function methodsTable(place: Place, judged: Judged): CutTable {
-  const all = methodRows(place, judged)
-  const counts = evenly(
-    [...new Set(place.flatMap(({cell}) => cell.num_features ?? []))].sort((a, b) => a - b),
-    MOST_COUNTS,
-  )
-  const columns: ColumnSpec<MethodRow>[] = [
-    {title: 'method', align: 'left', cell: ({name}) => name},
-    ...(counts.length === 0 ? [null] : counts).map(
-      (count, at): ColumnSpec<MethodRow> => ({
-        title: count === null ? 'error' : `M=${count}`,
-        cell: ({rows}) => cellText(rows, count, at === 0),
-      }),
-    ),
-    {
-      title: 'features',
-      cell: ({rows}) => featuresText(rows),
-      tells: ({rows}) => rows.some(({result}) => result.feature_dim > 0),
-    },
-    {
-      title: 'note',
-      align: 'left',
-      flexible: true,
-      cell: ({note}) => note,
-      tells: ({note}) => note !== '',
-    },
-  ]
-  return {
-    count: all.length,
-    noun: 'row',
-    blocks: rows => [table(columns, kept(all, rows))],
-  }
-}
-
-/** The first rows, with the yardstick in the place of the last where it would be left out. */
-function kept(all: readonly MethodRow[], count: number): readonly MethodRow[] {
-  const shown = all.slice(0, count)
-  const yardstick = all.find(({rows}) => standingOf(rows[0]!) === 'yardstick')
-  if (!yardstick || shown.includes(yardstick) || count < 2) return shown
-  return [...shown.slice(0, -1), yardstick]
-}
-
-/** A row for each method, with a name that is short and still unique. */
-function methodRows(place: Place, judged: Judged): MethodRow[] {
-  const names = methodsOf(place)
-  const most = [NAME, 44].find(
-    most => new Set(names.map(name => shortened(name, most))).size === names.length,
-  )
-  return rowsNamed(place, judged, name => shortened(name, most ?? NAME))
-}
-
-function rowsNamed(place: Place, judged: Judged, short: (name: string) => string): MethodRow[] {
-  const exact = place.filter(row => standingOf(row) === 'exact' && row.cell.num_features === null)
-  const others = place.filter(row => !exact.includes(row))
-  const rows = groupBy(others, ({cell}) => methodLabel(cell)).flatMap(own =>
-    variantsOf(own, judged, short),
-  )
-  return [
-    ...rows.toSorted((a, b) => orderOf(a) - orderOf(b)),
-    ...(exact.length > 0 ? [{name: short(listed(methodsOf(exact))), rows: exact, note: ''}] : []),
-  ]
-}
-
-/** What broke last, before it what is unusable; else by the error at the largest M. */
-function orderOf({rows}: MethodRow): number {
-  const [best] = byError(atLargestFeatures(rows))
-  const penalty: Partial<Record<Standing, number>> = {unusable: 1e30, broken: 1e60, exact: 1e90}
-  return Math.min(1e29, errorOf(best!)) + (penalty[standingOf(best!)] ?? 0)
-}
-
-/** A method as one row, or a row for each of its projections where any two differ. */
-function variantsOf(
-  own: readonly CompletedSweep[],
-  judged: Judged,
-  short: (name: string) => string,
-): MethodRow[] {
-  const name = short(methodLabel(own[0]!.cell))
-  const projections = groupBy(own, ({cell}) => projectionLabel(cell) ?? '')
-  if (projections.length === 1) return [{name, rows: own, note: noteOf(own, judged)}]
-  const names = projections.map(([first]) => projectionLabel(first!.cell) ?? '')
-  if (!differ(own, judged.ranking)) {
-    const alike = `${listed(names)} not distinguishable`
-    return [{name, rows: own, note: noteOf(own, judged) || alike}]
-  }
-  return projections.map((rows, at) => ({
-    name: `${name} ${names[at]}`,
-    rows,
-    note: noteOf(rows, judged),
-  }))
-}
-
-/** Whether two projections differ at any M. */
-function differ(own: readonly CompletedSweep[], {compare}: Ranking): boolean {
-  return groupBy(own, ({cell}) => String(cell.num_features)).some(same => {
-    const able = same.filter(row => standingOf(row) !== 'unusable' && standingOf(row) !== 'broken')
-    if (able.length > 0 && able.length < same.length) return true
-    return able.some((a, at) =>
-      able.slice(at + 1).some(b => ['less', 'more'].includes(compare(a, b).answer)),
-    )
-  })
-}
-
-/** What stands out of a row: the gravest first. */
-function noteOf(rows: readonly CompletedSweep[], {ranking, limits}: Judged): string {
-  const standings = rows.map(standingOf)
-  const all = (own: Standing) => standings.every(standing => standing === own)
-  const at = (own: Standing) =>
-    all(own)
-      ? ''
-      : countsText(
-          rows.filter((_, i) => standings[i] === own),
-          rows,
-        )
-  if (standings.includes('broken')) return `not finite${at('broken')}`
-  if (standings.includes('unusable')) {
-    return `unusable${at('unusable')}: denominators change sign`
-  }
-  if (all('yardstick')) return 'averages V, ignores q and k'
-  const largest = atLargestFeatures(rows)
-  if (largest.every(row => isWorse(row, ranking))) return 'worse than averaging V'
-  if (rows.some(({result}) => result.means_unknown === 'sign_changes')) {
-    return 'denominators change sign: rare large errors'
-  }
-  if (largest.every(row => isNearLimit(row, limits))) return 'at its limit: more M does not help'
-  return ''
-}
-
-/** For which M of a method something is true of some: ` up to M=64`, ` at M=16 and 256`. */
-function countsText(some: readonly CompletedSweep[], all: readonly CompletedSweep[]): string {
-  const [own, every] = [some, all].map(rows =>
-    [...new Set(rows.map(({cell}) => cell.num_features ?? 0))].sort((a, b) => a - b),
-  ) as [number[], number[]]
-  if (own.length === every.length) return ' in part'
-  const first = own.every((count, place) => count === every[place])
-  return first && own.length > 1 ? ` up to M=${own.at(-1)}` : ` at M=${listed(own.map(String), 3)}`
-}
-
-/** Share of its error that a row near its limit is off that. */
-const NEAR = 1 / 3
-
-/** Whether most of an error is what the method converges to. */
-function isNearLimit(row: CompletedSweep, limits: Judged['limits']): boolean {
-  const off = limits.get(variantLabel(row.cell))
-  return row.cell.target === 'raw' && off !== undefined && off < NEAR * errorOf(row)
-}
-
-/** Whether averaging V has the lower error beyond doubt. */
-function isWorse(row: CompletedSweep, {rows, compare}: Ranking): boolean {
-  const average = rows.find(one => standingOf(one) === 'yardstick')
-  return average ? compare(row, average).answer === 'more' : standingOf(row) === 'worse'
-}
-
-/**
- * The error at an M: the interval of the median, of several projections what all of theirs span.
- *
- * @param count - `null`: the one column of methods without M
- * @param first - whether this is the column in which those without M stand
- */
-function cellText(rows: readonly CompletedSweep[], count: number | null, first: boolean): string {
-  const own = rows.filter(
-    ({cell}) => cell.num_features === count || (first && cell.num_features === null),
-  )
-  if (own.length === 0) return rows.some(({cell}) => cell.num_features !== null) ? MISSING : ''
-  const standings = own.map(standingOf)
-  if (standings.some(standing => standing === 'unusable' || standing === 'broken')) return MISSING
-  if (standings.every(standing => standing === 'exact')) return 'exact'
-  const [low, high] = spanOf(own.flatMap(endsOf))
-  return errorSpan(low, high)
-}
-
-/** The interval of an error, or the range of few draws. */
-function endsOf(row: CompletedSweep): [number, number] {
-  const {value, low, high} = medianOf(row)
-  if (!Number.isNaN(low) && !Number.isNaN(high)) return [low, high]
-  const {min, max} = row.result.rel_l2
-  return [min ?? value, max ?? value]
-}
-
-/** The length of feature vectors: `M`, `2M`, or a number where it is no multiple. */
-function featuresText(rows: readonly CompletedSweep[]): string {
-  const sizes = rows.map(({cell, result}) => {
-    const {feature_dim: size} = result
-    if (size === 0) return MISSING
-    const factor = cell.num_features === null ? Number.NaN : size / cell.num_features
-    if (Number.isInteger(factor)) return factor === 1 ? 'M' : `${factor}M`
-    return String(size)
-  })
-  const distinct = [...new Set(sizes)]
-  if (distinct.length === 1) return distinct[0]!
-  const [low, high] = spanOf(rows.map(({result}) => result.feature_dim))
-  return `${low}-${high}`
-}
-
-/** A row for each place: the lowest error, the variant that has it, and the error of averaging V. */
-function placesTable(places: readonly Place[]): CutTable {
-  const axes = axesOf(places)
-  const columns: ColumnSpec<PlaceAnswer>[] = [
-    ...axes.map(({title, align, value}) => ({
-      title,
-      align,
-      cell: ({place: [first]}: PlaceAnswer) => shortened(value(first), NAME),
-    })),
-    {
-      title: 'lowest error',
-      cell: ({lowest}) => (lowest ? errorSpan(...endsOf(lowest)) : MISSING),
-    },
-    {
-      title: 'method',
-      align: 'left',
-      cell: ({lowest}) => (lowest ? shortened(variantLabel(lowest.cell), NAME) : 'none is usable'),
-    },
-    {title: 'averaging V', cell: ({average}) => errorText(average ?? null)},
-  ]
-  return {
-    count: places.length,
-    noun: 'row',
-    blocks: rows => [table(columns, placeAnswers(evenly(places, rows)))],
-  }
 }
