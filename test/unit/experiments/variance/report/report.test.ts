@@ -55,10 +55,14 @@ describe('varianceReport', () => {
 
   it('shows what is needed where nothing was measured, and no number of a sample', () => {
     const shown = renderTerminal(varianceReport([changed(WITHHELD)]), WIDE)
-    expect(shown).toMatch(/favor-pos +iid +32 +0\.5 +0 +1\.25 +0\.0800 +too few draws \(needs 12500\)$/m)
+    expect(shown).toMatch(
+      /favor-pos +iid +32 +0\.5 +0 +1\.25 +0\.0800 +too few draws \(needs 12500\)$/m,
+    )
     expect(shown).not.toMatch(/^method.*(bias z|vs iid|rel MSE)/m)
     const never = {...WITHHELD, needed_replicates: null}
-    expect(renderTerminal(varianceReport([changed(never)]), WIDE)).toContain('no number of draws is enough')
+    expect(renderTerminal(varianceReport([changed(never)]), WIDE)).toContain(
+      'no number of draws is enough',
+    )
   })
 
   it('marks a bias beyond the bound for all rows together, and says so once', () => {
