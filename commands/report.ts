@@ -42,10 +42,10 @@ export default class Report extends RfaCommand {
     ...figureFlags,
     details: detailsFlag(),
     open: toggle('show the page of --html in the browser'),
-    force: toggle('replace a file that is no report of rfa'),
+    force: toggle('replace a file that is not a report of rfa'),
     plugin: pluginFlag(
       undefined,
-      'tells whether runs with its estimators are complete; their records are read without',
+      'needed to see whether runs with its estimators are complete; their records are read without',
     ),
   }
 

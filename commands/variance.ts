@@ -8,7 +8,7 @@ export default class Variance extends ExperimentCommand {
   static override summary =
     'Measure bias and variance of kernel estimates against their closed forms'
   static override description = helpText(
-    'Draws features many times for pairs of vectors of given norm and angle, or of those of a file, and compares mean and variance of the kernel estimate with theory, and other projections with iid rows. Where the tail is too heavy for the replicates asked for, it prints the closed form and how many it would take, and no measured number. Presets and options act as in attention; one that is no part of the features of a pair, such as a guard of the denominator, is named or, alone, skipped with the reason.',
+    'Draws features many times for pairs of vectors, given by norm and angle or taken from a file. Compares mean and variance of the kernel estimate with theory, and other projections with iid rows. If the tail is too heavy for the number of replicates, it prints the closed form and the number of replicates needed instead of a measured number. Presets and options act as in attention. An option without effect on the features of a pair, such as a guard of the denominator, is named; a method with only such options is skipped with the reason.',
   )
   static override examples = [
     '<%= config.bin %> variance --quick',

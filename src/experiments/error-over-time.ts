@@ -45,7 +45,7 @@ interface Pair {
 }
 
 /**
- * Figures of all sweeps among runs with all benchmarks among them; none where no two share a cell.
+ * Figures of all sweeps among runs with all benchmarks among them; empty if no two share a cell.
  *
  * @returns figures as they can be drawn; `undefined` where the runs are not of both kinds
  */

@@ -9,7 +9,7 @@ import {ACTIVATION_NAMES, activationNamed} from './operations.js'
 import {type Rotary, rotary, toRotary} from './rotary.js'
 import type {ModelFacts} from './types.js'
 
-/** Facts, and what forward passes need beside them. */
+/** Facts, and what forward passes need in addition. */
 export interface ModelConfig {
   facts: ModelFacts
   activation: DenseActivation
@@ -95,7 +95,7 @@ const head = z.looseObject({
  * Reads `config.json`.
  *
  * @param folder - as the user wrote it
- * @throws {FILE_MISSING | BAD_FILE} when the file is not there, or is no configuration of a model
+ * @throws {FILE_MISSING | BAD_FILE} when the file is not there, or is not a configuration of a model
  * @throws {UNSUPPORTED} for other architectures than BERT's, GPT-2's and Llama's, and for parts of them that are not
  *   computed here: each by its name
  */

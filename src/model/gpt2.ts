@@ -9,7 +9,7 @@ import {toRows} from './operations.js'
 import {attendRows, lookUp, type Parts, readHead, readLayer} from './parts.js'
 import {matrix, vector, type Weights} from './weights.js'
 
-/** The prefix of a model with a head of its own. */
+/** The prefix of a model with a separate head. */
 export const GPT2_PREFIX = 'transformer.'
 
 export function gpt2Parts(config: ModelConfig, weights: Weights): Parts {

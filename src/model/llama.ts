@@ -10,7 +10,7 @@ import {attendRows, linear, lookUp, type Parts, readHead, readLayer} from './par
 import {quarterTurn, type Rotary, turn, turnsOf} from './rotary.js'
 import {matrix, vector, type Weights} from './weights.js'
 
-/** The prefix of a model with a head of its own. */
+/** The prefix of a model with a separate head. */
 export const LLAMA_PREFIX = 'model.'
 
 export function llamaParts(config: ModelConfig, rotary: Rotary, weights: Weights): Parts {

@@ -49,7 +49,7 @@ export function toRows(hidden: tf.Tensor3D): tf.Tensor2D {
  *
  * @param x - `[B, Hkv, L, D]`
  * @param heads - H, a multiple of Hkv
- * @returns `[B, H, L, D]`; `x` itself where it has as many heads
+ * @returns `[B, H, L, D]`; `x` itself if it has the same number of heads
  */
 export function repeatHeads(x: tf.Tensor4D, heads: number): tf.Tensor4D {
   const [batch, own, length, headDim] = x.shape

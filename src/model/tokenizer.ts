@@ -20,7 +20,7 @@ export type Tokenize = (texts: readonly string[], options?: TokenizeOptions) => 
  * Reads `tokenizer.json`, and `tokenizer_config.json` where it is there.
  *
  * @param folder - as the user wrote it
- * @throws {FILE_MISSING | BAD_FILE} when `tokenizer.json` is not there, or is no tokenizer
+ * @throws {FILE_MISSING | BAD_FILE} when `tokenizer.json` is not there, or is not a tokenizer
  * @throws {UNSUPPORTED} for a tokenizer with parts that are not known here
  * @throws {BAD_FILE} when its vocabulary is larger than that of the model
  */

@@ -31,7 +31,7 @@ export interface TokenBatch {
   lengths: readonly number[]
 }
 
-/** What an attention is told beside queries, keys and values. */
+/** What an attention gets in addition to queries, keys and values. */
 export interface LayerContext {
   layer: number
   /** Query i sees keys j <= i only. */
@@ -46,7 +46,7 @@ export interface LayerContext {
  * The attention of one layer.
  *
  * @param query - `[B, H, L, D]`, as the model forms it, positions included; not scaled
- * @param key - `[B, Hkv, L, D]`; see `repeatHeads` for methods that need as many as queries
+ * @param key - `[B, Hkv, L, D]`; see `repeatHeads` for methods that need equal numbers of heads
  * @param value - `[B, Hkv, L, D]`
  * @returns `[B, H, L, D]`
  */

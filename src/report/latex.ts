@@ -6,7 +6,7 @@ import {printable} from './printable.js'
 /** First line of every file: what may be replaced without asking. */
 export const TEX_MARK = '% written by rfa report'
 
-/** A table as a file of its own. */
+/** A table as a separate file. */
 export interface LatexTable {
   /** Of its file, without extension: small letters, digits and hyphens; unique in a report. */
   name: string

@@ -134,7 +134,7 @@ export function parseJson(path: string, text: string): unknown {
     return JSON.parse(text)
   } catch (error) {
     const got = BINARY.test(text.slice(0, 40))
-      ? 'a file that is no text'
+      ? 'a file that is not text'
       : `${describe(text.slice(0, 40))} (${messageOf(error)})`
     throw expected('BAD_FILE', path, 'JSON', got)
   }

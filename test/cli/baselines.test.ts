@@ -127,10 +127,10 @@ describe('rfa bench --baseline', () => {
     [['--baseline', 'nowhere'], 3, /nowhere.*: expected .*, got no such folder/],
     [['--baseline', 'notes'], 3, /notes/],
     [['--baseline', 'sweep'], 2, /sweep: expected a run of bench, got one of error-sweep/],
-    [['--fail-on', 'time:5%'], 2, /--fail-on: expected --baseline DIR beside it, got none/],
-    [['--strict'], 2, /--strict: expected --fail-on beside it/],
+    [['--fail-on', 'time:5%'], 2, /--fail-on: expected --baseline DIR with it, got none/],
+    [['--strict'], 2, /--strict: expected --fail-on with it/],
     [['--baseline', 'before', '--fail-on', 'error:5%'], 2, /expected time or memory/],
-    [['--baseline', 'before', '--strict'], 2, /--strict: expected --fail-on beside it/],
+    [['--baseline', 'before', '--strict'], 2, /--strict: expected --fail-on with it/],
     [['--baseline', 'before', '--seq-len', '64'], 2, /differ in seq_len: \d+ in A, 64 in B/],
     [['--baseline', 'before', '--shard', '1/2'], 2, /--shard/],
   ])('tells %j before anything is measured', async (argv, exit, shows) => {

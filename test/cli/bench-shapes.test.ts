@@ -96,12 +96,12 @@ describe('--input', () => {
     expect(beside).toMatchObject({
       exitCode: 2,
       stderr:
-        '--kv-heads: expected no --input beside it, whose file has sizes of its own, got both\nCode: USAGE   Try: leave one of them out\n',
+        '--kv-heads: expected no --input with it, as the file has sizes, got both\nCode: USAGE   Try: leave one of them out\n',
     })
     const alone = await bench('--layer', '3')
     expect(alone).toMatchObject({
       exitCode: 2,
-      stderr: '--layer: expected --input beside it, got none\nCode: USAGE\n',
+      stderr: '--layer: expected --input with it, got none\nCode: USAGE\n',
     })
     expect(runner.runExperiment).not.toHaveBeenCalled()
   })

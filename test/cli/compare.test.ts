@@ -199,7 +199,7 @@ describe('rfa compare', () => {
   it.each([
     [['DIR/before'], 2, /RUN: expected two runs, got 1\n.*--methods A,B/],
     [['DIR/before', 'DIR/after', 'DIR/again'], 2, /expected two runs, got 3/],
-    [['DIR/before', 'DIR/after', '--methods', 'elu,rfa'], 2, /one run beside --methods, got 2/],
+    [['DIR/before', 'DIR/after', '--methods', 'elu,rfa'], 2, /one run with --methods, got 2/],
     [['DIR/before', 'DIR/before'], 2, /expected two runs, got .*before twice\n.*--methods A,B/],
     [['DIR/before', 'DIR/link'], 2, /expected two runs, got .*before twice/],
     [['DIR/before', 'DIR/sweep'], 2, /two runs of one experiment, got bench in .*error-sweep in/],
@@ -210,7 +210,7 @@ describe('rfa compare', () => {
     [['DIR/before', 'DIR/after', '--fail-on', 'error:5%'], 2, /time or memory.*\n.*time:5%/],
     [['DIR/before', 'DIR/after', '--fail-on', 'time:5'], 2, /write time:5%/],
     [['DIR/before', 'DIR/after', '--fail-on', 'time:5%,time:6%'], 2, /one limit of time, got sev/],
-    [['DIR/before', 'DIR/after', '--strict'], 2, /--strict: expected --fail-on beside it/],
+    [['DIR/before', 'DIR/after', '--strict'], 2, /--strict: expected --fail-on with it/],
     [['DIR/before', 'DIR/after', '-o', 'x.pdf'], 2, /ending in \.md, \.csv, \.json or \.html/],
     [['DIR/before', '--methods', 'softmax'], 2, /--methods: expected two methods of the run, A,B/],
     [['DIR/before', '--methods', 'elu,elu'], 2, /two different methods, got elu twice/],

@@ -32,12 +32,10 @@ const ANY = new RegExp(CONSTRUCTIONS.map(([pattern]) => pattern.source).join('|'
  * the doc comments of exports.
  */
 const TODAY: Record<string, Partial<Record<Kind, number>>> = {
-  commands: {texts: 6},
-  documents: {texts: 25},
-  'src/cli': {texts: 36, comments: 15},
-  'src/experiments/bench': {texts: 1, comments: 3},
-  'src/experiments/error-sweep': {texts: 8, comments: 1},
-  'src/report': {comments: 2},
+  documents: {texts: 20},
+  'src/cli': {texts: 13, comments: 15},
+  'src/experiments/bench': {texts: 1, comments: 1},
+  'src/model': {texts: 1},
 }
 
 type Kind = 'texts' | 'comments'

@@ -44,7 +44,7 @@ export async function openBaseline(
   const {baseline, strict} = flags
   if (limits.length > 0 && baseline === undefined) {
     const remedy = 'say what to compare with, or compare later: rfa compare A B --fail-on time:10%'
-    throw expected('USAGE', '--fail-on', '--baseline DIR beside it', 'none', remedy)
+    throw expected('USAGE', '--fail-on', '--baseline DIR with it', 'none', remedy)
   }
   if (baseline === undefined) return undefined
   const [run] = await readRuns([baseline], bin, services)

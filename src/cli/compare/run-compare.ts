@@ -81,7 +81,7 @@ export async function compareSides([a, b]: readonly [Side, Side], how: How): Pro
 }
 
 function checkNumber(directories: readonly string[], methods: boolean): void {
-  const [count, what] = methods ? [1, 'one run beside --methods'] : [2, 'two runs']
+  const [count, what] = methods ? [1, 'one run with --methods'] : [2, 'two runs']
   if (directories.length === count) return
   const remedy = methods
     ? 'leave --methods out to compare runs'

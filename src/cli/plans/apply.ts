@@ -56,7 +56,7 @@ export const applyFlags = {
     'presets',
     PRESET_NAMES,
   )({
-    description: `whose implementation to reproduce (default: exact): ${PRESET_NAMES.join(', ')}`,
+    description: `released implementation to reproduce (default: exact): ${PRESET_NAMES.join(', ')}`,
   }),
   option: ungrouped(optionFlag, 'option of the estimator, e.g. tau=0.5; see rfa methods NAME'),
   'num-features': oneNumber(POSITIVE_INTEGER)({

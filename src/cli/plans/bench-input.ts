@@ -59,7 +59,7 @@ export async function fileShape(
   if (flags.input === undefined) return requireNoneOf(flags)
   const typed = SIZES.find(name => flags[name] !== undefined)
   if (typed) {
-    const what = 'no --input beside it, whose file has sizes of its own'
+    const what = 'no --input with it, as the file has sizes'
     throw expected('USAGE', `--${typed}`, what, 'both', 'leave one of them out')
   }
   const own = await withCausal(fileFlags(flags))
@@ -79,7 +79,7 @@ export async function fileShape(
 /** Nothing, as nothing is asked of a file. @throws {USAGE} where something is */
 function requireNoneOf(flags: ShapeFlags): undefined {
   const idle = FILE_NAMES.find(name => flags[name] !== undefined)
-  if (idle) throw expected('USAGE', `--${idle}`, '--input beside it', 'none')
+  if (idle) throw expected('USAGE', `--${idle}`, '--input with it', 'none')
 }
 
 /** Those of the file alone: `--batch` and the like are sizes of generated inputs elsewhere. */
@@ -116,7 +116,13 @@ async function commonSizes(
   if (wholeLength && queryLen !== keyLen) {
     const got = `${queryLen} queries and ${keyLen} keys`
     const remedy = 'say which lengths to time with `seqLen`'
-    throw expected('SHAPE_MISMATCH', inputLabel(spec), 'as many keys as queries', got, remedy)
+    throw expected(
+      'SHAPE_MISMATCH',
+      inputLabel(spec),
+      'equal numbers of keys and queries',
+      got,
+      remedy,
+    )
   }
   return first!
 }

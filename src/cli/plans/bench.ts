@@ -86,7 +86,7 @@ export const benchFlags = {
     allowNo: true,
     default: true,
     helpGroup: 'GRID',
-    description: `time ${BASELINES.join(' and ')} beside the methods; of a decode, which both do alike, the first; of a layer also ${PASS_THROUGH}`,
+    description: `time ${BASELINES.join(' and ')} in addition to the methods; a decode only needs the first, and a layer also gets ${PASS_THROUGH}`,
   }),
   redraw: Flags.string({
     helpGroup: 'GRID',
@@ -103,7 +103,7 @@ export const benchFlags = {
   }),
   heads: size(`heads H ${defaultHelp(BENCH, grid => grid.heads)}`),
   'kv-heads': size(
-    'heads Hkv of keys and values, which divide --heads (default: as many): as no kernel here shares heads, each is repeated for its queries inside the timed region, as a model without a kernel for it does; a decode repeats each token, and holds the state of H heads',
+    'heads Hkv of keys and values, a divisor of --heads (default: equal). No kernel here shares heads: each is repeated for its queries inside the timed region, as in a model without a kernel for it; a decode repeats each token, and its state has H heads',
   ),
   'head-dim': size(`head dimension D ${defaultHelp(BENCH, grid => grid.headDim)}`),
   'value-dim': size('value dimension Dv (default: D)'),
@@ -140,7 +140,7 @@ export const benchFlags = {
     BACKEND_CHOICES,
   )({
     helpGroup: 'RUN',
-    description: `where to compute: ${BACKEND_CHOICES.join(', ')}; several are compared in one run, with the first of native, tensorflow, wasm, cpu that is among them (default: auto, the first of the others that runs; rfa doctor tells which do)`,
+    description: `where to compute: ${BACKEND_CHOICES.join(', ')}; several are compared in one run, with the first of native, tensorflow, wasm, cpu that is among them (default: auto, the first of the others that runs; rfa doctor shows which do)`,
   }),
   peers: nameList(
     'peers',
@@ -254,7 +254,7 @@ function backendsOf(names: readonly BackendChoice[] = ['auto']): BenchPlan['back
 /** @throws {USAGE} for what means nothing to a decode */
 function refuseForwardFlags({redraw, causal}: BenchFlags): void {
   if (causal === false) {
-    const what = 'nothing else with --mode decode, whose tokens see the past alone'
+    const what = 'nothing else with --mode decode, which is always causal'
     throw expected('USAGE', '--causal', what, '--no-causal')
   }
   if (redraw === undefined || redraw === 'fixed') return

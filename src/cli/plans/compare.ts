@@ -52,7 +52,7 @@ export interface FailOnFlags {
 export function limitsOf({'fail-on': limits = [], strict}: FailOnFlags): readonly Limit[] {
   if (strict && limits.length === 0) {
     const remedy = 'say what is to fail: --fail-on time:10%'
-    throw expected('USAGE', '--strict', '--fail-on beside it', 'none', remedy)
+    throw expected('USAGE', '--strict', '--fail-on with it', 'none', remedy)
   }
   return checkLimits(limits, '--fail-on')
 }

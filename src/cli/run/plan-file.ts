@@ -98,5 +98,5 @@ export function refuseOtherThreads(path: string, plan: Plan, typed: number | und
   if (plan.threads === undefined || typed === undefined || typed === plan.threads) return
   const what = 'a plan that says all of what is run'
   const remedies = ['leave --threads out', 'make another plan with --dry-run --json']
-  throw expected('USAGE', path, what, '--threads beside it', ...remedies)
+  throw expected('USAGE', path, what, '--threads with it', ...remedies)
 }

@@ -90,7 +90,7 @@ export async function openReader(
  * Error for an array that a file does not have; lists what it has.
  *
  * @param more.suggestions - remedies other than "did you mean"
- * @param more.taken - arrays that have another role, so that nobody means them
+ * @param more.taken - arrays that have another role, so they are not meant
  */
 export function missingArray(
   path: string,

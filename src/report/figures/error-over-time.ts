@@ -4,7 +4,7 @@ import {groupBy, spanOf} from '../groups.js'
 import type {TableBlock} from '../table.js'
 import type {Axis, Figure, Guide, Point, Series} from './figure.js'
 
-/** A method at one M, with what it errs by and how long it takes. */
+/** A method at one M, with its error and its time. */
 export interface TimedError {
   method: string
   projection: string | null

@@ -78,7 +78,7 @@ export function tickOn({percent}: Pick<Axis, 'percent'>): (tick: number) => stri
 /** From here on a number in per cent is printed as a factor. */
 const FACTOR = 10
 
-/** A value as it is printed beside its marker: `84 %` or `116x` on an axis in per cent. */
+/** A value as it is printed next to its marker: `84 %` or `116x` on an axis in per cent. */
 export function valueOn({percent}: Pick<Axis, 'percent'>, value: number): string {
   if (!percent) return significant(value, 2)
   return value < FACTOR ? `${significant(100 * value, 2)} %` : `${significant(value)}x`

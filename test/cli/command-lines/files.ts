@@ -108,7 +108,7 @@ export const INPUT_FILES: readonly Row[] = [
 
 export const RUN_FOLDERS: readonly Row[] = [
   ['merge nowhere', 3, /nowhere: expected the directory of a run, got no such folder/],
-  ['run DIR/qkv.npz', 3, /qkv\.npz: expected JSON, got a file that is no text\n/],
+  ['run DIR/qkv.npz', 3, /qkv\.npz: expected JSON, got a file that is not text\n/],
   ['merge DIR/run', 3, /one without manifest\.json/],
   ['report nowhere', 3, /nowhere: expected the directory of a run, got no such folder/],
   ['report DIR/run', 3, /one without manifest\.json/],

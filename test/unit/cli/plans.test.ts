@@ -301,7 +301,7 @@ describe('sizes of a benchmark', () => {
   it('leave a decode no way to see what comes', () => {
     expect(plan({mode: 'decode'}).causal).toBe(true)
     expect(() => plan({mode: 'decode', causal: false})).toThrow(
-      '--causal: expected nothing else with --mode decode, whose tokens see the past alone, got --no-causal',
+      '--causal: expected nothing else with --mode decode, which is always causal, got --no-causal',
     )
   })
 })

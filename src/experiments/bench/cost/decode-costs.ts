@@ -22,7 +22,7 @@ export function stateBytes({method, shape}: Decode, length = shape.keyLen): numb
 
 /**
  * Floating-point operations of a decode. Each token reads the whole of a state that grows, which is attention to
- * half of the keys on average. Otherwise the count is that of a causal forward.
+ * half of the keys on average. Otherwise a decode counts like a causal forward.
  */
 export function decodeFlops(decode: Decode): number {
   const {method, shape} = decode

@@ -17,7 +17,7 @@ interface Row {
   found: Breakdown
 }
 
-/** Nothing where nobody asked. @param rows - in order */
+/** Nothing unless asked for. @param rows - in order */
 export function breakdownBlocks(rows: readonly TimedRecord[]): Block[] {
   const all = rows.flatMap(record =>
     record.result.breakdown ? [{record, found: record.result.breakdown}] : [],

@@ -229,7 +229,7 @@ export function averages(
   return [...byPlace].toSorted(([a], [b]) => a - b)
 }
 
-/** The relative error of averaging V on the input of a record; `undefined` of one that errs by nothing. */
+/** The relative error of averaging V on the input of a record; `undefined` for one without an error. */
 export function averageError({result}: CompletedSweep): number | undefined {
   const {rel_l2, mse, mean_value_mse} = result
   if (!rel_l2.median || !mse.median) return undefined

@@ -71,7 +71,7 @@ describe('fileShape', () => {
     async name => {
       await expect(fileShape({input: [CAUSAL], [name]: 4}, SILENT)).rejects.toMatchObject({
         code: 'USAGE',
-        message: `--${name}: expected no --input beside it, whose file has sizes of its own, got both`,
+        message: `--${name}: expected no --input with it, as the file has sizes, got both`,
       })
     },
   )
@@ -83,7 +83,7 @@ describe('fileShape', () => {
   ])('refuses --%s without a file', async (name, flags) => {
     await expect(fileShape(flags, SILENT)).rejects.toMatchObject({
       code: 'USAGE',
-      message: `--${name}: expected --input beside it, got none`,
+      message: `--${name}: expected --input with it, got none`,
     })
   })
 
@@ -91,7 +91,7 @@ describe('fileShape', () => {
     const input = [await save('cross.npz', {...GROUPED, q: [2, 6, 4, 7]})]
     await expect(fileShape({input}, SILENT)).rejects.toMatchObject({
       code: 'SHAPE_MISMATCH',
-      message: 'cross.npz: expected as many keys as queries, got 4 queries and 11 keys',
+      message: 'cross.npz: expected equal numbers of keys and queries, got 4 queries and 11 keys',
       suggestions: ['say which lengths to time with `seqLen`'],
     })
     const typed = await fileShape({input, 'seq-len': [[64]]}, SILENT)

@@ -73,6 +73,6 @@ describe('refuseOtherThreads', () => {
     expect(() => refuseOtherThreads('p', VARIANCE_PLAN, 7)).not.toThrow()
     const own = {...BENCH_PLAN, threads: 2}
     expect(() => refuseOtherThreads('p', own, 2)).not.toThrow()
-    expect(() => refuseOtherThreads('p', own, 3)).toThrow('--threads beside it')
+    expect(() => refuseOtherThreads('p', own, 3)).toThrow('--threads with it')
   })
 })
