@@ -31,7 +31,7 @@ describe('rfa report', () => {
   const report = (...argv: string[]) => run(Report, 'report', argv)
 
   it('prints tables and writes Markdown into the run', async () => {
-    const {stdout, stderr} = await report(folder)
+    const {stdout, stderr} = await report(folder, '--details')
     const path = join(folder, 'report.md')
     expect(stdout).toContain('Forward pass')
     expect(stderr).toBe(`written to ${path}\n`)
