@@ -4,37 +4,10 @@ import {errorOverTime, type TimedError} from '../report/figures/error-over-time.
 import {type Axis, drawable, type Figure} from '../report/figures/figure.js'
 import {groupBy} from '../report/groups.js'
 import {nanoseconds, withInterval} from '../report/numbers.js'
-import type {DrawPoint, MethodSpec} from './axes.js'
 import {experimentNamed} from './index.js'
 import {variantLabel} from './labels.js'
+import type {Measured, MeasuredError, MeasuredTime} from './measured.js'
 import type {ReportedRun} from './run-report.js'
-
-/** What a cell of either experiment is matched by. */
-type Matched = MethodSpec & DrawPoint & {causal: boolean}
-
-interface Measured {
-  cell: Matched
-  /** L and D. */
-  length: number
-  headDim: number
-  value: number
-  low: number | null
-  high: number | null
-  /** What it was measured on, in words: measurements of one place are compared. */
-  place: string
-}
-
-/** An error that a sweep measured, relative to the exact output. */
-export interface MeasuredError extends Measured {
-  /** That of averaging V. */
-  average: number | null
-}
-
-/** A time that a benchmark measured, in ns. */
-export interface MeasuredTime extends Measured {
-  /** Whether the method is attention itself. */
-  isExact: boolean
-}
 
 const MS = 1e6
 

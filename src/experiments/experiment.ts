@@ -19,7 +19,7 @@ import {
 import type {TableFormat} from '../results/tables.js'
 import type {Verdict} from '../results/verdict.js'
 import type {Comparison} from './comparison.js'
-import type {MeasuredError, MeasuredTime} from './error-over-time.js'
+import type {MeasuredError, MeasuredTime} from './measured.js'
 
 /** How a cell ended, before it becomes a record. Errors are thrown instead. */
 export type CellOutcome<Result = ComputedBy> =

@@ -14,14 +14,14 @@ import {causalField, drawAxes, methodAxes} from './axes.js'
 import type {Experiment} from './experiment.js'
 import {experimentNamed} from './index.js'
 import {inputLabel, methodLabel} from './labels.js'
-import type {ReportedRun} from './run-report.js'
+import {type ReportedRun, runName} from './run-report.js'
 
 /** The first screen of a run. */
 export async function runSummary(run: ReportedRun): Promise<PageRun> {
   const {manifest, directory} = run
   const experiment = await experimentNamed(manifest.plan.experiment)
   return {
-    title: `${manifest.plan.experiment}: ${directory}`,
+    title: `${manifest.plan.experiment}: ${runName(directory)}`,
     what: whatWasRun(experiment, manifest.plan),
     facts: factsOf(manifest),
     findings: await findingsOf(experiment, run),

@@ -1,6 +1,7 @@
 /** The first screen of a report page, from what was read. */
 import {answerText} from '../../advice/screen.js'
 import {countsText, outcomeText} from '../../claims/report.js'
+import {runName} from '../../experiments/run-report.js'
 import {runSummary} from '../../experiments/run-summary.js'
 import {packageVersion} from '../../package.js'
 import {commandText} from '../../report/command-line.js'
@@ -32,7 +33,7 @@ function documentSummary(document: SavedDocument): PageRun {
   if (document.schema === 'rfa.figure/1') {
     const {id, title, notes} = document
     return {
-      title: `Figure ${id}: ${directory}`,
+      title: `Figure ${id}: ${runName(directory)}`,
       what: `${title}.`,
       facts,
       findings: [],
@@ -42,7 +43,7 @@ function documentSummary(document: SavedDocument): PageRun {
   if (document.schema === 'rfa.advice/1') return adviceSummary(document, facts)
   const {claims} = document
   return {
-    title: `Claims: ${directory}`,
+    title: `Claims: ${runName(directory)}`,
     what: `${claims.length === 1 ? 'One claim' : `${claims.length} claims`} of papers on random-feature attention, tried here: ${countsText(claims)}`,
     facts,
     findings: claims.map(outcomeText),
@@ -53,7 +54,7 @@ function documentSummary(document: SavedDocument): PageRun {
 function adviceSummary(advice: AdviceDocument, facts: PageRun['facts']): PageRun {
   const {directory, input, seq_len, metric, tolerance, backend, layers, left_out} = advice
   return {
-    title: `Advice: ${directory}`,
+    title: `Advice: ${runName(directory)}`,
     what: `What could replace exact attention on ${input} at L=${seq_len}, with ${metric} of at most ${tolerance}.`,
     facts: [...facts, ['backend', backend]],
     findings: layers.map(own => {

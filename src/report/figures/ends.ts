@@ -3,7 +3,7 @@ import {heightScale, type Margins, margins} from './axes.js'
 import {type Figure, type Guide, isBeyond, isUpright, type Series} from './figure.js'
 
 /** A label next to the end of a line. */
-export interface EndLabel {
+interface EndLabel {
   lines: readonly string[]
   /** Where the line ends and where the label stands, in CSS pixels from the top. */
   from: number

@@ -64,7 +64,7 @@ function powers(base: number, low: number, high: number, most: number): number[]
 }
 
 /** A tick has no digits to spare, `10` and not `10.0`, lengths have all of theirs, and few noughts stand behind a point. */
-export function tickText(tick: number): string {
+function tickText(tick: number): string {
   if (Number.isInteger(tick) && Math.abs(tick) < 1e7) return String(tick)
   const text = String(Number(significant(tick)))
   return Math.abs(tick) < 1e-3 ? Number(text).toExponential().replace('e+', 'e') : text

@@ -19,7 +19,7 @@ const run = (changes: Partial<ReportedRun> = {}): ReportedRun => ({
 describe('runSummary', () => {
   it('reports in words what was run, when, where, and by which command', async () => {
     const {title, what, facts, missing} = await runSummary(run())
-    expect(title).toBe('bench: results/x')
+    expect(title).toBe('bench: x')
     expect(what).toMatch(/^A benchmark of .*, (causal|bidirectional), .* tokens.*, M=.*\.$/)
     expect(Object.fromEntries(facts)).toMatchObject({
       made: expect.stringMatching(/^\d+ \w+ \d{4}, \d\d:\d\d UTC$/),

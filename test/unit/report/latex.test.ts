@@ -17,9 +17,7 @@ const TABLE = table<(typeof rows)[number]>(
 
 describe('tables as LaTeX', () => {
   it('have a line for each row between the rules of booktabs, and escape everything', () => {
-    const [{text}] = latexTables([heading(1, 'Run: /a/b'), heading(2, 'Errors_1'), TABLE]) as [
-      {text: string},
-    ]
+    const text = latexTables([heading(1, 'Run: /a/b'), heading(2, 'Errors_1'), TABLE])[0]!.text
     expect(text).toBe(
       [
         '% written by rfa report',
@@ -50,7 +48,7 @@ describe('tables as LaTeX', () => {
   it('mark the best, and say what is marked', () => {
     const best = {what: 'lowest error', how: 'of all', rows: new Set([1])}
     const columns = TABLE.columns.map((column, at) => (at === 2 ? {...column, best} : column))
-    const [{text}] = latexTables([{...TABLE, columns}]) as [{text: string}]
+    const text = latexTables([{...TABLE, columns}])[0]!.text
     expect(text).toContain('& \\textbf{\\textasciitilde{}')
     expect(text).toContain('\\footnotesize Bold: lowest error, of all.')
   })

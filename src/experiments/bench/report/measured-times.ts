@@ -1,5 +1,5 @@
 import {finiteOrNull} from '../../../stats/index.js'
-import type {MeasuredTime} from '../../error-over-time.js'
+import type {MeasuredTime} from '../../measured.js'
 import {BASELINES} from '../fields/baselines.js'
 import {headsText} from '../fields/grouped.js'
 import type {BenchRecord} from '../schema.js'

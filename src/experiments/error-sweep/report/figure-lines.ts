@@ -21,7 +21,7 @@ export interface Variable {
   byScale?: boolean
 }
 
-export const FEATURES: Variable = {
+const FEATURES: Variable = {
   name: 'error-over-features',
   title: 'Error over the number of random vectors',
   label: 'random vectors M',
@@ -30,7 +30,7 @@ export const FEATURES: Variable = {
   law: {label: '1/sqrt(M)', exponent: -1 / 2},
 }
 /** The same over the length of the feature vector, which is what a method costs. */
-export const FEATURE_LENGTH: Variable = {
+const FEATURE_LENGTH: Variable = {
   ...FEATURES,
   title: 'Error over the length of the feature vector',
   label: 'length of the feature vector F',
@@ -119,7 +119,7 @@ function factsOf(variable: Variable, record: CompletedSweep): string[] {
 }
 
 /** A variant, without M where that is the axis. */
-export function labelOf(variable: Variable, record: CompletedSweep): string {
+function labelOf(variable: Variable, record: CompletedSweep): string {
   return isOfFeatures(variable) ? rowLabel(record) : variantLabel(record.cell)
 }
 

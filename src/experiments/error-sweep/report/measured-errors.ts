@@ -1,6 +1,6 @@
 import {significant} from '../../../report/numbers.js'
-import type {MeasuredError} from '../../error-over-time.js'
 import {inputLabel} from '../../labels.js'
+import type {MeasuredError} from '../../measured.js'
 import type {ErrorSweepRecord} from '../schema.js'
 import {averageError} from './figure-lines.js'
 import {YARDSTICK} from './ranking.js'

@@ -46,7 +46,11 @@ describe('numberOf', () => {
     for (const value of [3e-7, 0.0456, 1, 12.3, 999, 12_345, 3.2e8, 4.5e12]) {
       const near = (text: string) => Math.abs(numberOf(text)! / value - 1)
       const rounded = 0.5e-2 // three significant digits
-      for (const text of [significant(value), ratio(value), withReach(significant(value), 1.2)]) {
+      for (const text of [
+        significant(value),
+        ratio(value),
+        withReach({value, low: value / 1.2, high: 1.2 * value}, significant),
+      ]) {
         expect(near(text), text).toBeLessThanOrEqual(rounded)
       }
       expect(near(withInterval(value, value / 2, 2 * value))).toBeLessThanOrEqual(rounded)
