@@ -29,6 +29,9 @@ export const CONFIGS = {
 } as const
 export type TinyModel = keyof typeof CONFIGS
 
+/** Without it Transformers does not read a file. */
+const PYTORCH = {format: 'pt'}
+
 /** Words of the tokenizers, in the order of their numbers. */
 export const WORDS = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', ...'a b c d e f g h i'.split(' ')]
 
@@ -77,7 +80,7 @@ export async function modelFolder(kind: TinyModel, changes: FolderChanges = {}):
   const arrays = await weightsOf(folder, changes)
   changes.arrays?.(arrays)
   if (changes.shards) await writeShards(folder, arrays, changes.shards)
-  else await writeArrays(join(folder, 'model.safetensors'), arrays)
+  else await writeArrays(join(folder, 'model.safetensors'), arrays, PYTORCH)
   writeJson(folder, 'config.json', {...CONFIGS[kind], ...changes.config})
   return folder
 }

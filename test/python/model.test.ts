@@ -11,6 +11,7 @@ import {readArrays} from '../../src/inputs/files/index.js'
 import {toFloat32} from '../../src/inputs/nd-array.js'
 import {exactLayerAttention, type Model, openModel, type TokenBatch} from '../../src/model/index.js'
 import {temporaryFolder} from '../helpers/folders.js'
+import {CONFIGS, modelFolder, type TinyModel} from '../helpers/model-folders.js'
 import {PYTHON, python} from './python.js'
 
 const NAMES = [
@@ -26,6 +27,7 @@ const NAMES = [
   'mistral',
   'minilm',
 ]
+const GOLDEN_KINDS = Object.keys(CONFIGS) as TinyModel[]
 /** Of the largest entry of a hidden state. */
 const TOLERANCE = 1e-5
 
@@ -72,6 +74,17 @@ beforeAll(async () => {
   await useBackend('auto', {threads: 1})
   await python([resolve('test/python/models.py'), folder, ...NAMES])
 }, 600_000)
+
+it.runIf(PYTHON)(
+  'stored numbers of tiny models are what Transformers gives',
+  async () => {
+    const folders = await Promise.all(GOLDEN_KINDS.map(kind => modelFolder(kind)))
+    const printed = await python([resolve('test/python/golden_models.py'), ...folders])
+    const stored = JSON.parse(readFileSync('test/golden/models.json', 'utf8'))
+    expect(JSON.parse(printed)).toEqual(stored)
+  },
+  300_000,
+)
 
 describe.runIf(PYTHON).each(NAMES)('%s', name => {
   let golden: Golden
