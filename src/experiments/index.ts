@@ -8,6 +8,7 @@ const REGISTRY = {
   bench: () => import('./bench/index.js'),
   variance: () => import('./variance/index.js'),
   inputs: () => import('./inputs/index.js'),
+  swap: () => import('./swap/index.js'),
 } as const satisfies Record<string, () => Promise<{default: Experiment}>>
 
 /** An experiment's name. */

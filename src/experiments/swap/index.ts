@@ -1,0 +1,25 @@
+/** What exchanged attention does to a pretrained model: what the experiment is made of. */
+import {recordTable} from '../../results/tables.js'
+import {defineExperiment} from '../experiment.js'
+import {swapCell, swapPlan, swapResult} from './schema.js'
+
+const schemas = {cell: swapCell, result: swapResult}
+
+/** A pretrained model with its attention exchanged. */
+export default defineExperiment({
+  name: 'swap',
+  title: 'a swap',
+  version: 1,
+  plan: swapPlan,
+  ...schemas,
+  isolation: 'shared',
+  tables: [recordTable(schemas)],
+  grid: async plan => (await import('./grid.js')).swapGrid(plan),
+  check: async plan => (await import('./measure/context.js')).checkSwap(plan),
+  load: () => Promise.all([import('./grid.js'), import('./measure/cell.js')]),
+  run: async (cell, context) => (await import('./measure/cell.js')).runSwapCell(cell, context),
+  highlights: async records => (await import('./report/screen.js')).swapSentences(records),
+  figures: async records => (await import('./report/figures.js')).swapFigures(records),
+  screen: async records => (await import('./report/screen.js')).swapScreen(records),
+  report: async records => (await import('./report/report.js')).swapReport(records),
+})

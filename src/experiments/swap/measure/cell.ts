@@ -1,0 +1,134 @@
+/** One cell: a model with the attention of some layers exchanged, on all texts, for every draw. */
+import {attention, tf} from '../../../attention/index.js'
+import {hostData} from '../../../attention/internal.js'
+import {useBackend} from '../../../backends/index.js'
+import {exactLayerAttention, type LayerAttention, repeatHeads} from '../../../model/index.js'
+import {finiteOrNull} from '../../../stats/index.js'
+import {attendOptions} from '../../axes.js'
+import {computedBy} from '../../computed-by.js'
+import type {CellContext, CellOutcome, OnStep} from '../../experiment.js'
+import {type ResolvedMethod, resolveMethod, unsupportedReason, whyNotDrawn} from '../../method.js'
+import type {SwapCell, SwapResult} from '../schema.js'
+import {type Original, originalOf} from './context.js'
+import {causalEffects, encoderEffects} from './effects.js'
+
+/** Runs one cell of a swap. */
+export async function runSwapCell(
+  cell: SwapCell,
+  how: CellContext = {},
+): Promise<CellOutcome<SwapResult>> {
+  const backend = await useBackend(cell.backend, {threadShare: how.threadShare})
+  const method = await resolveMethod(cell)
+  const original = await originalOf(cell)
+  const {facts} = original.model
+  const reason = reasonAgainst(cell, method, original)
+  if (reason) return {status: 'skipped', reason}
+  const {finals, errors} = await exchanged(cell, original, how.onStep)
+  try {
+    const effects = facts.causal
+      ? await causalEffects(original, finals)
+      : encoderEffects(original, finals)
+    return {
+      status: 'completed',
+      result: {
+        ...computedBy(backend, how),
+        model_kind: facts.kind,
+        model_layers: facts.layers,
+        heads: facts.heads,
+        head_dim: facts.headDim,
+        feature_dim: method.estimator.featureDim(
+          cell.num_features ?? 0,
+          facts.headDim,
+          method.options,
+        ),
+        texts_read: original.texts,
+        tokens_read: original.tokens,
+        ...effects,
+        hidden_error: errors.map(finiteOrNull),
+      },
+    }
+  } finally {
+    for (const tensor of finals.flat()) tensor.dispose()
+  }
+}
+
+function reasonAgainst(
+  cell: SwapCell,
+  method: ResolvedMethod,
+  {model: {facts}, batches}: Original,
+): string | undefined {
+  const masked = batches.some(({tokens}) => tokens.lengths.some(own => own < tokens.length))
+  const form = {causal: facts.causal, cross: false, masked: masked && !facts.causal}
+  return unsupportedReason(method, form) ?? whyNotDrawn(cell, facts.headDim)
+}
+
+/** What comes out of the last layer, and how far the output of every layer is from the original. */
+interface Exchanged {
+  /** Draws, in each the batches: `[B, L, width]`. */
+  finals: tf.Tensor3D[][]
+  /** Of every layer: relative L2 error, root mean square over draws. */
+  errors: number[]
+}
+
+/** All draws, layer by layer: the weights of a layer are read once, and what comes before the first exchanged layer is the original. */
+async function exchanged(cell: SwapCell, original: Original, onStep?: OnStep): Promise<Exchanged> {
+  const {model, batches} = original
+  const {layers} = model.facts
+  const first = Math.min(...cell.layers)
+  const draws = Array.from({length: cell.replicates}, () =>
+    batches.map(({hidden}) => hidden[first]!.clone()),
+  )
+  const errors = Array<number>(first).fill(0)
+  const steps = (layers - first) * draws.length * batches.length
+  let done = 0
+  for (let index = first; index < layers; index++) {
+    const layer = await model.layer(index)
+    const sums = {error: 0, exact: 0}
+    draws.forEach((own, replicate) => {
+      const heard = cell.layers.includes(index)
+        ? drawnAttention(cell, replicate * layers + index)
+        : exactLayerAttention
+      batches.forEach(({tokens, hidden}, at) => {
+        const before = own[at]!
+        own[at] = tf.tidy(() => layer.forward(before, tokens, heard))
+        before.dispose()
+        const [error, exact] = squaresOf(own[at]!, hidden[index + 1]!, tokens.lengths)
+        sums.error += error
+        sums.exact += exact
+        onStep?.(++done, steps)
+      })
+    })
+    errors.push(Math.sqrt(sums.error / sums.exact))
+    layer.dispose()
+  }
+  return {finals: draws, errors}
+}
+
+/** The method of a cell, in the place of softmax attention. @param draw - which of the independent ones */
+function drawnAttention(cell: SwapCell, draw: number): LayerAttention {
+  const options = attendOptions(cell, draw)
+  return (query, key, value, {scale, keyMask}) => {
+    const [ownKey, ownValue] = [key, value].map(tensor => repeatHeads(tensor, query.shape[1]))
+    const call = {...options, scale, ...(keyMask && {keyMask})} as Parameters<typeof attention>[3]
+    return attention(query, ownKey!, ownValue!, call)
+  }
+}
+
+/** Squared error and squared size over the tokens of texts, without padding. */
+function squaresOf(
+  own: tf.Tensor3D,
+  exact: tf.Tensor3D,
+  lengths: readonly number[],
+): [error: number, exact: number] {
+  const [, length, width] = own.shape
+  const {a, b} = hostData(() => ({a: own, b: exact}))
+  let [error, size] = [0, 0]
+  lengths.forEach((tokens, text) => {
+    const start = text * length * width
+    for (let i = start; i < start + tokens * width; i++) {
+      error += (a[i]! - b[i]!) ** 2
+      size += b[i]! ** 2
+    }
+  })
+  return [error, size]
+}

@@ -1,0 +1,120 @@
+/** From last hidden states to what they do to predictions and embeddings. */
+import type {tf} from '../../../attention/index.js'
+import {hostData} from '../../../attention/internal.js'
+import {mean} from '../../../stats/index.js'
+import type {SwapResult} from '../schema.js'
+import type {Original} from './context.js'
+import {byGroups, overDrawsAndTexts} from './intervals.js'
+import {
+  dot,
+  type Embeddings,
+  nearest,
+  overlap,
+  pairSpearman,
+  type Similarities,
+  similarities,
+} from './neighbours.js'
+import {type NextTokens, nextTokens} from './next-tokens.js'
+
+type Effects = Pick<SwapResult, 'original_nats' | 'causal_effects' | 'encoder_effects'>
+
+/** @param finals - draws, in each the batches: `[B, L, width]` */
+export async function causalEffects(
+  {model, batches}: Original,
+  finals: readonly (readonly tf.Tensor3D[])[],
+): Promise<Effects> {
+  const table: NextTokens[][] = finals.map(() => [])
+  const head = await model.head()
+  const logitsOf = (hidden: tf.Tensor3D): Float32Array => {
+    const {logits} = hostData(() => ({logits: head.logits(hidden)}))
+    return logits as Float32Array
+  }
+  try {
+    batches.forEach(({tokens, texts, hidden}, at) => {
+      const original = logitsOf(hidden.at(-1)!)
+      finals.forEach((own, draw) => {
+        const found = nextTokens(tokens, original, logitsOf(own[at]!))
+        texts.forEach((text, place) => {
+          table[draw]![text] = found[place]!
+        })
+      })
+    })
+  } finally {
+    head.dispose()
+  }
+  const effect = (read: (text: NextTokens) => number) =>
+    overDrawsAndTexts(table.map(row => row.map(read)))
+  return {
+    original_nats: mean(table[0]!.map(({original}) => original)),
+    causal_effects: {
+      nats_added: effect(({original, exchanged}) => exchanged - original),
+      kl_nats: effect(({kl}) => kl),
+      top_agreement: effect(({agreement}) => agreement),
+    },
+    encoder_effects: null,
+  }
+}
+
+/** Neighbours of a text that are looked at. */
+const NEAREST = 10
+/** Groups of texts that are left out in turn. */
+const GROUPS = 10
+
+/** @param finals - draws, in each the batches: `[B, L, width]` */
+export function encoderEffects(
+  original: Original,
+  finals: readonly (readonly tf.Tensor3D[])[],
+): Effects {
+  const whole = embeddingsOf(
+    original,
+    original.batches.map(({hidden}) => hidden.at(-1)!),
+  )
+  const draws = finals.map(own => embeddingsOf(original, own))
+  const before = similarities(whole)
+  const after = draws.map(similarities)
+  const texts = whole.map((_, text) => text)
+  const near = texts.map(text => nearest(before, text, NEAREST))
+  const nearAfter = after.map(own => texts.map(text => nearest(own, text, NEAREST)))
+  return {
+    original_nats: null,
+    causal_effects: null,
+    encoder_effects: {
+      cosine_loss: overDrawsAndTexts(
+        draws.map(own => own.map((vector, text) => 1 - dot(vector, whole[text]!))),
+      ),
+      neighbour_agreement: overDrawsAndTexts(
+        nearAfter.map(own => own.map(([first], text) => (first === near[text]![0] ? 1 : 0))),
+      ),
+      ten_nearest_kept: overDrawsAndTexts(
+        nearAfter.map(own => own.map((list, text) => overlap(near[text]!, list))),
+      ),
+      pair_spearman: spearman(before, after, texts),
+    },
+  }
+}
+
+function spearman(before: Similarities, after: readonly Similarities[], texts: readonly number[]) {
+  const groups = Math.min(GROUPS, texts.length)
+  const without = Array.from({length: groups}, (_, group) => {
+    const rest = texts.filter(text => text % groups !== group)
+    return mean(after.map(own => pairSpearman(before, own, rest)))
+  })
+  return byGroups(
+    after.map(own => pairSpearman(before, own, texts)),
+    without,
+  )
+}
+
+/** Embeddings in the order of the texts. */
+function embeddingsOf({model, batches}: Original, hidden: readonly tf.Tensor3D[]): Embeddings {
+  const found: Float32Array[] = []
+  batches.forEach(({tokens, texts}, at) => {
+    const {vectors} = hostData(() => ({vectors: model.embedding(hidden[at]!, tokens)}))
+    const values = vectors as Float32Array
+    const {width} = model.facts
+    texts.forEach((text, place) => {
+      found[text] = values.slice(place * width, (place + 1) * width)
+    })
+  })
+  return found
+}

@@ -1,0 +1,72 @@
+/** All that a swap measured: effects, and the error through depth. */
+import {type Block, type ColumnSpec, heading, list, table, text} from '../../../report/document.js'
+import {significant} from '../../../report/numbers.js'
+import {backendItems, troubleItems, variantLabel} from '../../labels.js'
+import {layersText} from '../layers-text.js'
+import type {CompletedSwap, SwapRecord} from '../schema.js'
+import {byDamage, interval} from './damage.js'
+import {screenColumns, swapSentences, titleOf} from './screen.js'
+
+/** Blocks of the whole report. */
+export function swapReport(records: readonly SwapRecord[]): Block[] {
+  const rows = records.filter(record => record.status === 'completed').toSorted(byDamage)
+  const [first] = rows
+  if (!first) return list(troubleItems(records))
+  return [
+    heading(2, titleOf(first)),
+    text(swapSentences(records).join(' ')),
+    table([...screenColumns(rows), ...intervalColumns(first)], rows),
+    text(
+      `In brackets: 95 % intervals over ${first.result.texts_read} texts and the draws of random features. ${MEANINGS[first.cell.causal ? 'causal' : 'encoder']}`,
+    ),
+    heading(3, 'Error of hidden states after each layer, % of the original'),
+    table(depthColumns(first), rows),
+    ...list([...backendItems(rows), ...troubleItems(records)]),
+  ]
+}
+
+const MEANINGS = {
+  causal:
+    'nats/token: nats per token more than the original. same top: places at which both models hold the same token most likely. KL: divergence from the next-token distribution of the original, nats. hidden off: relative L2 error of the last hidden states.',
+  encoder:
+    '1 - cosine: of the embedding of a text (mean over its tokens) to the original one. same nearest: texts with the same nearest other text. 10 nearest: share of the ten nearest texts that is kept. Spearman: rank correlation of the similarities of all pairs of texts with the original ones. hidden off: relative L2 error of the last hidden states.',
+}
+
+function intervalColumns({result}: CompletedSwap): ColumnSpec<CompletedSwap>[] {
+  if (result.causal_effects) {
+    return [
+      {title: 'KL, interval', cell: row => interval(row.result.causal_effects!.kl_nats)},
+      {
+        title: 'same top, interval',
+        cell: row => interval(row.result.causal_effects!.top_agreement),
+      },
+    ]
+  }
+  return [
+    {title: 'Spearman, interval', cell: row => interval(row.result.encoder_effects!.pair_spearman)},
+    {
+      title: '10 nearest, interval',
+      cell: row => interval(row.result.encoder_effects!.ten_nearest_kept),
+    },
+  ]
+}
+
+function depthColumns({result}: CompletedSwap): ColumnSpec<CompletedSwap>[] {
+  return [
+    {title: 'method', align: 'left', cell: ({cell}) => variantLabel(cell)},
+    {
+      title: 'exchanged',
+      align: 'left',
+      cell: ({cell, result}) => layersText(cell.layers, result.model_layers),
+    },
+    ...result.hidden_error.map(
+      (_, layer): ColumnSpec<CompletedSwap> => ({
+        title: `layer ${layer}`,
+        cell: row => {
+          const error = row.result.hidden_error[layer] ?? null
+          return error === null ? '-' : significant(100 * error, 2)
+        },
+      }),
+    ),
+  ]
+}

@@ -1,0 +1,127 @@
+/** What exchanged attention does to a pretrained model: plan, cell and result. */
+import {z} from 'zod'
+import {
+  backendChoice,
+  type CellRecord,
+  type Completed,
+  computedBy,
+  nullableNumber,
+  seed,
+} from '../../results/record.js'
+import {drawAxes, drawPoint, methodAxes, methodSpec} from '../axes.js'
+
+const digest = z.string().describe('SHA-256 of its bytes: a run is not resumed with another one.')
+
+const shared = {
+  model: z
+    .object({
+      folder: z.string().describe('Folder as Hugging Face writes it.'),
+      digest,
+    })
+    .describe('The pretrained model.'),
+  texts: z
+    .object({
+      path: z.string().describe('File of texts, one a line.'),
+      digest,
+      count: z.number().int().positive().describe('How many of its first texts are read.'),
+    })
+    .describe('What the model reads.'),
+  max_tokens: z
+    .number()
+    .int()
+    .min(2)
+    .describe('Tokens at which a text is cut.')
+    .meta({flag: 'max-tokens'}),
+  causal: z.boolean().describe('Query i sees the keys up to i only, as the model has it.'),
+  replicates: z.number().int().positive().describe('Independent draws; 1 where nothing is drawn.'),
+  seed,
+  backend: backendChoice,
+}
+
+const layerSet = z
+  .array(z.number().int().nonnegative())
+  .min(1)
+  .describe('Layers of which attention is exchanged, all at once, from 0.')
+
+/** Everything that determines a swap. */
+export const swapPlan = z.object({
+  experiment: z.literal('swap').describe('Name of the experiment.'),
+  ...methodAxes,
+  ...drawAxes,
+  layer_sets: z.array(layerSet).min(1).describe('Sets of layers, in turn.').meta({flag: 'layers'}),
+  ...shared,
+})
+export type SwapPlan = z.infer<typeof swapPlan>
+
+/** One method in one set of layers; all its draws on all texts. */
+export const swapCell = z.object({
+  ...methodSpec.shape,
+  ...drawPoint,
+  layers: layerSet,
+  ...shared,
+})
+export type SwapCell = z.infer<typeof swapCell>
+
+/** A mean with its 95 % interval over texts and draws. */
+function effect(description: string) {
+  return z
+    .object({
+      mean: nullableNumber.describe(`${description} Mean over texts and draws.`),
+      low: nullableNumber.describe(
+        'Lower end of its 95 % interval over texts and draws; `null` with a single text.',
+      ),
+      high: nullableNumber.describe('Upper end of that interval.'),
+    })
+    .describe(description)
+}
+export type Effect = z.output<ReturnType<typeof effect>>
+
+/** What exchanged attention does to next-token predictions. */
+export const CAUSAL_EFFECTS = {
+  nats_added: effect(
+    'Nats per token more than the original: mean over the tokens of a text of ln p(original) - ln p(exchanged) of the token that follows.',
+  ),
+  kl_nats: effect('KL divergence of the next-token distribution from that of the original, nats.'),
+  top_agreement: effect('Share of places at which both hold the same token most likely.'),
+}
+
+/** What exchanged attention does to embeddings of texts. */
+export const ENCODER_EFFECTS = {
+  cosine_loss: effect('1 - cosine between the embedding of a text and that of the original.'),
+  neighbour_agreement: effect(
+    'Share of texts whose nearest other text is the same one as for the original.',
+  ),
+  ten_nearest_kept: effect('Share of the ten nearest other texts that the original has, too.'),
+}
+
+export const swapResult = z.object({
+  ...computedBy,
+  model_kind: z.string().describe('Architecture.'),
+  model_layers: z.number().int().describe('Layers of the model.'),
+  heads: z.number().int().describe('H, heads of queries.'),
+  head_dim: z.number().int().describe('D, entries of a query or key.'),
+  feature_dim: z.number().int().describe('F, length of phi; 0: the method has no features.'),
+  texts_read: z.number().int().describe('Texts of two tokens or more.'),
+  tokens_read: z.number().int().describe('Their tokens, after the cut.'),
+  original_nats: nullableNumber.describe(
+    'Nats per token of the original model; `null` for an encoder.',
+  ),
+  causal_effects: z.object(CAUSAL_EFFECTS).nullable().describe('`null` for an encoder.'),
+  encoder_effects: z
+    .object({
+      ...ENCODER_EFFECTS,
+      pair_spearman: effect(
+        "Spearman's rank correlation of the similarities of all pairs of texts with those of the original.",
+      ),
+    })
+    .nullable()
+    .describe('`null` for a causal model.'),
+  hidden_error: z
+    .array(nullableNumber)
+    .describe(
+      'Relative L2 error of the output of every layer against the original, all tokens together, root mean square over draws.',
+    ),
+})
+export type SwapResult = z.infer<typeof swapResult>
+export type SwapRecord = CellRecord<SwapCell, SwapResult>
+export type CompletedSwap = Completed<SwapCell, SwapResult>
