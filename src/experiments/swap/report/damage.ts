@@ -1,5 +1,5 @@
 /** The effect by which a swap orders its rows: one number for each kind of model. */
-import {significant, withInterval} from '../../../report/numbers.js'
+import {MISSING, significant} from '../../../report/numbers.js'
 import type {CompletedSwap, Effect} from '../schema.js'
 
 /** What is lost, the less the better. */
@@ -16,11 +16,24 @@ export function damageOf({result}: CompletedSwap): Damage {
   const {causal_effects, encoder_effects} = result
   if (causal_effects) {
     const effect = causal_effects.nats_added
-    const size = interval(effect)
-    return {effect, title: 'nats/token', text: `${size} nats per token`}
+    return {effect, title: 'nats/token', text: withUnit(effect, 'nats per token')}
   }
   const effect = encoder_effects!.cosine_loss
-  return {effect, title: '1 - cosine', text: `${interval(effect)} of cosine`}
+  return {effect, title: '1 - cosine', text: withUnit(effect, 'of cosine')}
+}
+
+function withUnit({mean, low, high}: Effect, unit: string): string {
+  const ends = low === null || high === null ? '' : ` [${two(low)}, ${two(high)}]`
+  return `${two(mean)} ${unit}${ends}`
+}
+
+/** Hidden states that agree so well differ by rounding: float32 over all layers. */
+const ROUNDING = 1e-4
+
+/** Whether the method computes what the model does. */
+export function isExact({cell, result}: CompletedSwap): boolean {
+  const last = result.hidden_error.at(-1) ?? null
+  return cell.num_features === null && result.feature_dim === 0 && last !== null && last < ROUNDING
 }
 
 /** Orders rows: what has no number stands last. */
@@ -31,10 +44,14 @@ export function byDamage(a: CompletedSwap, b: CompletedSwap): number {
 
 /** `0.12 [0.10, 0.14]`. */
 export function interval({mean, low, high}: Effect): string {
-  return withInterval(mean, low, high)
+  return low === null || high === null ? two(mean) : `${two(mean)} [${two(low)}, ${two(high)}]`
+}
+
+function two(value: number | null): string {
+  return significant(value, 2)
 }
 
 /** `94 %`. */
 export function share({mean}: Effect): string {
-  return mean === null ? '-' : `${significant(100 * mean, 2)} %`
+  return mean === null ? MISSING : `${significant(100 * mean, 2)} %`
 }

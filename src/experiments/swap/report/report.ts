@@ -1,6 +1,6 @@
 /** All that a swap measured: effects, and the error through depth. */
 import {type Block, type ColumnSpec, heading, list, table, text} from '../../../report/document.js'
-import {significant} from '../../../report/numbers.js'
+import {MISSING, significant} from '../../../report/numbers.js'
 import {backendItems, troubleItems, variantLabel} from '../../labels.js'
 import {layersText} from '../layers-text.js'
 import type {CompletedSwap, SwapRecord} from '../schema.js'
@@ -64,7 +64,7 @@ function depthColumns({result}: CompletedSwap): ColumnSpec<CompletedSwap>[] {
         title: `layer ${layer}`,
         cell: row => {
           const error = row.result.hidden_error[layer] ?? null
-          return error === null ? '-' : significant(100 * error, 2)
+          return error === null ? MISSING : significant(100 * error, 2)
         },
       }),
     ),

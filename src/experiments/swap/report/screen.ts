@@ -2,11 +2,11 @@
 import {basename} from 'node:path'
 import {type Block, type ColumnSpec, list, table, text} from '../../../report/document.js'
 import {groupBy} from '../../../report/groups.js'
-import {plural, significant} from '../../../report/numbers.js'
+import {MISSING, plural, significant} from '../../../report/numbers.js'
 import {troubleItems, variantLabel} from '../../labels.js'
 import {layersText} from '../layers-text.js'
 import type {CompletedSwap, SwapRecord} from '../schema.js'
-import {byDamage, damageOf, interval, share} from './damage.js'
+import {byDamage, damageOf, interval, isExact, share} from './damage.js'
 
 /** The yardstick that looks at nothing. */
 const YARDSTICK = 'mean-value'
@@ -57,7 +57,7 @@ function answer(rows: readonly CompletedSwap[]): string[] {
   if (!best) return ['No method with features was measured.']
   const yardstick = rows.find(({cell}) => cell.method === YARDSTICK)
   const where = layersText(best.cell.layers, best.result.model_layers)
-  const own = `Exchanged in ${where}, attention loses least with ${variantLabel(best.cell)}: ${lossOf(best)}.`
+  const own = `With attention exchanged in ${where}, ${variantLabel(best.cell)} loses least: ${lossOf(best)}.`
   return yardstick ? [own, `Averaging V loses ${lossOf(yardstick)}.`] : [own]
 }
 
@@ -69,7 +69,7 @@ function layerSentence(sets: readonly (readonly CompletedSwap[])[]): string {
   if (!least || !most) return 'No method with features was measured.'
   const named = (row: CompletedSwap) =>
     `layer ${row.cell.layers[0]} (${variantLabel(row.cell)}: ${lossOf(row)})`
-  return `Exchanged one at a time, ${named(least)} loses least and ${named(most)} most.`
+  return `With attention exchanged in one layer at a time, ${named(least)} loses least and ${named(most)} most.`
 }
 
 function lossOf(row: CompletedSwap): string {
@@ -94,13 +94,17 @@ export function screenColumns(rows: readonly CompletedSwap[]): ColumnSpec<Comple
         layersText(cell.layers, result.model_layers).replace(/^layers? /, ''),
       tells: () => sets.size > 1,
     },
-    {title: damageOf(rows[0]!).title, cell: row => interval(damageOf(row).effect)},
+    {
+      title: damageOf(rows[0]!).title,
+      cell: row => (isExact(row) ? 'exact' : interval(damageOf(row).effect)),
+    },
     ...(causal ? CAUSAL_COLUMNS : ENCODER_COLUMNS),
     {
       title: 'hidden off',
-      cell: ({result}) => {
-        const last = result.hidden_error.at(-1) ?? null
-        return last === null ? '-' : `${significant(100 * last, 2)} %`
+      cell: row => {
+        const last = row.result.hidden_error.at(-1) ?? null
+        if (isExact(row)) return 'exact'
+        return last === null ? MISSING : `${significant(100 * last, 2)} %`
       },
     },
   ]
@@ -113,10 +117,6 @@ const CAUSAL_COLUMNS: readonly ColumnSpec<CompletedSwap>[] = [
 const ENCODER_COLUMNS: readonly ColumnSpec<CompletedSwap>[] = [
   {title: 'same nearest', cell: ({result}) => share(result.encoder_effects!.neighbour_agreement)},
   {title: '10 nearest', cell: ({result}) => share(result.encoder_effects!.ten_nearest_kept)},
-  {
-    title: 'Spearman',
-    cell: ({result}) => significant(result.encoder_effects!.pair_spearman.mean, 2),
-  },
 ]
 
 function completedOf(records: readonly SwapRecord[]): CompletedSwap[] {
