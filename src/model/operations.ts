@@ -59,11 +59,19 @@ export function repeatHeads(x: tf.Tensor4D, heads: number): tf.Tensor4D {
   return tf.reshape(tf.concat(copies, 1), [batch, heads, length, headDim])
 }
 
-/** The model's own attention: softmax, in exact form. */
+/** The model's own attention: softmax, in exact form. Heads of queries share those of keys: no copy is made. */
 export const exactLayerAttention: LayerAttention = (query, key, value, context) => {
   const {causal, scale, keyMask} = context
-  const repeated = [key, value].map(tensor => repeatHeads(tensor, query.shape[1]))
-  return softmaxAttention(query, repeated[0]!, repeated[1]!, {causal, scale, keyMask}).out
+  const [batch, heads, length, headDim] = query.shape
+  const keyHeads = key.shape[1]
+  if (heads === keyHeads) return softmaxAttention(query, key, value, {causal, scale, keyMask}).out
+  const groups = batch * keyHeads
+  const grouped = [query, key, value].map(x => tf.reshape(x, [groups, -1, length, headDim]))
+  const mask =
+    keyMask && tf.reshape(tf.tile(tf.expandDims(keyMask, 1), [1, keyHeads, 1]), [groups, length])
+  const options = {causal, scale, keyMask: mask}
+  const {out} = softmaxAttention(grouped[0]!, grouped[1]!, grouped[2]!, options)
+  return tf.reshape(out, query.shape)
 }
 
 /** Which keys are tokens of their texts, `[B, L]`; `undefined` where all are. */

@@ -121,8 +121,8 @@ describe.each(backends)('layers on %s', backend => {
 
   it('have gradients', () => {
     tf.tidy(() => {
-      const f = (a: tf.Tensor2D) =>
-        tf.sum(dense(a, tf.tensor2d(weight, [INNER, COLUMNS]), {activation: 'silu'}))
+      const f = (a: tf.Tensor) =>
+        tf.sum(dense(a as tf.Tensor2D, tf.tensor2d(weight, [INNER, COLUMNS]), {activation: 'silu'}))
       const slope = tf.grad(f)(tf.tensor2d(x, [ROWS, INNER]))
       expect(slope.shape).toEqual([ROWS, INNER])
       expect(slope.dataSync().every(Number.isFinite)).toBe(true)
