@@ -2,7 +2,7 @@
 // Builds dist/, schemas/ and oclif.manifest.json. Output without a source is removed, so that no stale command or
 // module is found.
 import {execFileSync} from 'node:child_process'
-import {existsSync, readdirSync, rmSync, writeFileSync} from 'node:fs'
+import {existsSync, readdirSync, renameSync, rmSync, writeFileSync} from 'node:fs'
 import {createRequire} from 'node:module'
 import {join} from 'node:path'
 import {fileURLToPath, pathToFileURL} from 'node:url'
@@ -59,8 +59,8 @@ async function writeSchemas() {
 /** Writes the manifest that spares `--help` loading every command; each build renews it. */
 async function writeManifest() {
   const {Config} = await import('@oclif/core')
+  const {name, plugins} = await Config.load({root, ignoreManifest: true})
   const file = join(root, 'oclif.manifest.json')
-  rmSync(file, {force: true})
-  const {name, plugins} = await Config.load({root})
-  writeFileSync(file, JSON.stringify(plugins.get(name).manifest))
+  writeFileSync(`${file}.next`, JSON.stringify(plugins.get(name).manifest))
+  renameSync(`${file}.next`, file)
 }

@@ -60,6 +60,6 @@ it('help names the program as npx was asked for it', async () => {
   vi.stubEnv('npm_lifecycle_event', 'npx')
   expect(await linesOf()).toContain('  $ npx rfa COMMAND --help       all flags')
   const lines = await linesOf('methods', '-h')
-  expect(lines).toContain('  $ npx rfa methods favor-pos')
+  expect(lines.join('\n')).toContain('  $ npx rfa methods favor-pos')
   expect(lines.at(-1)).toMatch(/: npx rfa methods --help$/)
 })

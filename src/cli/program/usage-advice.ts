@@ -139,5 +139,5 @@ function adviceOnBare(stray: string, flags: Typed['flags']): string[] {
   if (formatOf(stray) !== undefined && Object.hasOwn(flags, 'input')) {
     return [`did you mean --input ${stray}?`]
   }
-  return isMethod ? [`rfa methods ${stray} shows this one`] : []
+  return []
 }

@@ -185,7 +185,7 @@ export const HARMLESS: readonly Row[] = [
   ['bench --quick --dry-run --quiet', 0, /^bench: /],
   ['bench --quick --dry-run --force', 0, /^bench: /],
   ['bench --quick --dry-run -m rfa-gate', 0, /rfa-gate/],
-  ['methods', 0, /^favor-pos /m],
+  ['methods', 0, /favor-pos/],
   ['methods rfa', 0, /^rfa: /],
   ['methods --projections', 0, /^orth /m],
   ['methods orth --projections', 0, /^orth: /],
@@ -194,6 +194,6 @@ export const HARMLESS: readonly Row[] = [
   ['completion', 2, /^SHELL: expected one of bash, zsh, fish, got nothing/],
   ['completion powershell', 2, /^argument: expected one of bash, zsh, fish, got "powershell"/],
   ['completion bash', 0, /^complete .* rfa$/m],
-  ['methods --num-features 1k --head-dim 1e3', 0, /1024/],
-  ['methods --num-features 9007199254740991', 0, /9007199254740991|9\.01e\+?15/],
+  ['methods --details --num-features 1k --head-dim 1e3', 0, /1024/],
+  ['methods --details --num-features 9007199254740991', 0, /9007199254740991|9\.01e\+?15/],
 ]
