@@ -13,6 +13,7 @@ import {writePage} from './page.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
+if (installedByNpx() && existsSync(join(root, 'dist', 'program.json'))) process.exit()
 compile()
 removeOrphans('src')
 removeOrphans('commands')
@@ -22,6 +23,11 @@ await writePage(root)
 await writeGradients(root)
 await writeSchemas()
 await writeManifest()
+
+/** The first `npx rfa` in a checkout installs it into a cache of npm, by a link: what is built there is built. */
+function installedByNpx() {
+  return process.env.npm_lifecycle_event === 'prepare' && process.env.npm_command === 'exec'
+}
 
 function compile() {
   const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
