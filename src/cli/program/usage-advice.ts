@@ -81,6 +81,9 @@ export function singleDashed({argv, flags}: Typed): {word: string; meant: string
 /** Advice on a word that is neither a flag nor a value of one. */
 export function adviceOnStray(stray: string, {argv, flags}: Typed): string[] {
   const assigned = assignedSwitch(stray, {argv, flags})
+  if (assigned && argv.includes(`--no-${assigned}=${stray}`)) {
+    return [`--no-${assigned} takes no value: write --no-${assigned} alone`]
+  }
   if (assigned) return adviceOnSwitch(assigned, stray, flags)
   const {owner, words} = listBefore(stray, {argv, flags})
   const flag = owner === undefined ? undefined : flags[owner]

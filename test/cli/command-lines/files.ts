@@ -187,7 +187,7 @@ export const HARMLESS: readonly Row[] = [
   ['bench --quick --dry-run -m rfa-gate', 0, /rfa-gate/],
   ['methods', 0, /favor-pos/],
   ['methods rfa', 0, /^rfa: /],
-  ['methods --projections', 0, /^orth /m],
+  ['methods --projections', 0, /\borth\b/],
   ['methods orth --projections', 0, /^orth: /],
   ['methods --preset hku', 0, /^rfa|^favor/m],
   ['methods --json', 0, /"methods": \[/],

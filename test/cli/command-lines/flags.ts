@@ -69,6 +69,7 @@ export const OPPOSITES: readonly Row[] = [
 ]
 
 export const SWITCHES: readonly Row[] = [
+  ['error-sweep --no-plot=1', 2, /Try: --no-plot takes no value: write --no-plot alone\n/],
   ['bench --causal=true', 2, /--causal takes no value: write --causal alone/],
   ['bench --causal=false', 2, /write --no-causal to have it off/],
   ['bench --quick=false', 2, /leave --quick out to have it off/],
