@@ -43,7 +43,7 @@ const FLOORS = [
 /** Floors within a folder, by the same rule, names from the folder on. */
 const INNER_FLOORS = {
   'src/cli/': [
-    ['program/', 'flags/', 'completion/'],
+    ['help/', 'program/', 'flags/', 'completion/'],
     ['plans/'],
     ['run/'],
     ['claims/', 'slurm/', 'advise/', 'describe/'],
