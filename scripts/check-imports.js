@@ -43,7 +43,8 @@ const FLOORS = [
 /** Floors within a folder, by the same rule, names from the folder on. */
 const INNER_FLOORS = {
   'src/cli/': [
-    ['help/', 'program/', 'flags/', 'completion/'],
+    ['program/', 'flags/', 'completion/'],
+    ['help/'],
     ['plans/'],
     ['run/'],
     ['claims/', 'slurm/', 'advise/', 'describe/'],

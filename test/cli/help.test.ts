@@ -1,7 +1,7 @@
 /** Help of two lengths. */
 import {describe, expect, it, vi} from 'vitest'
 import {BRIEF_FLAGS} from '../../src/cli/help/brief-flags.js'
-import {COMMAND_GROUPS} from '../../src/cli/help/groups.js'
+import {COMMAND_GROUPS} from '../../src/cli/program/command-groups.js'
 import {commandIds, loadCommand} from '../helpers/commands.js'
 import {runMain} from './run-command.js'
 
