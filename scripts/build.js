@@ -2,7 +2,7 @@
 // Builds dist/, schemas/ and oclif.manifest.json. Output without a source is removed, so that no stale command or
 // module is found.
 import {execFileSync} from 'node:child_process'
-import {existsSync, readdirSync, rmSync, writeFileSync} from 'node:fs'
+import {existsSync, readdirSync, renameSync, rmSync, writeFileSync} from 'node:fs'
 import {createRequire} from 'node:module'
 import {join} from 'node:path'
 import {fileURLToPath, pathToFileURL} from 'node:url'
@@ -13,6 +13,7 @@ import {writePage} from './page.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
+if (installedByNpx() && existsSync(join(root, 'dist', 'program.json'))) process.exit()
 compile()
 removeOrphans('src')
 removeOrphans('commands')
@@ -22,6 +23,11 @@ await writePage(root)
 await writeGradients(root)
 await writeSchemas()
 await writeManifest()
+
+/** The first `npx rfa` in a checkout installs it into a cache of npm, by a link: what is built there is built. */
+function installedByNpx() {
+  return process.env.npm_lifecycle_event === 'prepare' && process.env.npm_command === 'exec'
+}
 
 function compile() {
   const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
@@ -59,8 +65,8 @@ async function writeSchemas() {
 /** Writes the manifest that spares `--help` loading every command; each build renews it. */
 async function writeManifest() {
   const {Config} = await import('@oclif/core')
+  const {name, plugins} = await Config.load({root, ignoreManifest: true})
   const file = join(root, 'oclif.manifest.json')
-  rmSync(file, {force: true})
-  const {name, plugins} = await Config.load({root})
-  writeFileSync(file, JSON.stringify(plugins.get(name).manifest))
+  writeFileSync(`${file}.next`, JSON.stringify(plugins.get(name).manifest))
+  renameSync(`${file}.next`, file)
 }

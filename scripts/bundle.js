@@ -43,7 +43,8 @@ const DOOR = /[\\/]attention[\\/]index\.js$/
  */
 export function bundle(root) {
   const dist = join(root, 'dist')
-  return replaceFolder(join(dist, 'program'), output => writeProgram(dist, output))
+  const list = join(dist, 'program.json')
+  return replaceFolder(join(dist, 'program'), output => writeProgram(dist, output), {list})
 }
 
 async function writeProgram(dist, output) {

@@ -44,6 +44,7 @@ const FLOORS = [
 const INNER_FLOORS = {
   'src/cli/': [
     ['program/', 'flags/', 'completion/'],
+    ['help/'],
     ['plans/'],
     ['run/'],
     ['claims/', 'slurm/', 'advise/', 'describe/'],

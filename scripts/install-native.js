@@ -12,6 +12,7 @@ import {headerArguments, missingTools, nodeGyp} from './node-gyp.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const require = createRequire(import.meta.url)
+const ADDON = join(root, 'build', 'Release', 'rfa.node')
 const START = 'building the C++ addon, about a minute (RFA_NO_NATIVE=1 does without)'
 const LOST = 'everything runs on WebAssembly instead (see rfa doctor)'
 
@@ -26,6 +27,8 @@ function buildOrFail() {
 
 async function main() {
   if (isOn(process.env.RFA_NO_NATIVE)) return say(`addon skipped by RFA_NO_NATIVE; ${LOST}`)
+  // the first npx in a checkout runs install scripts again: what is built there is built
+  if (process.env.npm_command === 'exec' && existsSync(ADDON)) return
   const found = await prebuilt()
   if (found === 'fits') return say('prebuilt addon fits this machine')
   if (found) say(`prebuilt addon not taken: ${found}`)

@@ -11,6 +11,7 @@ import {copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSyn
 import {tmpdir} from 'node:os'
 import {dirname, join} from 'node:path'
 import {fileURLToPath} from 'node:url'
+import {filesInUse} from './aside.js'
 import {npm} from './node-gyp.js'
 import {packedManifest} from './packed-manifest.js'
 
@@ -34,7 +35,12 @@ function pack(args) {
   try {
     const report = JSON.parse(runNpm(root, ['--json', '--dry-run'], 'pipe').stdout)
     const [{files}] = Object.values(report) // a list, and by name since npm 12
-    const paths = files.map(({path}) => path)
+    // a build leaves the files of the one before to programs that run
+    const program = 'dist/program/'
+    const inUse = new Set(filesInUse(join(root, 'dist', 'program.json')))
+    const paths = files
+      .map(({path}) => path)
+      .filter(path => !path.startsWith(program) || inUse.has(path.slice(program.length)))
     for (const path of paths) {
       mkdirSync(dirname(join(stage, path)), {recursive: true})
       copyFileSync(join(root, path), join(stage, path))

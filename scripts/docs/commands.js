@@ -1,7 +1,7 @@
 // Pages of the commands and their flags, from what the build made of them.
 import {readFileSync} from 'node:fs'
 import {BRIEF_FLAGS} from '../../dist/src/cli/help/brief-flags.js'
-import {COMMAND_GROUPS} from '../../dist/src/cli/help/groups.js'
+import {COMMAND_GROUPS} from '../../dist/src/cli/program/command-groups.js'
 
 /** The flags that all commands have: they come last. */
 const GLOBAL = 'GLOBAL'

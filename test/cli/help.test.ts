@@ -1,7 +1,7 @@
 /** Help of two lengths. */
 import {describe, expect, it, vi} from 'vitest'
 import {BRIEF_FLAGS} from '../../src/cli/help/brief-flags.js'
-import {COMMAND_GROUPS} from '../../src/cli/help/groups.js'
+import {COMMAND_GROUPS} from '../../src/cli/program/command-groups.js'
 import {commandIds, loadCommand} from '../helpers/commands.js'
 import {runMain} from './run-command.js'
 
@@ -60,6 +60,6 @@ it('help names the program as npx was asked for it', async () => {
   vi.stubEnv('npm_lifecycle_event', 'npx')
   expect(await linesOf()).toContain('  $ npx rfa COMMAND --help       all flags')
   const lines = await linesOf('methods', '-h')
-  expect(lines).toContain('  $ npx rfa methods favor-pos')
+  expect(lines.join('\n')).toContain('  $ npx rfa methods favor-pos')
   expect(lines.at(-1)).toMatch(/: npx rfa methods --help$/)
 })

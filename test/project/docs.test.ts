@@ -82,7 +82,7 @@ describe('the pages of commands', () => {
 
   it('have a place in the sidebar, in the order of help', async () => {
     const {SECTIONS} = await module('docs/.vitepress/sections.js')
-    const {COMMAND_GROUPS} = await module('dist/src/cli/help/groups.js')
+    const {COMMAND_GROUPS} = await module('dist/src/cli/program/command-groups.js')
     const section = SECTIONS.find(({text}: {text: string}) => text === 'Commands')
     const ids = COMMAND_GROUPS.flatMap(({commands}: {commands: string[][]}) =>
       commands.map(([id]) => `rfa ${id}`),

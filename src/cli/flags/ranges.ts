@@ -69,7 +69,7 @@ export const NON_NEGATIVE_NUMBER: NumberRule = {
   accepts: value => value >= 0,
 }
 /** A part of something, written as such or in per cent. */
-export const SHARE: NumberRule = {
+const SHARE: NumberRule = {
   what: 'a share of at most 1, such as 0.05 or 5%',
   integer: false,
   accepts: value => value > 0 && value <= 1,

@@ -230,7 +230,7 @@ export const runFlags = {
   }),
   quick: toggle('a smaller grid that takes seconds; other flags override it', 'RUN'),
   'dry-run': toggle('print the cells, the predicted time and memory, and stop', 'RUN'),
-  timeout: oneNumber(POSITIVE_NUMBER)({
+  timeout: oneNumber({...POSITIVE_NUMBER, what: 'a positive number of seconds'})({
     helpGroup: 'RUN',
     helpValue: 'SECONDS',
     description:

@@ -1,9 +1,9 @@
 /** Help of two lengths: `-h` shows what people use of a command, `--help` all of it. */
 import type {Command} from '@oclif/core/command'
 import {CommandHelp, Help} from '@oclif/core/help'
+import {COMMAND_GROUPS} from '../program/command-groups.js'
 import {typedProgram} from '../program/typed.js'
 import {BRIEF_FLAGS, type BriefFlags} from './brief-flags.js'
-import {COMMAND_GROUPS} from './groups.js'
 
 type Flag = Command.Flag.Cached
 

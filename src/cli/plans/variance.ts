@@ -1,5 +1,5 @@
 import {type ProjectionName, projectionNamed} from '../../attention/names.js'
-import {expected} from '../../errors.js'
+import {expected, listedFor} from '../../errors.js'
 import {type VariancePlan, variancePlan} from '../../experiments/variance/schema.js'
 import {defaultHelp, type Grid, gridOf} from '../flags/defaults.js'
 import {type FlagValues, numberList, oneNumber, oneShare} from '../flags/kinds.js'
@@ -183,7 +183,7 @@ function kernelMethods(
     throw expected(
       'USAGE',
       '--methods',
-      `a method that estimates a kernel: ${able.join(', ')}`,
+      `a method that estimates a kernel: ${listedFor(method, able)}`,
       method,
     )
   })

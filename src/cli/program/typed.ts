@@ -1,5 +1,5 @@
 /** Commands in what is printed, as the user types them. */
-import {COMMAND_GROUPS} from '../help/groups.js'
+import {COMMAND_GROUPS} from './command-groups.js'
 
 const COMMANDS = COMMAND_GROUPS.flatMap(({commands}) => commands.map(([id]) => id)).concat('-h')
 

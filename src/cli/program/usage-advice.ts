@@ -81,6 +81,9 @@ export function singleDashed({argv, flags}: Typed): {word: string; meant: string
 /** Advice on a word that is neither a flag nor a value of one. */
 export function adviceOnStray(stray: string, {argv, flags}: Typed): string[] {
   const assigned = assignedSwitch(stray, {argv, flags})
+  if (assigned && argv.includes(`--no-${assigned}=${stray}`)) {
+    return [`--no-${assigned} takes no value: write --no-${assigned} alone`]
+  }
   if (assigned) return adviceOnSwitch(assigned, stray, flags)
   const {owner, words} = listBefore(stray, {argv, flags})
   const flag = owner === undefined ? undefined : flags[owner]
@@ -139,5 +142,5 @@ function adviceOnBare(stray: string, flags: Typed['flags']): string[] {
   if (formatOf(stray) !== undefined && Object.hasOwn(flags, 'input')) {
     return [`did you mean --input ${stray}?`]
   }
-  return isMethod ? [`rfa methods ${stray} shows this one`] : []
+  return []
 }

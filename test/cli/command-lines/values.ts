@@ -36,8 +36,8 @@ export const NUMBERS: readonly Row[] = [
   ['bench --min-runs 0', 2, /--min-runs: expected a positive integer, got 0/],
   ['bench --min-runs 5 --max-runs 3', 2, /--max-runs: expected at least --min-runs 5, got 3/],
   ['bench --warmup -1', 2, /--warmup: expected an integer of at least 0, got -1/],
-  ['bench --timeout 0', 2, /--timeout: expected a positive number, got 0/],
-  ['bench --timeout 5m', 2, /--timeout: expected a positive number, got "5m"/],
+  ['bench --timeout 0', 2, /--timeout: expected a positive number of seconds, got 0/],
+  ['bench --timeout 5m', 2, /--timeout: expected a positive number of seconds, got "5m"/],
   [
     'error-sweep --generator gaussian --head-dim 8,16 --value-dim 4',
     2,

@@ -30,7 +30,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     commands: [
       ['report', 'What did a saved run find? As tables, a page or figures'],
       ['methods', 'Which methods are there, and what does each compute?'],
-      ['doctor', 'Which backends run on this machine?'],
+      ['doctor', 'Which backends run here?'],
     ],
   },
   {
