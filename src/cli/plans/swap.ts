@@ -17,7 +17,7 @@ interface SwapGrid extends Grid {
 }
 
 /** Quick: seconds on the packaged model. */
-export const SWAP: Record<'standard' | 'quick', SwapGrid> = {
+const SWAP: Record<'standard' | 'quick', SwapGrid> = {
   standard: {
     methods: ['favor-pos', 'rfa', 'elu', 'mean-value', 'softmax-online'],
     projections: ['orth'],

@@ -77,7 +77,7 @@ function effect(description: string) {
 export type Effect = z.output<ReturnType<typeof effect>>
 
 /** What exchanged attention does to next-token predictions. */
-export const CAUSAL_EFFECTS = {
+const CAUSAL_EFFECTS = {
   nats_added: effect(
     'Nats per token more than the original: mean over the tokens of a text of ln p(original) - ln p(exchanged) of the token that follows.',
   ),
@@ -86,7 +86,7 @@ export const CAUSAL_EFFECTS = {
 }
 
 /** What exchanged attention does to embeddings of texts. */
-export const ENCODER_EFFECTS = {
+const ENCODER_EFFECTS = {
   cosine_loss: effect('1 - cosine between the embedding of a text and that of the original.'),
   neighbour_agreement: effect(
     'Share of texts whose nearest other text is the same one as for the original.',
