@@ -19,11 +19,7 @@ export type {
   LayerContext,
   Model,
   ModelFacts,
-  ModelHead,
-  ModelLayer,
   TokenBatch,
-  TokenizedTexts,
-  TokenizeOptions,
 } from './types.js'
 
 /**

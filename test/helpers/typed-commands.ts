@@ -1,5 +1,5 @@
 /** What documents say to type, made cheap, and a folder in which it can be typed. */
-import {chmodSync, mkdirSync, symlinkSync, writeFileSync} from 'node:fs'
+import {chmodSync, cpSync, mkdirSync, symlinkSync, writeFileSync} from 'node:fs'
 import {delimiter, dirname, join} from 'node:path'
 import {writeArrays} from '../../src/inputs/files/index.js'
 import {packageRoot} from '../../src/package.js'
@@ -16,7 +16,7 @@ export function affordable(command: string): string {
   if (/\brfa claims\b/.test(command)) {
     return `${command.replace(/ --(quick|explain|output \S+)/g, '')} --explain`
   }
-  const runs = /\brfa (error-sweep|bench|variance)\b/.test(command)
+  const runs = /\brfa (error-sweep|bench|variance|swap)\b/.test(command)
   return runs && !/--(quick|dry-run)\b/.test(command) ? `${command} --dry-run` : command
 }
 
@@ -48,6 +48,13 @@ export async function writeInputs(folder: string, files: readonly string[]): Pro
     mkdirSync(dirname(join(folder, file)), {recursive: true})
     await writeArrays(join(folder, file), /layers\./.test(file) ? layers : one)
   }
+}
+
+/** A model, and texts for it, under names that documents use. */
+export function writeModel(folder: string): void {
+  const packaged = join(root, 'fixtures', 'charlm')
+  cpSync(packaged, join(folder, 'all-MiniLM-L6-v2'), {recursive: true})
+  cpSync(join(packaged, 'texts.txt'), join(folder, 'texts.txt'))
 }
 
 /** Makes the package one that is installed in a folder. */

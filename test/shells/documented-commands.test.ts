@@ -6,7 +6,13 @@ import {commandIds, loadCommand} from '../helpers/commands.js'
 import {documentedCommands} from '../helpers/documented-commands.js'
 import {temporaryFolder} from '../helpers/folders.js'
 import {describeShells, inShell, type Shell} from '../helpers/shells.js'
-import {affordable, writeInputs, writeProgram, writePrograms} from '../helpers/typed-commands.js'
+import {
+  affordable,
+  writeInputs,
+  writeModel,
+  writeProgram,
+  writePrograms,
+} from '../helpers/typed-commands.js'
 
 const README = documentedCommands('README.md')
 const CONTRIBUTING = documentedCommands('CONTRIBUTING.md')
@@ -33,6 +39,7 @@ describe('each command of the documents, typed into bash', () => {
   beforeAll(async () => {
     env = writeProgram(folder)
     await writeInputs(folder, ['qkv.npz', 'qkv.safetensors'])
+    writeModel(folder)
     writeFileSync(join(folder, 'my-estimator.js'), OWN)
     for (const [seed, name] of ['RUN', 'RUN2'].entries()) {
       const {code, stderr} = await type(

@@ -9,7 +9,13 @@ import {packageRoot} from '../../src/package.js'
 import {documentedCommands, shellLines} from '../helpers/documented-commands.js'
 import {temporaryFolder} from '../helpers/folders.js'
 import {inShell} from '../helpers/shells.js'
-import {affordable, linkPackage, writeInputs, writeProgram} from '../helpers/typed-commands.js'
+import {
+  affordable,
+  linkPackage,
+  writeInputs,
+  writeModel,
+  writeProgram,
+} from '../helpers/typed-commands.js'
 
 const root = packageRoot()
 
@@ -94,6 +100,7 @@ describe('each command of', () => {
     mkdirSync(before)
     env = writeProgram(all)
     await writeInputs(before, INPUTS)
+    writeModel(before)
     linkPackage(before)
     const made = [
       `rfa error-sweep --quick -m favor-pos,rfa -o ${SWEEPS[0]}`,

@@ -56,6 +56,18 @@ export const BRIEF_FLAGS: Readonly<Record<string, BriefFlags>> = {
     ...OUTPUT,
     ...DETAILS,
   },
+  swap: {
+    ...QUICK,
+    model: 'folder of a pretrained model',
+    texts: 'file of texts, one a line',
+    layers: 'all, each, or those of these numbers at once',
+    ...METHODS,
+    ...NUM_FEATURES,
+    replicates: 'independent draws',
+    'max-texts': 'how many texts it reads',
+    ...OUTPUT,
+    ...DETAILS,
+  },
   inputs: {...INPUT, ...LAYER, ...CAUSAL, ...OUTPUT, ...DETAILS, ...JSON_FLAG},
   advise: {
     quick: 'fewer candidates: about 20 seconds',
