@@ -103,6 +103,6 @@ describe('where nobody reads a screen', () => {
 
   it('numbers are of one style', () => {
     expect(text).not.toMatch(/\de\+/)
-    expect(text).toContain('1200000 [34000, 5.60e9]')
+    expect(text).toContain('1200000 [34000, 5.6e9]')
   })
 })

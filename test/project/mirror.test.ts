@@ -17,6 +17,6 @@ it('every unit test stands where its source does: a file, or a folder as a whole
 })
 
 it('what tests share stands in test/helpers', () => {
-  const others = unit.filter(path => /\.[a-z]+$/.test(path) && !path.endsWith('.test.ts'))
+  const others = unit.filter(path => /\.[a-z]+$/.test(path) && !/\.test\.ts(\.snap)?$/.test(path))
   expect(others).toEqual([])
 })

@@ -83,7 +83,7 @@ describe('docs/your-estimator.md', () => {
   })
 
   it('sweeps it', () => {
-    expect(said('error-sweep')).toMatch(/^relu-power \(power=3\) +orth +256 +256 +(?:[★*] )?\d/m)
+    expect(said('error-sweep')).toMatch(/^relu-power \(power=3\) .*\d+ %/m)
   })
 
   it.runIf(FULL)('finds its estimates unbiased, with the variance that its kernel states', () => {

@@ -14,7 +14,7 @@ export interface DenseOptions {
 
 const ACTIVATIONS: Readonly<Record<DenseActivation, (x: tf.Tensor2D) => tf.Tensor2D>> = {
   linear: x => x,
-  relu: tf.relu,
+  relu: x => tf.relu(x), // tf loads at its first use
   gelu,
   'gelu-tanh': geluTanh,
   silu,

@@ -41,7 +41,7 @@ const shared = {
 const layerSet = z
   .array(z.number().int().nonnegative())
   .min(1)
-  .describe('Layers of which attention is exchanged, all at once, from 0.')
+  .describe('Layers with exchanged attention, all at once, counted from 0.')
 
 /** Everything that determines a swap. */
 export const swapPlan = z.object({
@@ -63,7 +63,7 @@ export const swapCell = z.object({
 export type SwapCell = z.infer<typeof swapCell>
 
 /** A mean with its 95 % interval over texts and draws. */
-function effect(description: string) {
+function effect(description: string, unit?: 'nats') {
   return z
     .object({
       mean: nullableNumber.describe(`${description} Mean over texts and draws.`),
@@ -72,7 +72,7 @@ function effect(description: string) {
       ),
       high: nullableNumber.describe('Upper end of that interval.'),
     })
-    .describe(description)
+    .meta({description, ...(unit && {unit})})
 }
 export type Effect = z.output<ReturnType<typeof effect>>
 
@@ -81,7 +81,7 @@ const CAUSAL_EFFECTS = {
   nats_added: effect(
     'Nats per token more than the original: mean over the tokens of a text of ln p(original) - ln p(exchanged) of the token that follows.',
   ),
-  kl_nats: effect('KL divergence of the next-token distribution from that of the original, nats.'),
+  kl_nats: effect('KL divergence of the next-token distribution from the original one.', 'nats'),
   top_agreement: effect('Share of places at which both hold the same token most likely.'),
 }
 
@@ -89,7 +89,7 @@ const CAUSAL_EFFECTS = {
 const ENCODER_EFFECTS = {
   cosine_loss: effect('1 - cosine between the embedding of a text and that of the original.'),
   neighbour_agreement: effect(
-    'Share of texts whose nearest other text is the same one as for the original.',
+    'Share of texts with the same nearest other text as in the original.',
   ),
   ten_nearest_kept: effect('Share of the ten nearest other texts that the original has, too.'),
 }
@@ -103,9 +103,10 @@ export const swapResult = z.object({
   feature_dim: z.number().int().describe('F, length of phi; 0: the method has no features.'),
   texts_read: z.number().int().describe('Texts of two tokens or more.'),
   tokens_read: z.number().int().describe('Their tokens, after the cut.'),
-  original_nats: nullableNumber.describe(
-    'Nats per token of the original model; `null` for an encoder.',
-  ),
+  original_nats: nullableNumber.meta({
+    unit: 'nats',
+    description: 'Nats per token of the original model; `null` for an encoder.',
+  }),
   causal_effects: z.object(CAUSAL_EFFECTS).nullable().describe('`null` for an encoder.'),
   encoder_effects: z
     .object({

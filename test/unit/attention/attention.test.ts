@@ -61,7 +61,7 @@ describe('attention', () => {
     expect(message).toMatch(
       /^method: expected one of the methods softmax, .* and \d+ more, got "softmx"$/,
     )
-    expect(suggestions).toEqual(['did you mean softmax?'])
+    expect(suggestions).toEqual(['did you mean softmax?', 'rfa methods lists all'])
   })
 
   it('takes no name from the prototype of an object for a method', () => {
@@ -156,7 +156,7 @@ describe('attention', () => {
     const options = {method: 'rfa', projection: 'orht'} as unknown as Asked
     expect(errorOf(options)).toMatchObject({
       code: 'UNKNOWN_NAME',
-      suggestions: ['did you mean orth?'],
+      suggestions: ['did you mean orth?', 'rfa methods --projections lists all'],
     })
   })
 

@@ -116,13 +116,12 @@ describe('the best value', () => {
       'row 100   100',
       '* lowest time,',
       'ties included.',
-      '(too wide to',
-      'show:',
+      '(hidden:',
       'interval,',
-      'runs; a wider',
-      'terminal, or a',
-      'pipe to less',
-      '-S, shows all)',
+      'runs; widen',
+      'the terminal',
+      'or pipe to',
+      'less -S)',
     ])
     expect(lines({width: 8})).toContain('time  * 3')
   })

@@ -427,7 +427,7 @@ describe('openRun', () => {
   })
 
   it.each([
-    ['nothing', async () => join(await newFolder(), 'missing'), 'nothing'],
+    ['nothing', async () => join(await newFolder(), 'missing'), 'no such folder'],
     ['a folder without a run', newFolder, 'one without manifest.json'],
     [
       'a file',

@@ -15,7 +15,7 @@ import {byError, methodsOf, type Standing, standingOf} from './standing.js'
 /** Columns of M. */
 const MOST_COUNTS = 3
 
-/** Characters of a name; more where that tells names apart. */
+/** Characters of a name; more where shorter ones are alike. */
 export const NAME = 28
 const LONG_NAME = 44
 

@@ -6,9 +6,10 @@ import type {Effect} from '../schema.js'
 const LEVEL = 0.95
 
 /**
- * The mean of a table with its 95 % interval over rows and columns, both of which would be others another time. Its variance is that of
- * the means of rows plus that of the means of columns, which counts what is left of a cell twice: too large rather than
- * too small (two-way random effects; A. B. Owen, The pigeonhole bootstrap, Ann. Appl. Stat. 1, 2007, section 3). A single row, of a method that draws nothing, adds no variance.
+ * The mean of a table with its 95 % interval over rows and columns: another study would draw other features and read other texts.
+ * The variance of the mean is the variance of the means of rows plus the variance of the means of columns. That counts the
+ * rest of each cell twice: too large rather than too small (two-way random effects; A. B. Owen, The pigeonhole bootstrap, Ann. Appl.
+ * Stat. 1, 2007, section 3). A single row, of a method without draws, adds no variance.
  *
  * @param table - a row for each draw, in it a number for each text
  */

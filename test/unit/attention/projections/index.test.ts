@@ -144,7 +144,7 @@ describe('what cannot be drawn', () => {
   })
 
   it('guesses the name that was meant', () => {
-    expect(() => draw('orthh' as 'orth')).toThrow(/one of the projections iid, orth/)
+    expect(() => draw('orthh' as 'orth')).toThrow(/one of the projections orth, .* and \d+ more/)
     expect(() => draw('orth', {orthSign: 'lapack'})).toThrow(/one of the signs haar, raw/)
   })
 

@@ -1,10 +1,10 @@
 import {describe, expect, it} from 'vitest'
-import {layerSets} from '../../../../src/cli/plans/swap.js'
-import {layersText} from '../../../../src/experiments/swap/layers-text.js'
-import {swapReport} from '../../../../src/experiments/swap/report/report.js'
-import {swapScreen} from '../../../../src/experiments/swap/report/screen.js'
-import type {CompletedSwap, Effect, SwapRecord} from '../../../../src/experiments/swap/schema.js'
-import {renderTerminal} from '../../../../src/report/terminal.js'
+import {layerSets} from '../../../../../src/cli/plans/swap.js'
+import {layersText} from '../../../../../src/experiments/swap/layers-text.js'
+import {swapReport} from '../../../../../src/experiments/swap/report/report.js'
+import {swapScreen} from '../../../../../src/experiments/swap/report/screen.js'
+import type {CompletedSwap, Effect, SwapRecord} from '../../../../../src/experiments/swap/schema.js'
+import {renderTerminal} from '../../../../../src/report/terminal.js'
 
 const point = (mean: number): Effect => ({mean, low: 0.9 * mean, high: 1.1 * mean})
 

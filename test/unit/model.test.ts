@@ -1,16 +1,16 @@
 import {readFileSync, renameSync, rmSync, truncateSync, writeFileSync} from 'node:fs'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
-import type {RfaErrorCode} from '../../../src/errors.js'
-import type {NdArray} from '../../../src/inputs/nd-array.js'
-import {openModel} from '../../../src/model/index.js'
+import type {RfaErrorCode} from '../../src/errors.js'
+import type {NdArray} from '../../src/inputs/nd-array.js'
+import {openModel} from '../../src/model/index.js'
 import {
   type FolderChanges,
   modelFolder,
   type TinyModel,
   tokenizerJson,
   writeJson,
-} from '../../helpers/model-folders.js'
+} from '../helpers/model-folders.js'
 
 /** What a folder has, what is done to it then, and what its refusal says. */
 interface Case {

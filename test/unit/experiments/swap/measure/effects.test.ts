@@ -4,9 +4,9 @@ import {
   overlap,
   pairSpearman,
   similarities,
-} from '../../../../src/experiments/swap/measure/neighbours.js'
-import {nextTokens} from '../../../../src/experiments/swap/measure/next-tokens.js'
-import {randomStream} from '../../../../src/random/index.js'
+} from '../../../../../src/experiments/swap/measure/neighbours.js'
+import {nextTokens} from '../../../../../src/experiments/swap/measure/next-tokens.js'
+import {randomStream} from '../../../../../src/random/index.js'
 
 function normals(name: string, count: number): Float32Array {
   const values = new Float32Array(count)
