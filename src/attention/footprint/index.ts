@@ -23,6 +23,8 @@ const LENGTHS = [1024, 2048, 4096] as const
 const DOUBLINGS = 2
 /** Numbers of elements that larger batches follow from: elements are all alike. */
 const BATCHES = [2, 3] as const
+/** Numbers of features that larger ones follow from. */
+const FEATURES = [2 ** 15, 2 ** 16] as const
 
 /** What is counted of a call. */
 interface Counts {
@@ -73,7 +75,7 @@ function countOf(figure: keyof Counts, ...[estimator, options, shape, backend]: 
   const supports = supportsOf(estimator, options)
   if (!(shape.causal ? supports.causal : supports.bidirectional)) return 0
   if (!supports.cross && shape.queryLen !== shape.keyLen) return 0
-  const at = (sizes: CallShape) => ofBatch(figure, estimator, options, sizes, backend)
+  const at = (sizes: CallShape) => ofFeatures(figure, estimator, options, sizes, backend)
   const longest = Math.max(shape.queryLen, shape.keyLen)
   const lengths = lengthsFor(shape.numFeatures)
   if (longest <= lengths.at(-1)!) return at(shape) ?? 0
@@ -114,6 +116,21 @@ function shortened(shape: CallShape, factor: number): CallShape {
     keyLen: short(keyLen),
     valueDim: identity ? short(valueDim) : valueDim,
   }
+}
+
+/** What is counted at many features grows with them in proportion: their tiles would be millions of operations. */
+function ofFeatures(
+  figure: keyof Counts,
+  ...[estimator, options, shape, backend]: Counted
+): number | undefined {
+  const at = (numFeatures: number) =>
+    ofBatch(figure, estimator, options, {...shape, numFeatures}, backend)
+  if (shape.numFeatures <= FEATURES[1]) return at(shape.numFeatures)
+  const points = FEATURES.flatMap(count => {
+    const counted = at(count)
+    return counted === undefined ? [] : [{x: count, y: counted}]
+  })
+  return points.length === 0 ? undefined : through(points, shape.numFeatures)
 }
 
 function ofBatch(

@@ -243,7 +243,7 @@ describe('the report of results/reference/error-sweep-quick', () => {
         front: marked,
         rows: own,
       } = rankings.find(
-        one => statement.includes(', matched, ') === (one.rows[0]!.cell.target === 'matched'),
+        one => /(^|, )matched, /.test(statement) === (one.rows[0]!.cell.target === 'matched'),
       )!
       const named = (label: string) => own.find(({cell}) => variantLabel(cell) === label)!
       const [, label] = /([^,]+) against /.exec(statement)!
