@@ -50,7 +50,7 @@ describe('on 64-bit Arm', {timeout: PATIENCE}, () => {
     const doctor = await emulated(program, 'doctor')
     expect(doctor.said).toMatch(/ok +native +C\+\+ kernels, neon, release build/)
     const tiny = ['--methods=rfa,favor-pos', '--seq-len=64', '--num-features=16', '--replicates=4']
-    const sweep = await emulated(program, 'error-sweep', ...tiny)
+    const sweep = await emulated(program, 'error-sweep', ...tiny, '--details')
     expect(sweep.status, sweep.said).toBe(0)
     expect(sweep.said).toContain('backend native (neon)')
   })
