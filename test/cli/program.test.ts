@@ -224,9 +224,8 @@ describe('a run', () => {
       const {stderr, code} = await rfa(...argv)
       expect(code).toBe(0)
       const there = join('profiled', 'profile')
-      expect(stderr.split('\n').slice(1).join('\n')).toBe(
-        `profiles in ${there}\n${endedIn('profiled')}`,
-      )
+      expect(stderr).toContain(`profiles in ${there}\n`)
+      expect(stderr).toContain('saved in profiled')
       const names = ['worker-1.cpuprofile', 'worker-2.cpuprofile']
       expect(readdirSync(join(folder, there)).sort()).toEqual(names)
       const text = readFileSync(join(folder, there, names[0]!), 'utf8')
@@ -249,7 +248,9 @@ describe('a run', () => {
     const argv = [...TINY.slice(0, -1), 'auto', '--threads', '2', '--output', 'again', '--resume']
     expect(await rfa(...argv)).toMatchObject({
       code: 0,
-      stderr: `no run in again yet: starting one\n${endedIn('again')}`,
+      stderr: expect.stringMatching(
+        /^no run in again yet: starting one\n3 cells in .*, saved in again\n/,
+      ),
     })
     const at = (name: string) => join(folder, 'again', name)
     const [table, journal] = ['records.csv', 'records.jsonl'].map(name =>

@@ -88,15 +88,13 @@ describe('docs/your-estimator.md', () => {
 
   it.runIf(FULL)('finds its estimates unbiased, with the variance that its kernel states', () => {
     const text = said('variance')
-    expect(text).toContain('- Unbiased: yes')
-    expect(text).toContain('variance as theory says: yes')
-    expect(text).toContain('orth rows vary less than iid ones: yes')
+    expect(text).toMatch(/No bias was found/)
+    expect(text).toMatch(/^relu-power .*yes, /m)
   })
 
   it.runIf(FULL)('checks it', () => {
     const text = said('check')
-    expect(text).toMatch(/^causality +passed/m)
-    expect(text).toMatch(/^relu-power: \d+ passed, .*not applicable/m)
+    expect(text).toMatch(/^relu-power passes \d+ checks/m)
     expect(text).not.toContain('failed')
   })
 
@@ -107,7 +105,7 @@ describe('docs/your-estimator.md', () => {
   })
 
   it.runIf(FULL)('times it', () => {
-    expect(said('bench')).toMatch(/^relu-power +orth +64 +64 +1024 +(?:[★*] )?\d/m)
+    expect(said('bench')).toMatch(/^relu-power .* \d[\d.]* (us|ms)/m)
   })
 
   it('computes with it in a program that has the package installed', () => {
