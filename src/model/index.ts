@@ -13,13 +13,15 @@ import {openTokenizer} from './tokenizer.js'
 import type {Model, ModelFacts, TokenBatch} from './types.js'
 import {openWeights} from './weights.js'
 
-export {exactLayerAttention, repeatHeads} from './operations.js'
+export {exactLayerAttention} from './operations.js'
+export {repeatHeads} from './repeat-heads.js'
 export type {
   LayerAttention,
   LayerContext,
   Model,
   ModelFacts,
   TokenBatch,
+  TokenizedTexts,
 } from './types.js'
 
 /**

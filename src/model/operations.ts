@@ -44,21 +44,6 @@ export function toRows(hidden: tf.Tensor3D): tf.Tensor2D {
   return tf.reshape(hidden, [-1, hidden.shape[2]])
 }
 
-/**
- * Keys or values with a copy for each head of queries: head j becomes heads `j G .. j G + G - 1`.
- *
- * @param x - `[B, Hkv, L, D]`
- * @param heads - H, a multiple of Hkv
- * @returns `[B, H, L, D]`; `x` itself if it has the same number of heads
- */
-export function repeatHeads(x: tf.Tensor4D, heads: number): tf.Tensor4D {
-  const [batch, own, length, headDim] = x.shape
-  if (own === heads) return x
-  const matrices: tf.Tensor2D = tf.reshape(x, [batch * own, length * headDim])
-  const copies = Array.from({length: heads / own}, () => matrices)
-  return tf.reshape(tf.concat(copies, 1), [batch, heads, length, headDim])
-}
-
 /** The model's own attention: softmax, in exact form. Heads of queries share those of keys: no copy is made. */
 export const exactLayerAttention: LayerAttention = (query, key, value, context) => {
   const {causal, scale, keyMask} = context

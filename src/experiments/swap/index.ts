@@ -15,7 +15,6 @@ export default defineExperiment({
   isolation: 'shared',
   tables: [recordTable(schemas)],
   grid: async plan => (await import('./grid.js')).swapGrid(plan),
-  check: async plan => (await import('./measure/context.js')).checkSwap(plan),
   load: () => Promise.all([import('./grid.js'), import('./measure/cell.js')]),
   run: async (cell, context) => (await import('./measure/cell.js')).runSwapCell(cell, context),
   highlights: async records => (await import('./report/screen.js')).swapSentences(records),

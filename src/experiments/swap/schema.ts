@@ -101,7 +101,7 @@ export const swapResult = z.object({
   heads: z.number().int().describe('H, heads of queries.'),
   head_dim: z.number().int().describe('D, entries of a query or key.'),
   feature_dim: z.number().int().describe('F, length of phi; 0: the method has no features.'),
-  texts_read: z.number().int().describe('Texts of two tokens or more.'),
+  texts_read: z.number().int().describe('Texts that were read.'),
   tokens_read: z.number().int().describe('Their tokens, after the cut.'),
   original_nats: nullableNumber.meta({
     unit: 'nats',

@@ -1,11 +1,11 @@
 /** Where the time of a forward goes: its parts by themselves, in the turns in which the whole is timed. */
 import type {ProjectionSource} from '../../../attention/index.js'
 import {attendInputs} from '../../../attention/internal.js'
+import {repeatHeads} from '../../../model/repeat-heads.js'
 import {median} from '../../../stats/index.js'
 import {tf} from '../../../tf.js'
 import type {Breakdown, BreakdownPart} from '../fields/breakdown.js'
 import {turnMedians} from '../times/processes.js'
-import {repeatHeads} from './repeat-heads.js'
 import {type Clock, monotonic, type Others, type Timing} from './timing.js'
 
 /** Runs of a part in each turn: at most `runs`, or for `ns`; one at least. */

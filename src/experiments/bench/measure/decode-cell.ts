@@ -10,7 +10,7 @@ import {keyHeads} from '../fields/grouped.js'
 import {markedTokens} from '../fields/token-marks.js'
 import type {BenchCell} from '../schema.js'
 import {type Decoding, statesOf, type Token, timeDecoding} from './decoding.js'
-import {groupedDecoder} from './repeat-heads.js'
+import {groupedDecoder} from './grouped-decoder.js'
 import type {Others, TimedCell} from './timing.js'
 
 /** Decodes that are longer than this, in ns, are warm after their first tokens. */

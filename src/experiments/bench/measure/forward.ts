@@ -1,6 +1,7 @@
 /** The forward pass of a cell, and the code that it runs. */
 import {attend, type ProjectionSource} from '../../../attention/index.js'
 import {callNoise} from '../../../attention/internal.js'
+import {repeatHeads} from '../../../model/repeat-heads.js'
 import {tf} from '../../../tf.js'
 import {attendOptions, drawOf} from '../../axes.js'
 import type {ResolvedMethod} from '../../method.js'
@@ -9,7 +10,6 @@ import {keyHeads} from '../fields/grouped.js'
 import type {BenchCell} from '../schema.js'
 import {benchArrays, newSource} from './inputs.js'
 import {type Attention, layerForward, makeLayer} from './layer.js'
-import {repeatHeads} from './repeat-heads.js'
 import {monotonic} from './timing.js'
 
 /** What is computed, and where its projections come from. */

@@ -1,5 +1,5 @@
 /** One cell: a model with the attention of some layers exchanged, on all texts, for every draw. */
-import {attention, tf} from '../../../attention/index.js'
+import {attend, tf} from '../../../attention/index.js'
 import {hostData} from '../../../attention/internal.js'
 import {useBackend} from '../../../backends/index.js'
 import {exactLayerAttention, type LayerAttention, repeatHeads} from '../../../model/index.js'
@@ -109,8 +109,7 @@ function drawnAttention(cell: SwapCell, draw: number): LayerAttention {
   const options = attendOptions(cell, draw)
   return (query, key, value, {scale, keyMask}) => {
     const [ownKey, ownValue] = [key, value].map(tensor => repeatHeads(tensor, query.shape[1]))
-    const call = {...options, scale, ...(keyMask && {keyMask})} as Parameters<typeof attention>[3]
-    return attention(query, ownKey!, ownValue!, call)
+    return attend(query, ownKey!, ownValue!, {...options, scale, ...(keyMask && {keyMask})}).out
   }
 }
 

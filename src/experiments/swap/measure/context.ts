@@ -1,13 +1,19 @@
 /** The original model on the texts of a plan: what all cells are held against, computed once in each process. */
-import {readFile} from 'node:fs/promises'
 import {tf} from '../../../attention/index.js'
-import {useBackend} from '../../../backends/index.js'
 import {expected} from '../../../errors.js'
-import {exactLayerAttention, type Model, openModel, type TokenBatch} from '../../../model/index.js'
-import type {SwapCell, SwapPlan} from '../schema.js'
+import {fileChanged} from '../../../inputs/files/recorded-source.js'
+import {
+  exactLayerAttention,
+  type Model,
+  openModel,
+  type TokenBatch,
+  type TokenizedTexts,
+} from '../../../model/index.js'
+import {modelDigest, readTexts} from '../files.js'
+import type {SwapCell} from '../schema.js'
 
 /** A batch with the hidden states of the original: `[B, L, width]` before the first layer and after each. */
-export interface OriginalBatch {
+interface OriginalBatch {
   tokens: TokenBatch
   /** Which of the texts they are. */
   texts: readonly number[]
@@ -18,7 +24,7 @@ export interface OriginalBatch {
 export interface Original {
   model: Model
   batches: readonly OriginalBatch[]
-  /** Texts of two tokens or more, and their tokens. */
+  /** How many texts, and their tokens. */
   texts: number
   tokens: number
 }
@@ -43,10 +49,19 @@ export function originalOf({model, texts, max_tokens, backend}: Read): Promise<O
   return made
 }
 
-async function runOriginal({model: {folder}, texts: spec, max_tokens}: Read): Promise<Original> {
+/**
+ * @throws {FILE_CHANGED} for another model or other texts than the plan was made of
+ * @throws {BAD_FILE} for a text without a second token, which a causal model would predict
+ */
+async function runOriginal({model: pinned, texts: spec, max_tokens}: Read): Promise<Original> {
+  const {folder, digest} = pinned
+  if ((await modelDigest(folder)) !== digest) throw fileChanged(folder)
+  const read = await readTexts(spec.path)
+  if (read.digest !== spec.digest) throw fileChanged(spec.path)
   const model = await openModel(folder)
-  const read = await readTexts(spec)
-  const {batches, order} = model.tokenize(read, {maxTokens: max_tokens})
+  const texts = read.texts.slice(0, spec.count)
+  const {batches, order} = model.tokenize(texts, {maxTokens: max_tokens})
+  if (model.facts.causal) refuseSingleTokens(spec.path, {batches, order})
   const own = await Promise.all(
     batches.map(async (tokens, at) => ({
       tokens,
@@ -70,24 +85,21 @@ async function runOriginal({model: {folder}, texts: spec, max_tokens}: Read): Pr
   }
 }
 
+function refuseSingleTokens(path: string, {batches, order}: TokenizedTexts): void {
+  batches.forEach(({lengths}, batch) => {
+    const row = lengths.findIndex(tokens => tokens < 2)
+    if (row < 0) return
+    const which = `text ${order[batch]![row]! + 1}`
+    throw expected(
+      'BAD_FILE',
+      path,
+      'texts of two tokens or more',
+      `one of a single token: ${which}`,
+    )
+  })
+}
+
 async function dispose({model, batches}: Original): Promise<void> {
   for (const {hidden} of batches) for (const tensor of hidden) tensor.dispose()
   await model.close()
-}
-
-/** The first lines of a file that hold anything. @throws {BAD_FILE} where there are fewer */
-export async function readTexts({
-  path,
-  count,
-}: Pick<SwapPlan['texts'], 'path' | 'count'>): Promise<string[]> {
-  const lines = (await readFile(path, 'utf8')).split('\n').filter(line => line.trim() !== '')
-  if (lines.length >= count) return lines.slice(0, count)
-  throw expected('BAD_FILE', path, `${count} lines of text`, String(lines.length))
-}
-
-/** Opens the model and reads the texts, so that what is wrong with them is said before anything runs. */
-export async function checkSwap({model, texts, backend}: SwapPlan): Promise<void> {
-  await useBackend(backend)
-  await readTexts(texts)
-  await (await openModel(model.folder)).close()
 }

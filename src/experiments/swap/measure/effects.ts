@@ -57,6 +57,8 @@ export async function causalEffects(
 
 /** Neighbours of a text that are looked at. */
 const NEAREST = 10
+/** A table that has no mean. */
+const UNKNOWN = [[Number.NaN]]
 /** Groups of texts that are left out in turn. */
 const GROUPS = 10
 
@@ -82,11 +84,16 @@ export function encoderEffects(
       cosine_loss: overDrawsAndTexts(
         draws.map(own => own.map((vector, text) => 1 - dot(vector, whole[text]!))),
       ),
+      // of few texts all others are among the nearest, whatever the model does
       neighbour_agreement: overDrawsAndTexts(
-        nearAfter.map(own => own.map(([first], text) => (first === near[text]![0] ? 1 : 0))),
+        texts.length < 3
+          ? UNKNOWN
+          : nearAfter.map(own => own.map(([first], text) => (first === near[text]![0] ? 1 : 0))),
       ),
       ten_nearest_kept: overDrawsAndTexts(
-        nearAfter.map(own => own.map((list, text) => overlap(near[text]!, list))),
+        texts.length < NEAREST + 2
+          ? UNKNOWN
+          : nearAfter.map(own => own.map((list, text) => overlap(near[text]!, list))),
       ),
       pair_spearman: spearman(before, after, texts),
     },

@@ -51,5 +51,6 @@ function intervalOf(center: number, samples: readonly (readonly number[])[]): Ef
       return studentQuantile((1 + LEVEL) / 2, sample.length - 1) * error
     })
   const reach = Math.hypot(...reaches)
+  if (!Number.isFinite(reach)) return {mean: center, low: null, high: null}
   return {mean: center, low: center - reach, high: center + reach}
 }

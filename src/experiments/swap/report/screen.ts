@@ -54,7 +54,7 @@ function originalOf([first]: readonly CompletedSwap[]): string[] {
 
 function answer(rows: readonly CompletedSwap[]): string[] {
   const [best] = rows.filter(isEstimate).toSorted(byDamage)
-  if (!best) return ['No method with features was measured.']
+  if (!best) return ['No estimate was measured.']
   const yardstick = rows.find(({cell}) => cell.method === YARDSTICK)
   const where = layersText(best.cell.layers, best.result.model_layers)
   const own = `With attention exchanged in ${where}, ${variantLabel(best.cell)} loses least: ${lossOf(best)}.`
@@ -66,7 +66,7 @@ function layerSentence(sets: readonly (readonly CompletedSwap[])[]): string {
   const best = sets.flatMap(rows => rows.filter(isEstimate).toSorted(byDamage).slice(0, 1))
   const sorted = best.toSorted(byDamage)
   const [least, most] = [sorted[0], sorted.at(-1)]
-  if (!least || !most) return 'No method with features was measured.'
+  if (!least || !most) return 'No estimate was measured.'
   const named = (row: CompletedSwap) =>
     `layer ${row.cell.layers[0]} (${variantLabel(row.cell)}: ${lossOf(row)})`
   return `With attention exchanged in one layer at a time, ${named(least)} loses least and ${named(most)} most.`
@@ -77,8 +77,8 @@ function lossOf(row: CompletedSwap): string {
 }
 
 /** Neither an exact form nor a yardstick. */
-function isEstimate({cell, result}: CompletedSwap): boolean {
-  return cell.method !== YARDSTICK && result.feature_dim + (cell.num_features ?? 0) > 0
+function isEstimate(row: CompletedSwap): boolean {
+  return ![YARDSTICK, 'identity'].includes(row.cell.method) && !isExact(row)
 }
 
 /** Columns of the first screen. */

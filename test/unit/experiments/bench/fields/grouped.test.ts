@@ -8,12 +8,9 @@ import {decoderFor} from '../../../../../src/check/decode.js'
 import {layerBytes, layerFlops} from '../../../../../src/experiments/bench/cost/layer-costs.js'
 import {whyNoPeer} from '../../../../../src/experiments/bench/fields/peers.js'
 import {runBenchCell} from '../../../../../src/experiments/bench/measure/cell.js'
+import {groupedDecoder} from '../../../../../src/experiments/bench/measure/grouped-decoder.js'
 import {benchArrays} from '../../../../../src/experiments/bench/measure/inputs.js'
 import {layerForward, makeLayer} from '../../../../../src/experiments/bench/measure/layer.js'
-import {
-  groupedDecoder,
-  repeatHeads,
-} from '../../../../../src/experiments/bench/measure/repeat-heads.js'
 import {benchComparison} from '../../../../../src/experiments/bench/report/comparison.js'
 import {benchFigures} from '../../../../../src/experiments/bench/report/figures.js'
 import {benchFits} from '../../../../../src/experiments/bench/report/fits.js'
@@ -28,6 +25,7 @@ import {
 } from '../../../../../src/experiments/bench/schema.js'
 import type {PredictedCell} from '../../../../../src/experiments/experiment.js'
 import {repeatedHeads} from '../../../../../src/inputs/grouped-heads.js'
+import {repeatHeads} from '../../../../../src/model/repeat-heads.js'
 import {renderTerminal} from '../../../../../src/report/terminal.js'
 import {hostNormals} from '../../../../helpers/arrays.js'
 import {runnableBackends} from '../../../../helpers/backends.js'

@@ -1,7 +1,6 @@
-/** Heads of keys and values repeated for the heads of queries that share them, inside the timed region. */
-import type {Decoder} from '../../../attention/index.js'
-import {repeatedHeads} from '../../../inputs/grouped-heads.js'
-import {tf} from '../../../tf.js'
+/** Heads of keys and values repeated for the heads of queries that share them. */
+import {repeatedHeads} from '../inputs/grouped-heads.js'
+import {tf} from '../tf.js'
 
 /** Backends with tensors in memory of JavaScript: there TensorFlow.js joins them entry by entry. */
 const ON_HOST: readonly string[] = ['native', 'cpu']
@@ -24,25 +23,4 @@ export function repeatHeads(tensor: tf.Tensor4D, heads: number): tf.Tensor4D {
     const rows = tf.reshape(tensor, [batch * own, 1, length * dim])
     return tf.reshape(tf.concat(Array<tf.Tensor>(heads / own).fill(rows), 1), shape)
   })
-}
-
-/** A decoder that takes tokens with fewer heads of keys and values, and repeats them in each step. */
-export function groupedDecoder(decoder: Decoder, heads: number): Decoder {
-  return {
-    next(query: tf.Tensor4D, key: tf.Tensor4D, value: tf.Tensor4D) {
-      const full = [repeatHeads(key, heads), repeatHeads(value, heads)] as const
-      const out = decoder.next(query, ...full)
-      tf.dispose([...full])
-      return out
-    },
-    get stateBytes() {
-      return decoder.stateBytes
-    },
-    get state() {
-      return decoder.state
-    },
-    dispose() {
-      decoder.dispose()
-    },
-  }
 }
