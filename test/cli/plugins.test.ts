@@ -104,7 +104,7 @@ describe('--plugin', () => {
     const folder = await folderWith({'drawn.mjs': random})
     const plugin = '--plugin drawn.mjs'
     const [table, one, json, apply, bench, variance, bash, doctor] = await Promise.all([
-      rfa(folder, `methods ${plugin}`),
+      rfa(folder, `methods --details ${plugin}`),
       rfa(folder, `methods drawn ${plugin}`),
       rfa(folder, `methods drawn --json ${plugin}`),
       rfa(
@@ -122,7 +122,7 @@ describe('--plugin', () => {
       rfa(folder, `completion bash ${plugin}`),
       rfa(folder, 'doctor --json --plugin missing.mjs', {RFA_PLUGINS: 'drawn.mjs'}),
     ])
-    expect(table.stdout).toMatch(/\bdrawn\b/)
+    expect(table.stdout).toMatch(/^drawn +rectified entries/m)
     expect(table.stdout).toContain(`- drawn comes from ${join(folder, 'drawn.mjs')}`)
     expect(one.stdout).toMatch(/^plug-in +.*drawn\.mjs$/m)
     expect(JSON.parse(json.stdout).methods[0]).toMatchObject({
