@@ -53,12 +53,32 @@ function originalOf([first]: readonly CompletedSwap[]): string[] {
 }
 
 function answer(rows: readonly CompletedSwap[]): string[] {
-  const [best] = rows.filter(isEstimate).toSorted(byDamage)
+  const [best, ...others] = rows.filter(isEstimate).toSorted(byDamage)
   if (!best) return ['No estimate was measured.']
   const yardstick = rows.find(({cell}) => cell.method === YARDSTICK)
-  const where = layersText(best.cell.layers, best.result.model_layers)
-  const own = `With attention exchanged in ${where}, ${variantLabel(best.cell)} loses least: ${lossOf(best)}.`
+  const where = `With attention exchanged in ${layersText(best.cell.layers, best.result.model_layers)}`
+  if (yardstick && byDamage(yardstick, best) <= 0) {
+    return [
+      `${where}, no method loses less than averaging V, which loses ${lossOf(yardstick)}. The best is ${variantLabel(best.cell)}: ${lossOf(best)}.`,
+    ]
+  }
+  const ties = others.filter(other => overlaps(best, other))
+  const [tie] = ties
+  const overlap =
+    tie === undefined
+      ? ''
+      : ties.length === 1
+        ? ` The interval of ${variantLabel(tie.cell)} overlaps.`
+        : ` The intervals of ${ties.length} other rows overlap.`
+  const own = `${where}, ${variantLabel(best.cell)} loses least: ${lossOf(best)}.${overlap}`
   return yardstick ? [own, `Averaging V loses ${lossOf(yardstick)}.`] : [own]
+}
+
+/** Whether the intervals of two rows have a value in common. */
+function overlaps(a: CompletedSwap, b: CompletedSwap): boolean {
+  const [x, y] = [a, b].map(row => damageOf(row).effect)
+  const [high, low] = [x!.high ?? x!.mean, y!.low ?? y!.mean]
+  return high === null || low === null || low <= high
 }
 
 /** The layers that lose least and most, by the best method of each. */

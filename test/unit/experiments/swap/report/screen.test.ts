@@ -90,6 +90,8 @@ describe('the first screen of a swap', () => {
     'thirty rows': Array.from({length: 30}, (_, at) =>
       row('favor-pos', 0.1 * (at + 1), {M: at + 1}),
     ),
+    'no better than averaging V': [row('rfa', 1.45), row('mean-value', 1.4, {M: null})],
+    'a tie': [row('rfa', 0.5), row('favor-pos', 0.52), row('elu', 0.9, {M: null})],
     'skipped alone': [FAILED],
     'skipped among others': [...whole, FAILED],
     nothing: [],
