@@ -16,6 +16,18 @@ const ALONE = [
   'test/unit/results/run-directory.test.ts',
 ]
 
+/** Files that start programs and workers, `npm run test:processes`: half the time of all others together. */
+const PROCESSES = [
+  'test/cli/{bench-shapes,plugins,program,report-figures}.test.ts',
+  'test/fuzz/runs.test.ts',
+  'test/project/{install,tensorflow}.test.ts',
+  'test/unit/experiments.test.ts',
+  'test/unit/experiments/bench/measure/{breakdown,forward}.test.ts',
+  'test/unit/experiments/bench/measure/peers/peer-cell.test.ts',
+  'test/unit/plugins/load.test.ts',
+  'test/unit/runner/**/*.test.ts',
+]
+
 /**
  * Suites that only compute. A timer cannot end what never waits: it would only fail, when they are done, those that a
  * loaded machine made slow.
@@ -62,7 +74,7 @@ export default defineConfig({
           ...SHARED,
           name: 'computed',
           include: COMPUTED,
-          exclude: ALONE,
+          exclude: [...ALONE, ...PROCESSES],
           testTimeout: 0,
           hookTimeout: 0,
         },
@@ -73,8 +85,12 @@ export default defineConfig({
           ...SHARED,
           name: 'shared',
           include: ['test/**/*.test.ts'],
-          exclude: [...ALONE, ...COMPUTED],
+          exclude: [...ALONE, ...COMPUTED, ...PROCESSES],
         },
+      },
+      {
+        extends: true,
+        test: {...SHARED, name: 'processes', include: PROCESSES},
       },
     ],
   },

@@ -45,6 +45,10 @@ const SUITES = {
     ],
     ...NUMERICS,
   ],
+  'test:processes': [
+    ...['vitest.config.ts', 'test/cli', 'test/fuzz', 'test/project', 'test/unit', 'test/helpers'],
+    ...['src', 'native', 'package-lock.json', ...PROGRAM.filter(path => !path.startsWith('src/'))],
+  ],
   'test:rest:program': [
     ...['test/cli', 'test/faults', 'test/fuzz', 'test/project', 'test/unit', 'test/helpers'],
     ...['src/advice', 'src/inputs', 'src/random', 'src/report', 'src/stats', 'src/theory'],
