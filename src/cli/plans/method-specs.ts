@@ -85,7 +85,8 @@ function selectedNames(methods: readonly string[]): string[] {
   return [...new Set(methods.flatMap<string>(name => (name === 'all' ? methodNames() : name)))]
 }
 
-function plainSpec(method: string): MethodSpec {
+/** A method as it is named, without options. */
+export function plainSpec(method: string): MethodSpec {
   return {method, preset: 'exact', options: {}}
 }
 

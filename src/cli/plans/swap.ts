@@ -1,12 +1,13 @@
 import {expected} from '../../errors.js'
+import type {MethodSpec} from '../../experiments/axes.js'
 import {type SwapPlan, swapPlan} from '../../experiments/swap/schema.js'
 import type {ModelFacts} from '../../model/index.js'
 import type {Grid} from '../flags/defaults.js'
 import {defaultHelp, gridOf} from '../flags/defaults.js'
-import {type FlagValues, oneNumber, oneText} from '../flags/kinds.js'
-import {POSITIVE_INTEGER} from '../flags/ranges.js'
+import {eitherWay, type FlagValues, oneNumber, oneText} from '../flags/kinds.js'
+import {POSITIVE_INTEGER, POSITIVE_NUMBER} from '../flags/ranges.js'
 import {methodFlags, runFlags} from '../flags/shared.js'
-import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
+import {type EstimatorFacts, plainSpec, toMethodSpecs} from './method-specs.js'
 import {checkedPlan, drawAxesOf} from './values.js'
 
 /** How often it draws, and how much it reads. */
@@ -19,7 +20,7 @@ interface SwapGrid extends Grid {
 /** Quick: seconds on the packaged model. */
 const SWAP: Record<'standard' | 'quick', SwapGrid> = {
   standard: {
-    methods: ['favor-pos', 'rfa', 'elu', 'mean-value', 'softmax-online'],
+    methods: ['favor-pos', 'rfa', 'elu'],
     projections: ['orth'],
     numFeatures: [64, 256, 1024],
     replicates: 5,
@@ -27,7 +28,7 @@ const SWAP: Record<'standard' | 'quick', SwapGrid> = {
     maxTokens: 256,
   },
   quick: {
-    methods: ['favor-pos', 'rfa', 'elu', 'mean-value'],
+    methods: ['favor-pos', 'rfa', 'elu'],
     projections: ['orth'],
     numFeatures: [64, 256],
     replicates: 3,
@@ -35,6 +36,9 @@ const SWAP: Record<'standard' | 'quick', SwapGrid> = {
     maxTokens: 256,
   },
 }
+
+/** What every other method is held against: averaging V, and exact attention with its queries rounded once more. */
+const YARDSTICKS = ['mean-value', 'softmax']
 
 /** The flags of `rfa swap`. */
 export const swapFlags = {
@@ -46,12 +50,13 @@ export const swapFlags = {
   }),
   texts: oneText({
     helpGroup: 'MODEL',
-    helpValue: 'FILE',
-    description: 'texts that the model reads, one a line (default: some of the package)',
+    helpValue: 'PATH',
+    description:
+      'texts that the model reads: a file with one a line, or a folder of .txt files with one in each (default: some of the package)',
   }),
   'max-texts': oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'MODEL',
-    description: `first texts of the file to read ${defaultHelp(SWAP, grid => grid.texts)}`,
+    description: `first texts to read ${defaultHelp(SWAP, grid => grid.texts)}`,
   }),
   'max-tokens': oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'MODEL',
@@ -61,9 +66,19 @@ export const swapFlags = {
     helpGroup: 'MODEL',
     helpValue: 'all|each|N,N',
     description:
-      'layers in which attention is exchanged: all at once, each by itself, or those of these numbers at once (lists 0,3 and ranges 0..3) (default: all)',
+      'layers in which attention is exchanged: all at once, each by itself, or some at once: lists 0,3, ranges 0..3, first:2, last:2 (default: all)',
+  }),
+  budget: oneNumber(POSITIVE_NUMBER)({
+    helpGroup: 'MODEL',
+    helpValue: 'LOSS',
+    description:
+      'for each method, search the largest set of these layers that loses at most this: nats per token of a causal model, 1 - cosine of an encoder (0.05 keeps a cosine of 0.95); the upper end of the 95 % interval decides',
   }),
   ...methodFlags(SWAP),
+  yardsticks: eitherWay(
+    'run averaging V (mean-value) and exact attention with its queries rounded once more (softmax: what float32 rounding alone does), too (default: yes)',
+    'GRID',
+  ),
   replicates: oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'GRID',
     description: `independent draws ${defaultHelp(SWAP, grid => grid.replicates)}`,
@@ -88,19 +103,35 @@ export function toSwapPlan(
   const grid = gridOf(SWAP, flags)
   const {lines, ...file} = texts
   const count = Math.min(flags['max-texts'] ?? grid.texts, lines)
+  const methods = toMethodSpecs(flags, grid.methods, estimators)
   return checkedPlan(swapPlan, {
     experiment: 'swap',
-    methods: toMethodSpecs(flags, grid.methods, estimators),
+    methods: (flags.yardsticks ?? true) ? withYardsticks(methods) : methods,
     ...drawAxesOf(flags, grid),
-    layer_sets: layerSets(flags.layers ?? 'all', facts.layers),
+    layer_sets: layerSets(candidates(flags) ?? 'all', facts.layers),
     model,
     texts: {...file, count},
     max_tokens: Math.min(flags['max-tokens'] ?? grid.maxTokens, facts.maxTokens),
     causal: facts.causal,
+    ...(flags.budget !== undefined && {budget: flags.budget}),
     replicates: flags.replicates ?? grid.replicates,
     seed: flags.seed ?? 0,
     backend: flags.backend ?? 'auto',
   })
+}
+
+/** Methods with those yardsticks that are not among them, in any variant. */
+function withYardsticks(methods: readonly MethodSpec[]): MethodSpec[] {
+  const others = YARDSTICKS.filter(name => methods.every(({method}) => method !== name))
+  return [...methods, ...others.map(plainSpec)]
+}
+
+/** The layers that a search chooses from are one set. @throws {USAGE} for several */
+function candidates({layers, budget}: SwapFlags): string | undefined {
+  if (budget === undefined || layers?.trim() !== 'each') return layers
+  const what = 'all, or the layers to choose from, with --budget'
+  const remedy = 'leave it out: a search runs each layer by itself first'
+  throw expected('USAGE', '--layers', what, layers, remedy)
 }
 
 /** Sets of layers of a value of `--layers`. @throws {USAGE} for a layer that the model does not have */
@@ -109,17 +140,25 @@ export function layerSets(text: string, count: number): number[][] {
   if (text.trim() === 'all') return [all]
   if (text.trim() === 'each') return all.map(layer => [layer])
   const wanted = text.split(',').flatMap(item => {
-    const match = /^\s*(\d+)(?:\.\.(\d+))?\s*$/.exec(item)
-    const [first, last] = match ? [Number(match[1]), Number(match[2] ?? match[1])] : [1, 0]
-    if (!match || last < first || last >= count) {
-      throw expected(
-        'USAGE',
-        '--layers',
-        `all, each, or numbers from 0 to ${count - 1} (0,3 or 0..3)`,
-        item,
-      )
-    }
-    return all.slice(first, last + 1)
+    const found = someLayers(item.trim(), all)
+    if (found.length > 0) return found
+    throw expected(
+      'USAGE',
+      '--layers',
+      `all, each, numbers from 0 to ${count - 1} (0,3 or 0..3), or first:N or last:N with N from 1 to ${count}`,
+      item,
+    )
   })
   return [[...new Set(wanted)].sort((a, b) => a - b)]
+}
+
+/** Layers of an item: `3`, `0..3`, `first:2` or `last:2`; none for any that is not there. */
+function someLayers(item: string, all: readonly number[]): number[] {
+  const [, end, many] = /^(first|last):(\d+)$/.exec(item) ?? []
+  if (many !== undefined) {
+    const wanted = Number(many) <= all.length ? Number(many) : 0
+    return end === 'first' ? all.slice(0, wanted) : all.slice(all.length - wanted)
+  }
+  const [, first, last = first] = /^(\d+)(?:\.\.(\d+))?$/.exec(item) ?? []
+  return Number(last) < all.length ? all.slice(Number(first), Number(last) + 1) : []
 }

@@ -7,6 +7,7 @@ import type {Grid, PredictedCell} from '../experiment.js'
 import {variantLabel} from '../labels.js'
 import {type ResolvedMethod, resolveMethod} from '../method.js'
 import {runtimeBytes} from '../process-memory.js'
+import {layersRun} from './layers-run.js'
 import {layersText} from './layers-text.js'
 import type {SwapCell, SwapPlan} from './schema.js'
 
@@ -32,12 +33,12 @@ function cellsOf(
   plan: SwapPlan,
   {layers, spec, method}: {layers: number[]; spec: MethodSpec; method: ResolvedMethod},
 ): SwapCell[] {
-  const {model, texts, max_tokens, causal, seed, backend} = plan
+  const {model, texts, max_tokens, causal, budget, seed, backend} = plan
   const draws = drawGrid(method, plan)
   const replicates = method.random ? plan.replicates : 1
   return Array.from({length: draws.length}, (_, index) => ({
     ...{...spec, ...draws.at(index), layers, model, texts, max_tokens, causal},
-    ...{replicates, seed, backend},
+    ...{replicates, seed, backend, ...(budget !== undefined && {budget})},
   }))
 }
 
@@ -50,9 +51,15 @@ async function jobsOf(plan: SwapPlan, cells: SwapCell[]): Promise<PredictedCell<
   const base = runtimeBytes(await meteredBackend(plan.backend))
   return cells.map(cell => ({
     cell,
-    label: `${variantLabel(cell)} in ${layersText(cell.layers, layers)}`,
-    predictedCost: cell.replicates * (layers - Math.min(...cell.layers)) * layer,
+    label: jobLabel(cell, layers),
+    predictedCost: cell.replicates * layersRun(cell, layers) * layer,
     predictedBytes: base + (layers + 1 + 2 * cell.replicates) * hidden,
     shared: [{id: 'original', cost: layers * layer}],
   }))
+}
+
+function jobLabel(cell: SwapCell, layers: number): string {
+  const where = layersText(cell.layers, layers)
+  const what = cell.budget === undefined ? where : `${where}, within ${cell.budget}`
+  return `${variantLabel(cell)} in ${what}`
 }

@@ -1,5 +1,5 @@
 /** What exchanged attention does to a pretrained model: what the experiment is made of. */
-import {recordTable} from '../../results/tables.js'
+import {listTable, recordTable} from '../../results/tables.js'
 import {defineExperiment} from '../experiment.js'
 import {swapCell, swapPlan, swapResult} from './schema.js'
 
@@ -13,7 +13,7 @@ export default defineExperiment({
   plan: swapPlan,
   ...schemas,
   isolation: 'shared',
-  tables: [recordTable(schemas)],
+  tables: [recordTable(schemas), listTable(schemas, 'positions'), listTable(schemas, 'tried_sets')],
   grid: async plan => (await import('./grid.js')).swapGrid(plan),
   load: () => Promise.all([import('./grid.js'), import('./measure/cell.js')]),
   run: async (cell, context) => (await import('./measure/cell.js')).runSwapCell(cell, context),

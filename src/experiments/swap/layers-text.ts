@@ -1,5 +1,6 @@
-/** Layers in words: `all layers`, `layer 3`, `layers 0, 2 to 5`. @param count - layers of the model */
+/** Layers in words: `all layers`, `layer 3`, `layers 0, 2 to 5`, `no layer`. @param count - layers of the model */
 export function layersText(layers: readonly number[], count: number): string {
+  if (layers.length === 0) return 'no layer'
   if (layers.length === count) return count === 1 ? 'its layer' : `all ${count} layers`
   const runs: [first: number, last: number][] = []
   for (const layer of layers.toSorted((a, b) => a - b)) {

@@ -21,7 +21,9 @@ const shared = {
     .describe('The pretrained model.'),
   texts: z
     .object({
-      path: z.string().describe('File of texts, one a line.'),
+      path: z
+        .string()
+        .describe('File of texts, one a line, or folder of .txt files, each of them a text.'),
       digest,
       count: z.number().int().positive().describe('How many of its first texts are read.'),
     })
@@ -33,15 +35,24 @@ const shared = {
     .describe('Tokens at which a text is cut.')
     .meta({flag: 'max-tokens'}),
   causal: z.boolean().describe('Query i sees the keys up to i only, as the model has it.'),
+  budget: z
+    .number()
+    .positive()
+    .optional()
+    .describe(
+      'Most loss, nats per token or 1 - cosine: the largest set of layers found that keeps it is exchanged; absent: all layers of the set are.',
+    ),
   replicates: z.number().int().positive().describe('Independent draws; 1 where nothing is drawn.'),
   seed,
   backend: backendChoice,
 }
 
-const layerSet = z
-  .array(z.number().int().nonnegative())
+const layerNumbers = z.array(z.number().int().nonnegative())
+const layerSet = layerNumbers
   .min(1)
-  .describe('Layers with exchanged attention, all at once, counted from 0.')
+  .describe(
+    'Layers with exchanged attention, all at once, counted from 0; with a budget those to choose from.',
+  )
 
 /** Everything that determines a swap. */
 export const swapPlan = z.object({
@@ -94,6 +105,28 @@ const ENCODER_EFFECTS = {
   ten_nearest_kept: effect('Share of the ten nearest other texts that the original has, too.'),
 }
 
+/** Effects on the tokens between two positions. */
+const positionBin = z.object({
+  first: z.number().int().describe('First position, counted from 1.'),
+  last: z.number().int().describe('Last position.'),
+  texts: z.number().int().describe('Texts that have such tokens.'),
+  nats_added: effect(
+    'Nats per token more than the original, of predictions made at these positions.',
+  )
+    .nullable()
+    .describe('`null` for an encoder, and where no token follows.'),
+  hidden_error: nullableNumber.describe(
+    'Relative L2 error of the output of the last layer at these positions, root mean square over draws.',
+  ),
+})
+
+/** A set of layers that a search has run. */
+const triedSet = z.object({
+  set: layerNumbers.describe('Its layers, counted from 0.'),
+  loss: effect('Nats per token more than the original, or 1 - cosine for an encoder.'),
+  within: z.boolean().describe('The upper end of its interval keeps the budget.'),
+})
+
 export const swapResult = z.object({
   ...computedBy,
   model_kind: z.string().describe('Architecture.'),
@@ -122,7 +155,32 @@ export const swapResult = z.object({
     .describe(
       'Relative L2 error of the output of every layer against the original, all tokens together, root mean square over draws.',
     ),
+  positions: z
+    .array(positionBin)
+    .default([])
+    .describe('Effects by position in a text; empty in records that were made without them.'),
+  chosen_layers: layerNumbers
+    .nullable()
+    .default(null)
+    .describe(
+      'Largest set of layers found that keeps the budget, counted from 0: all effects are of it; `null`: there is no budget.',
+    ),
+  tried_sets: z
+    .array(triedSet)
+    .default([])
+    .describe('Sets of layers that the search for it has run, in turn.'),
 })
 export type SwapResult = z.infer<typeof swapResult>
 export type SwapRecord = CellRecord<SwapCell, SwapResult>
 export type CompletedSwap = Completed<SwapCell, SwapResult>
+
+/** What a swap does to predictions or embeddings. */
+export type Effects = Pick<
+  SwapResult,
+  'original_nats' | 'causal_effects' | 'encoder_effects' | 'positions'
+>
+
+/** The effect that orders methods and that a budget limits, the less the better: nats added per token, or 1 - cosine. */
+export function lossOf({causal_effects, encoder_effects}: Effects): Effect {
+  return causal_effects?.nats_added ?? encoder_effects!.cosine_loss
+}

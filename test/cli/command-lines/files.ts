@@ -133,6 +133,7 @@ export const RUN_FOLDERS: readonly Row[] = [
 ]
 
 export const CONTRADICTIONS: readonly Row[] = [
+  ['swap --layers each --budget 0.01', 2, /--layers: .*got each\n.*Try: leave it out/],
   ['variance --pairs 4 --norms 1', 2, /^--norms: .*got --pairs\n/],
   ['variance -i DIR/qkv.npz --angles 90', 2, /^--angles: .*got --input\n/],
   [

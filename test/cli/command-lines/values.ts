@@ -71,6 +71,11 @@ export const NUMBERS: readonly Row[] = [
   ],
   ['methods --num-features 0', 2, /--num-features: expected a positive integer, got 0/],
   ['methods --head-dim x', 2, /--head-dim: expected a positive integer, got "x"/],
+  ['swap --budget 0', 2, /--budget: expected a positive number, got 0/],
+  ['swap --budget 5%', 2, /--budget: expected a positive number, got "5%"/],
+  ['swap --layers first:5', 2, /first:N or last:N with N from 1 to 4, got first:5/],
+  ['swap --quick --budget 0.01 --dry-run', 0, /^swap, causal: 7 cells/],
+  ['swap --quick --no-yardsticks --layers first:1,3 --dry-run', 0, /^swap, causal: 5 cells/],
 ]
 
 export const RANGES: readonly Row[] = [

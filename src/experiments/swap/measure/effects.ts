@@ -2,7 +2,7 @@
 import type {tf} from '../../../attention/index.js'
 import {hostData} from '../../../attention/internal.js'
 import {mean} from '../../../stats/index.js'
-import type {SwapResult} from '../schema.js'
+import type {Effects} from '../schema.js'
 import type {Original} from './context.js'
 import {byGroups, overDrawsAndTexts} from './intervals.js'
 import {
@@ -15,14 +15,14 @@ import {
   similarities,
 } from './neighbours.js'
 import {type NextTokens, nextTokens} from './next-tokens.js'
-
-type Effects = Pick<SwapResult, 'original_nats' | 'causal_effects' | 'encoder_effects'>
+import {natsByPosition, positionsOf} from './positions.js'
 
 /** @param finals - draws, in each the batches: `[B, L, width]` */
 export async function causalEffects(
-  {model, batches}: Original,
+  original: Original,
   finals: readonly (readonly tf.Tensor3D[])[],
 ): Promise<Effects> {
+  const {model, batches} = original
   const table: NextTokens[][] = finals.map(() => [])
   const head = await model.head()
   const logitsOf = (hidden: tf.Tensor3D): Float32Array => {
@@ -31,9 +31,9 @@ export async function causalEffects(
   }
   try {
     batches.forEach(({tokens, texts, hidden}, at) => {
-      const original = logitsOf(hidden.at(-1)!)
+      const whole = logitsOf(hidden.at(-1)!)
       finals.forEach((own, draw) => {
-        const found = nextTokens(tokens, original, logitsOf(own[at]!))
+        const found = nextTokens(tokens, whole, logitsOf(own[at]!))
         texts.forEach((text, place) => {
           table[draw]![text] = found[place]!
         })
@@ -52,6 +52,7 @@ export async function causalEffects(
       top_agreement: effect(({agreement}) => agreement),
     },
     encoder_effects: null,
+    positions: positionsOf(original, finals, natsByPosition(table)),
   }
 }
 
@@ -80,6 +81,7 @@ export function encoderEffects(
   return {
     original_nats: null,
     causal_effects: null,
+    positions: positionsOf(original, finals, []),
     encoder_effects: {
       cosine_loss: overDrawsAndTexts(
         draws.map(own => own.map((vector, text) => 1 - dot(vector, whole[text]!))),

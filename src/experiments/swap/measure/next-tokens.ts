@@ -10,6 +10,8 @@ export interface NextTokens {
   kl: number
   /** Share of places at which both hold the same token most likely. */
   agreement: number
+  /** Nats more than the original at each of these places. */
+  added: Float64Array
 }
 
 /**
@@ -25,16 +27,19 @@ export function nextTokens(
 ): NextTokens[] {
   const vocabulary = original.length / (lengths.length * length)
   return lengths.map((tokens, text) => {
-    const sums: NextTokens = {original: 0, exchanged: 0, kl: 0, agreement: 0}
+    const sums = {original: 0, exchanged: 0, kl: 0, agreement: 0}
     const places = tokens - 1
+    const added = new Float64Array(places)
     for (let place = 0; place < places; place++) {
       const row = text * length + place
       const next = ids[row + 1]!
       const start = row * vocabulary
       const [p, q] = [original, exchanged].map(all => all.subarray(start, start + vocabulary))
       const [before, after] = [normalizer(p!), normalizer(q!)]
-      sums.original += before.log - p![next]!
-      sums.exchanged += after.log - q![next]!
+      const [whole, own] = [before.log - p![next]!, after.log - q![next]!]
+      sums.original += whole
+      sums.exchanged += own
+      added[place] = own - whole
       sums.kl += divergence(p!, q!, before.log, after.log)
       sums.agreement += before.top === after.top ? 1 : 0
     }
@@ -43,6 +48,7 @@ export function nextTokens(
       exchanged: sums.exchanged / places,
       kl: sums.kl / places,
       agreement: sums.agreement / places,
+      added,
     }
   })
 }

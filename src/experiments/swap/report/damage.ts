@@ -1,39 +1,75 @@
 /** The effect by which a swap orders its rows: one number for each kind of model. */
 import {MISSING, significant} from '../../../report/numbers.js'
-import type {CompletedSwap, Effect} from '../schema.js'
+import {type CompletedSwap, type Effect, lossOf} from '../schema.js'
+
+/** The yardstick that looks at nothing. */
+const AVERAGE = 'mean-value'
 
 /** What is lost, the less the better. */
-export interface Damage {
+interface Damage {
   effect: Effect
-  /** Column of tables, axis of figures. */
+  /** Column of tables. */
   title: string
-  /** With its unit, in a sentence: `0.12 nats per token more [0.10, 0.14]`. */
+  /** In a sentence: `nats per token`. */
+  unit: string
+  /** Axis of figures. */
+  axis: string
+  /** With its unit, in a sentence: `0.12 nats per token [0.10, 0.14]`. */
   text: string
+}
+
+const UNITS = {
+  causal: {
+    title: 'nats/token',
+    unit: 'nats per token',
+    axis: 'nats per token more than the original',
+  },
+  encoder: {
+    title: '1 - cosine',
+    unit: 'of cosine',
+    axis: '1 - cosine to the original embedding',
+  },
 }
 
 /** Nats added per token, or 1 - cosine of embeddings. */
 export function damageOf({result}: CompletedSwap): Damage {
-  const {causal_effects, encoder_effects} = result
-  if (causal_effects) {
-    const effect = causal_effects.nats_added
-    return {effect, title: 'nats/token', text: withUnit(effect, 'nats per token')}
-  }
-  const effect = encoder_effects!.cosine_loss
-  return {effect, title: '1 - cosine', text: withUnit(effect, 'of cosine')}
+  const effect = lossOf(result)
+  const kind = UNITS[result.causal_effects ? 'causal' : 'encoder']
+  const {mean, low, high} = effect
+  const ends = low === null || high === null ? '' : ` [${two(low)}, ${two(high)}]`
+  return {...kind, effect, text: `${two(mean)} ${kind.unit}${ends}`}
 }
 
-function withUnit({mean, low, high}: Effect, unit: string): string {
-  const ends = low === null || high === null ? '' : ` [${two(low)}, ${two(high)}]`
-  return `${two(mean)} ${unit}${ends}`
+/** Layers with exchanged attention: with a budget those that were chosen. */
+export function exchangedLayers({cell, result}: CompletedSwap): readonly number[] {
+  return result.chosen_layers ?? cell.layers
 }
 
 /** Hidden states that agree so well differ by rounding: float32 over all layers. */
 const ROUNDING = 1e-4
 
 /** Whether the method computes what the model does. */
-export function isExact({cell, result}: CompletedSwap): boolean {
+export function isExact(row: CompletedSwap): boolean {
+  const {cell, result} = row
   const last = result.hidden_error.at(-1) ?? null
-  return cell.num_features === null && last !== null && last < ROUNDING
+  const exchanged = exchangedLayers(row).length > 0
+  return exchanged && cell.num_features === null && last !== null && last < ROUNDING
+}
+
+/** Whether the method averages V. */
+export function isAverage({cell}: CompletedSwap): boolean {
+  return cell.method === AVERAGE
+}
+
+/** Neither an exact form nor a yardstick. */
+export function isEstimate(row: CompletedSwap): boolean {
+  return !isAverage(row) && row.cell.method !== 'identity' && !isExact(row)
+}
+
+/** Rows without exact forms, unless there are no others. */
+export function withoutExact(rows: readonly CompletedSwap[]): CompletedSwap[] {
+  const others = rows.filter(row => !isExact(row))
+  return others.length > 0 ? others : [...rows]
 }
 
 /** Orders rows: what has no number stands last. */
@@ -47,11 +83,12 @@ export function interval({mean, low, high}: Effect): string {
   return low === null || high === null ? two(mean) : `${two(mean)} [${two(low)}, ${two(high)}]`
 }
 
-function two(value: number | null): string {
+/** Two significant digits. */
+export function two(value: number | null): string {
   return significant(value, 2)
 }
 
 /** `94 %`. */
 export function share({mean}: Effect): string {
-  return mean === null ? MISSING : `${significant(100 * mean, 2)} %`
+  return mean === null ? MISSING : `${two(100 * mean)} %`
 }

@@ -1,4 +1,4 @@
-/** Figures of a swap: damage over M, and the error of hidden states through the layers. */
+/** Figures of a swap: damage over M, hidden states through the layers, both by position, and layers one at a time. */
 import {type ColumnSpec, table} from '../../../report/document.js'
 import type {Figure, Series} from '../../../report/figures/figure.js'
 import {groupBy} from '../../../report/groups.js'
@@ -6,43 +6,45 @@ import {significant} from '../../../report/numbers.js'
 import {methodLabel, projectionLabel, variantLabel} from '../../labels.js'
 import {layersText} from '../layers-text.js'
 import type {CompletedSwap, SwapRecord} from '../schema.js'
-import {damageOf, interval} from './damage.js'
+import {damageOf, interval, isAverage, withoutExact} from './damage.js'
+import {positionFigures} from './positions.js'
+import {isOneByOne, sensitivityFigures} from './sensitivity.js'
 
 /** Sets of layers that have figures. */
 const MOST_SETS = 4
 
-/** Two figures for each set of layers. */
+/** A heat map of single layers, or four figures for each set of layers. */
 export function swapFigures(records: readonly SwapRecord[]): Figure[] {
   const rows = records.filter(record => record.status === 'completed')
+  const [first] = rows
+  if (!first) return []
+  if (isOneByOne(rows) || first.cell.budget !== undefined) return sensitivityFigures(rows)
   return groupBy(rows, ({cell}) => cell.layers.join())
     .slice(0, MOST_SETS)
-    .flatMap(own => [damageFigure(own), depthFigure(own)])
+    .flatMap(own => [damageFigure(own), depthFigure(own), ...positionFigures(own)])
 }
 
-function damageFigure(rows: readonly CompletedSwap[]): Figure {
-  const [first] = rows as readonly [CompletedSwap]
-  const {title} = damageOf(first)
+function damageFigure(all: readonly CompletedSwap[]): Figure {
+  const rows = withoutExact(all)
+  const first = rows[0]!
+  const {axis} = damageOf(first)
   const where = layersText(first.cell.layers, first.result.model_layers)
   const drawn = rows.filter(({cell}) => cell.num_features !== null)
   const spans = drawn.map(({cell}) => cell.num_features!)
   const others = rows.filter(({cell}) => cell.num_features === null)
-  const names: Record<string, string> = {
-    'nats/token': 'nats per token more than the original',
-    '1 - cosine': '1 - cosine to the original embedding',
-  }
   return {
     name: 'damage-over-features',
     title: `What exchanged attention does to the model, ${where}`,
-    caption: `${names[title]}, over the number of random vectors; bars are 95 % intervals over texts and draws.`,
+    caption: `${axis}, over the number of random vectors; bars are 95 % intervals over texts and draws.`,
     x: {label: 'M, random vectors', scale: 'log'},
-    y: {label: names[title]!, scale: 'log'},
+    y: {label: axis, scale: 'log'},
     series: groupBy(drawn, ({cell}) => `${methodLabel(cell)} ${projectionLabel(cell)}`).map(own =>
       seriesOf(own, row => row.cell.num_features!),
     ),
     guides: others.flatMap(row => {
       const {mean} = damageOf(row).effect
       if (mean === null || spans.length === 0) return []
-      const label = row.cell.method === 'mean-value' ? 'averaging V' : methodLabel(row.cell)
+      const label = isAverage(row) ? 'averaging V' : methodLabel(row.cell)
       const ends = [Math.min(...spans), Math.max(...spans)]
       return [{label, points: ends.map(x => [x, mean] as const)}]
     }),
@@ -68,8 +70,9 @@ function seriesOf(rows: readonly CompletedSwap[], x: (row: CompletedSwap) => num
   }
 }
 
-function depthFigure(rows: readonly CompletedSwap[]): Figure {
-  const [first] = rows as readonly [CompletedSwap]
+function depthFigure(all: readonly CompletedSwap[]): Figure {
+  const rows = withoutExact(all)
+  const first = rows[0]!
   const where = layersText(first.cell.layers, first.result.model_layers)
   return {
     name: 'hidden-error-over-layers',

@@ -1,24 +1,34 @@
-/** All that a swap measured: effects, and the error through depth. */
+/** All that a swap measured: effects, single layers, positions, and the error through depth. */
 import {type Block, type ColumnSpec, heading, list, table, text} from '../../../report/document.js'
-import {MISSING, significant} from '../../../report/numbers.js'
+import {MISSING} from '../../../report/numbers.js'
 import {backendItems, troubleItems, variantLabel} from '../../labels.js'
 import {layersText} from '../layers-text.js'
 import type {CompletedSwap, SwapRecord} from '../schema.js'
-import {byDamage, interval} from './damage.js'
-import {screenColumns, swapSentences, titleOf} from './screen.js'
+import {byLayers, triedSets} from './budget.js'
+import {byDamage, exchangedLayers, interval, two} from './damage.js'
+import {positionTables} from './positions.js'
+import {damageColumns, swapSentences, titleOf} from './screen.js'
+import {isOneByOne, sensitivityTable} from './sensitivity.js'
 
 /** Blocks of the whole report. */
 export function swapReport(records: readonly SwapRecord[]): Block[] {
-  const rows = records.filter(record => record.status === 'completed').toSorted(byDamage)
+  const completed = records.filter(record => record.status === 'completed')
+  const searched = completed[0]?.cell.budget !== undefined
+  const rows = completed.toSorted(searched ? byLayers : byDamage)
   const [first] = rows
   if (!first) return list(troubleItems(records))
   return [
     heading(2, titleOf(first)),
     text(swapSentences(records).join(' ')),
-    table([...screenColumns(rows), ...intervalColumns(first)], rows),
+    table([...damageColumns(rows), ...intervalColumns(first)], rows),
     text(
       `In brackets: 95 % intervals over ${first.result.texts_read} texts and the draws of random features. ${MEANINGS[first.cell.causal ? 'causal' : 'encoder']}`,
     ),
+    ...(searched ? [heading(3, 'Sets of layers that were tried'), ...triedSets(rows)] : []),
+    ...(searched || isOneByOne(rows)
+      ? [heading(3, 'Damage of each layer by itself'), sensitivityTable(rows)]
+      : []),
+    ...positionTables(rows),
     heading(3, 'Error of hidden states after each layer, % of the original'),
     table(depthColumns(first), rows),
     ...list([...backendItems(rows), ...troubleItems(records)]),
@@ -57,14 +67,14 @@ function depthColumns({result}: CompletedSwap): ColumnSpec<CompletedSwap>[] {
     {
       title: 'exchanged',
       align: 'left',
-      cell: ({cell, result}) => layersText(cell.layers, result.model_layers),
+      cell: row => layersText(exchangedLayers(row), row.result.model_layers),
     },
     ...result.hidden_error.map(
       (_, layer): ColumnSpec<CompletedSwap> => ({
         title: `layer ${layer}`,
         cell: row => {
           const error = row.result.hidden_error[layer] ?? null
-          return error === null ? MISSING : significant(100 * error, 2)
+          return error === null ? MISSING : two(100 * error)
         },
       }),
     ),

@@ -6,24 +6,50 @@ import {MISSING, plural, significant} from '../../../report/numbers.js'
 import {troubleItems, variantLabel} from '../../labels.js'
 import {layersText} from '../layers-text.js'
 import type {CompletedSwap, SwapRecord} from '../schema.js'
-import {byDamage, damageOf, interval, isExact, share} from './damage.js'
+import {budgetColumns, budgetSentences, byLayers} from './budget.js'
+import {
+  byDamage,
+  damageOf,
+  exchangedLayers,
+  interval,
+  isAverage,
+  isEstimate,
+  isExact,
+  share,
+  two,
+  withoutExact,
+} from './damage.js'
+import {isOneByOne, sensitivityTable} from './sensitivity.js'
 
-/** The yardstick that looks at nothing. */
-const YARDSTICK = 'mean-value'
 /** Rows of the table, and reasons why there are no others. */
 const [MOST_ROWS, MOST_REASONS] = [9, 2]
 
 /** Blocks of the first screen. */
 export function swapScreen(records: readonly SwapRecord[]): Block[] {
-  const rows = completedOf(records).toSorted(byDamage)
-  const shown = rows.slice(0, MOST_ROWS)
-  const rest = rows.length - shown.length
+  const rows = completedOf(records)
+  const [first] = rows
   return [
-    ...(rows[0] ? [text(titleOf(rows[0]))] : []),
-    ...(rows.length > 0 ? [text(swapSentences(records).join(' '))] : []),
-    ...(rows.length > 0 ? [table(screenColumns(rows), shown)] : []),
-    ...(rest > 0 ? [text(`${plural(rest, 'row')} with more damage: --details.`)] : []),
+    ...(first
+      ? [text(titleOf(first)), text(swapSentences(records).join(' ')), ...mainTable(rows)]
+      : []),
     ...list(troubleItems(records).slice(0, MOST_REASONS)),
+  ]
+}
+
+/** What was compared. Exact forms are not: a sentence has what they differ by. */
+function mainTable(all: readonly CompletedSwap[]): Block[] {
+  const rows = withoutExact(all)
+  if (isOneByOne(rows)) {
+    return [sensitivityTable(rows, MOST_ROWS), text('Intervals: --details.')]
+  }
+  const searched = rows[0]!.cell.budget !== undefined
+  const sorted = rows.toSorted(searched ? byLayers : byDamage)
+  const columns = searched ? budgetColumns(rows) : damageColumns(rows, true)
+  const rest = sorted.length - MOST_ROWS
+  const how = searched ? 'fewer layers or more damage' : 'more damage'
+  return [
+    table(columns, sorted.slice(0, MOST_ROWS)),
+    ...(rest > 0 ? [text(`${plural(rest, 'row')} with ${how}: --details.`)] : []),
   ]
 }
 
@@ -35,31 +61,36 @@ export function titleOf({cell, result}: CompletedSwap): string {
   return `${basename(cell.model.folder)}: ${sizes}, ${cell.causal ? 'causal' : 'bidirectional'}; ${read}`
 }
 
-/** The answer for each set of layers: the least damage, and that of averaging V. */
+/** The answer: the least damage and that of averaging V; the layers that lose least and most; or the layers within a budget. */
 export function swapSentences(records: readonly SwapRecord[]): string[] {
   const rows = completedOf(records)
-  const sets = groupBy(rows, ({cell}) => cell.layers.join())
-  const most = sets.toSorted(([a], [b]) => b!.cell.layers.length - a!.cell.layers.length)[0]
-  if (!most) return []
-  const sensitive = sets.every(([first]) => first!.cell.layers.length === 1) && sets.length > 1
-  return sensitive
-    ? [...originalOf(rows), layerSentence(sets)]
-    : [...originalOf(rows), ...answer(most)]
+  const [first] = rows
+  if (!first) return []
+  return [...originalOf(first), ...answer(rows), ...floorSentence(rows)]
 }
 
-function originalOf([first]: readonly CompletedSwap[]): string[] {
-  const nats = first?.result.original_nats ?? null
+function originalOf({result}: CompletedSwap): string[] {
+  const {original_nats: nats} = result
   return nats === null ? [] : [`The original model takes ${significant(nats)} nats per token.`]
 }
 
 function answer(rows: readonly CompletedSwap[]): string[] {
+  if (rows[0]!.cell.budget !== undefined) return budgetSentences(rows)
+  const sets = groupBy(rows, ({cell}) => cell.layers.join())
+  if (isOneByOne(rows)) return [layerSentence(sets)]
+  const [most] = sets.toSorted(([a], [b]) => b!.cell.layers.length - a!.cell.layers.length)
+  return setSentences(most!)
+}
+
+/** What the largest set of layers loses. */
+function setSentences(rows: readonly CompletedSwap[]): string[] {
   const [best, ...others] = rows.filter(isEstimate).toSorted(byDamage)
   if (!best) return ['No estimate was measured.']
-  const yardstick = rows.find(({cell}) => cell.method === YARDSTICK)
+  const average = rows.find(isAverage)
   const where = `With attention exchanged in ${layersText(best.cell.layers, best.result.model_layers)}`
-  if (yardstick && byDamage(yardstick, best) <= 0) {
+  if (average && byDamage(average, best) <= 0) {
     return [
-      `${where}, no method loses less than averaging V, which loses ${lossOf(yardstick)}. The best is ${variantLabel(best.cell)}: ${lossOf(best)}.`,
+      `${where}, no method loses less than averaging V, which loses ${lossText(average)}. The best is ${variantLabel(best.cell)}: ${lossText(best)}.`,
     ]
   }
   const ties = others.filter(other => overlaps(best, other))
@@ -70,8 +101,18 @@ function answer(rows: readonly CompletedSwap[]): string[] {
       : ties.length === 1
         ? ` The interval of ${variantLabel(tie.cell)} overlaps.`
         : ` The intervals of ${ties.length} other rows overlap.`
-  const own = `${where}, ${variantLabel(best.cell)} loses least: ${lossOf(best)}.${overlap}`
-  return yardstick ? [own, `Averaging V loses ${lossOf(yardstick)}.`] : [own]
+  const own = `${where}, ${variantLabel(best.cell)} loses least: ${lossText(best)}.${overlap}`
+  return average ? [own, `Averaging V loses ${lossText(average)}.`] : [own]
+}
+
+/** What rounding changes in exact attention: the floor of all effects. */
+function floorSentence(rows: readonly CompletedSwap[]): string[] {
+  const ends = rows.filter(isExact).flatMap(row => {
+    const {mean, low, high} = damageOf(row).effect
+    return [mean, low, high].map(end => Math.abs(end ?? 0))
+  })
+  if (ends.length === 0) return []
+  return [`Float32 rounding alone changes the loss by at most ${two(Math.max(...ends))}.`]
 }
 
 /** Whether the intervals of two rows have a value in common. */
@@ -88,43 +129,42 @@ function layerSentence(sets: readonly (readonly CompletedSwap[])[]): string {
   const [least, most] = [sorted[0], sorted.at(-1)]
   if (!least || !most) return 'No estimate was measured.'
   const named = (row: CompletedSwap) =>
-    `layer ${row.cell.layers[0]} (${variantLabel(row.cell)}: ${lossOf(row)})`
+    `layer ${row.cell.layers[0]} (${variantLabel(row.cell)}: ${lossText(row)})`
   return `With attention exchanged in one layer at a time, ${named(least)} loses least and ${named(most)} most.`
 }
 
-function lossOf(row: CompletedSwap): string {
+function lossText(row: CompletedSwap): string {
   return damageOf(row).text
 }
 
-/** Neither an exact form nor a yardstick. */
-function isEstimate(row: CompletedSwap): boolean {
-  return ![YARDSTICK, 'identity'].includes(row.cell.method) && !isExact(row)
-}
-
-/** Columns of the first screen. */
-export function screenColumns(rows: readonly CompletedSwap[]): ColumnSpec<CompletedSwap>[] {
-  const sets = new Set(rows.map(({cell}) => cell.layers.join()))
+/** Columns of effects. @param hideRounding - exact forms say `exact` instead of float32 rounding. Default: they say numbers */
+export function damageColumns(
+  rows: readonly CompletedSwap[],
+  hideRounding = false,
+): ColumnSpec<CompletedSwap>[] {
+  const sets = new Set(rows.map(row => exchangedLayers(row).join()))
   const causal = rows.some(({result}) => result.causal_effects !== null)
+  const shown = (row: CompletedSwap, number: string) =>
+    hideRounding && isExact(row) ? 'exact' : number
   return [
     {title: 'method', align: 'left', cell: ({cell}) => variantLabel(cell)},
     {
       title: 'layers',
       align: 'left',
-      cell: ({cell, result}) =>
-        layersText(cell.layers, result.model_layers).replace(/^layers? /, ''),
+      cell: row =>
+        layersText(exchangedLayers(row), row.result.model_layers).replace(/^layers? /, ''),
       tells: () => sets.size > 1,
     },
     {
       title: damageOf(rows[0]!).title,
-      cell: row => (isExact(row) ? 'exact' : interval(damageOf(row).effect)),
+      cell: row => shown(row, interval(damageOf(row).effect)),
     },
     ...(causal ? CAUSAL_COLUMNS : ENCODER_COLUMNS),
     {
       title: 'hidden off',
       cell: row => {
         const last = row.result.hidden_error.at(-1) ?? null
-        if (isExact(row)) return 'exact'
-        return last === null ? MISSING : `${significant(100 * last, 2)} %`
+        return shown(row, last === null ? MISSING : `${two(100 * last)} %`)
       },
     },
   ]
@@ -132,7 +172,7 @@ export function screenColumns(rows: readonly CompletedSwap[]): ColumnSpec<Comple
 
 const CAUSAL_COLUMNS: readonly ColumnSpec<CompletedSwap>[] = [
   {title: 'same top', cell: ({result}) => share(result.causal_effects!.top_agreement)},
-  {title: 'KL', cell: ({result}) => significant(result.causal_effects!.kl_nats.mean, 2)},
+  {title: 'KL', cell: ({result}) => two(result.causal_effects!.kl_nats.mean)},
 ]
 const ENCODER_COLUMNS: readonly ColumnSpec<CompletedSwap>[] = [
   {title: 'same nearest', cell: ({result}) => share(result.encoder_effects!.neighbour_agreement)},

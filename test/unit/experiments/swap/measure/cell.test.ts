@@ -1,65 +1,103 @@
-import {writeFile} from 'node:fs/promises'
+import {mkdir, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
-import {modelDigest, readTexts} from '../../../../../src/experiments/swap/files.js'
+import {readTexts} from '../../../../../src/experiments/swap/files.js'
 import {runSwapCell} from '../../../../../src/experiments/swap/measure/cell.js'
 import {type SwapCell, swapResult} from '../../../../../src/experiments/swap/schema.js'
-import {packagedFile} from '../../../../../src/inputs/packaged.js'
-import {openModel} from '../../../../../src/model/index.js'
-import {temporaryFolder} from '../../../../helpers/folders.js'
+import {newFolder} from '../../../../helpers/folders.js'
 import {modelFolder, WORDS} from '../../../../helpers/model-folders.js'
+import {swapCellOf} from '../../../../helpers/swap-cells.js'
 
-const folder = temporaryFolder()
-
-async function cellOf(
-  method: string,
-  {model = packagedFile('charlm'), texts = [] as readonly string[], M = null as number | null} = {},
-): Promise<SwapCell> {
-  const path = texts.length > 0 ? join(folder, `${texts.join('').length}.txt`) : undefined
-  if (path) await writeFile(path, texts.join('\n'))
-  const read = path ?? packagedFile('charlm/texts.txt')
-  const {layers, causal} = (await openModel(model)).facts
-  return {
-    ...{method, preset: 'exact', options: {}, orth_sign: 'haar', causal, max_tokens: 40},
-    ...{projection: M === null ? null : 'orth', num_features: M},
-    layers: Array.from({length: layers}, (_, layer) => layer),
-    model: {folder: model, digest: await modelDigest(model)},
-    texts: {path: read, digest: (await readTexts(read)).digest, count: texts.length || 3},
-    ...{replicates: M === null ? 1 : 2, seed: 0, backend: 'cpu'},
-  }
-}
-
-async function resultOf(cell: SwapCell) {
-  const outcome = await runSwapCell(cell)
+async function resultOf(cell: SwapCell, onStep?: (done: number, total: number) => void) {
+  const outcome = await runSwapCell(cell, {onStep})
   if (outcome.status !== 'completed') throw new Error(outcome.reason)
   return swapResult.parse(outcome.result)
 }
 
 describe('a swap', () => {
   it('of attention for itself loses nothing, and of the mean of V much', async () => {
-    const exact = await resultOf(await cellOf('softmax'))
-    const mean = await resultOf(await cellOf('mean-value'))
+    const exact = await resultOf(await swapCellOf('softmax'))
+    const mean = await resultOf(await swapCellOf('mean-value'))
     expect(Math.abs(exact.causal_effects!.nats_added.mean!)).toBeLessThan(1e-4)
     expect(exact.causal_effects!.top_agreement.mean).toBe(1)
     expect(exact.hidden_error.every(error => error! < 1e-4)).toBe(true)
+    // the yardstick of rounding is no copy of the original
+    expect(exact.hidden_error.at(-1)).toBeGreaterThan(0)
     expect(mean.causal_effects!.nats_added.low).toBeGreaterThan(0.3)
     expect(mean.hidden_error.at(-1)).toBeGreaterThan(0.3)
     expect(mean.original_nats).toBe(exact.original_nats)
   })
 
   it('leaves what comes before the first exchanged layer', async () => {
-    const result = await resultOf({...(await cellOf('elu')), layers: [2]})
+    const steps: number[][] = []
+    const cell = {...(await swapCellOf('elu')), layers: [2]}
+    const result = await resultOf(cell, (...step) => steps.push(step))
     expect(result.hidden_error.slice(0, 2)).toEqual([0, 0])
     expect(result.hidden_error[2]).toBeGreaterThan(0)
+    // one batch in two of four layers
+    expect(steps).toEqual([
+      [1, 2],
+      [2, 2],
+    ])
+  })
+
+  it('has the same loss by position as in all, and by position the same error as after the last layer', async () => {
+    const result = await resultOf(await swapCellOf('elu', {count: 1}))
+    const {positions, causal_effects, hidden_error} = result
+    // 40 tokens have 39 that follow
+    const places = positions.map(({first, last}) => Math.min(last, 39) - first + 1)
+    const sum = positions.reduce(
+      (all, {nats_added}, at) => all + nats_added!.mean! * places[at]!,
+      0,
+    )
+    expect(sum / 39).toMatchReference(causal_effects!.nats_added.mean!, 10)
+    const errors = positions.map(bin => bin.hidden_error!)
+    expect(hidden_error.at(-1)).toBeGreaterThan(Math.min(...errors))
+    expect(hidden_error.at(-1)).toBeLessThan(Math.max(...errors))
+  })
+
+  it('with a budget that all layers keep is that of all layers', async () => {
+    const whole = await resultOf(await swapCellOf('favor-pos', {M: 8}))
+    const steps: number[][] = []
+    const found = await resultOf(await swapCellOf('favor-pos', {M: 8, budget: 1e3}), (...step) =>
+      steps.push(step),
+    )
+    expect(found).toEqual({...whole, chosen_layers: [0, 1, 2, 3], tried_sets: found.tried_sets})
+    expect(found.tried_sets.map(({set}) => set.length)).toEqual([1, 1, 1, 1, 4])
+    expect(found.tried_sets.at(-1)!.loss).toEqual(whole.causal_effects!.nats_added)
+    // two draws: 4 + 3 + 2 + 1 layers one by one, then 4 of at most three sets
+    expect(steps.length).toBe(2 * (10 + 4))
+    expect(steps.at(-1)).toEqual([2 * 14, 2 * (10 + 12)])
+  })
+
+  it('with a budget that no layer keeps exchanges none', async () => {
+    const none = await resultOf(await swapCellOf('mean-value', {budget: 1e-6}))
+    expect(none.chosen_layers).toEqual([])
+    expect(none.tried_sets.map(({set}) => set)).toEqual([[0], [1], [2], [3]])
+    expect(none.causal_effects!.nats_added).toEqual({mean: 0, low: 0, high: 0})
+    expect(none.hidden_error).toEqual([0, 0, 0, 0])
+  })
+
+  it('with a budget in between exchanges layers that keep it together', async () => {
+    const single = await resultOf(await swapCellOf('mean-value', {budget: 1e-6}))
+    const highest = single.tried_sets.map(({loss}) => loss.high!).toSorted((a, b) => a - b)
+    const budget = highest[1]!
+    const result = await resultOf(await swapCellOf('mean-value', {budget}))
+    const {chosen_layers, causal_effects, tried_sets} = result
+    expect(chosen_layers!.length).toBeGreaterThan(0)
+    expect(causal_effects!.nats_added.high).toBeLessThanOrEqual(budget)
+    const alone = {...(await swapCellOf('mean-value')), layers: chosen_layers!}
+    expect(causal_effects).toEqual((await resultOf(alone)).causal_effects)
+    for (const {loss, within} of tried_sets) expect(within).toBe(loss.high! <= budget)
   })
 
   it('refuses another model, other texts, and a text of one token', async () => {
-    const cell = await cellOf('elu')
+    const cell = await swapCellOf('elu')
     for (const name of ['model', 'texts'] as const) {
       const other = {...cell, [name]: {...cell[name], digest: 'other'}}
       await expect(runSwapCell(other)).rejects.toMatchObject({code: 'FILE_CHANGED'})
     }
-    const single = await cellOf('elu', {texts: ['And he said', 'A']})
+    const single = await swapCellOf('elu', {texts: ['And he said', 'A']})
     await expect(runSwapCell(single)).rejects.toMatchObject({
       code: 'BAD_FILE',
       message: expect.stringContaining('text 2'),
@@ -68,13 +106,38 @@ describe('a swap', () => {
 
   it('of an encoder on few texts says nothing of neighbours, which could be no others', async () => {
     const model = await modelFolder('bert')
-    const effects = async (count: number) => {
+    const resultOn = async (count: number) => {
       const texts = Array.from({length: count}, (_, at) => `${WORDS[at]} ${WORDS[at + 1]}`)
-      return (await resultOf(await cellOf('elu', {model, texts}))).encoder_effects!
+      return resultOf(await swapCellOf('elu', {model, texts}))
     }
-    expect((await effects(2)).neighbour_agreement.mean).toBeNull()
-    const three = await effects(3)
-    expect(three.neighbour_agreement.mean).not.toBeNull()
-    expect(three.ten_nearest_kept.mean).toBeNull()
+    expect((await resultOn(2)).encoder_effects!.neighbour_agreement.mean).toBeNull()
+    const {encoder_effects: three, positions} = await resultOn(3)
+    expect(three!.neighbour_agreement.mean).not.toBeNull()
+    expect(three!.ten_nearest_kept.mean).toBeNull()
+    // [CLS], two words, [SEP]
+    expect(positions.map(({last, nats_added}) => [last, nats_added])).toEqual([
+      [1, null],
+      [2, null],
+      [4, null],
+    ])
+  })
+})
+
+describe('texts', () => {
+  it('are the lines of a file, or the .txt files of a folder', async () => {
+    const folder = await newFolder()
+    const file = join(folder, 'b.txt')
+    await writeFile(file, 'one\n\n two \n')
+    await writeFile(join(folder, 'a.txt'), 'three\nfour')
+    await writeFile(join(folder, 'c.md'), 'none')
+    expect((await readTexts(file)).texts).toEqual(['one', ' two '])
+    const before = await readTexts(folder)
+    expect(before.texts).toEqual(['three\nfour', 'one\n\n two \n'])
+    await writeFile(join(folder, 'a.txt'), 'three\nfive')
+    expect((await readTexts(folder)).digest).not.toBe(before.digest)
+    const empty = join(folder, 'empty')
+    await mkdir(empty)
+    await expect(readTexts(empty)).rejects.toThrow(/expected a text in \.txt files, got none/)
+    await expect(readTexts(join(folder, 'nowhere'))).rejects.toMatchObject({code: 'FILE_MISSING'})
   })
 })

@@ -1,22 +1,29 @@
 import {describe, expect, it} from 'vitest'
-import {layerSets} from '../../../../../src/cli/plans/swap.js'
+import swap from '../../../../../src/experiments/swap/index.js'
 import {layersText} from '../../../../../src/experiments/swap/layers-text.js'
+import {swapFigures} from '../../../../../src/experiments/swap/report/figures.js'
 import {swapReport} from '../../../../../src/experiments/swap/report/report.js'
 import {swapScreen} from '../../../../../src/experiments/swap/report/screen.js'
 import type {CompletedSwap, Effect, SwapRecord} from '../../../../../src/experiments/swap/schema.js'
+import {drawFigure} from '../../../../../src/report/figures/draw.js'
+import {drawable} from '../../../../../src/report/figures/figure.js'
 import {renderTerminal} from '../../../../../src/report/terminal.js'
+import {toCsv} from '../../../../../src/results/csv.js'
 
 const point = (mean: number): Effect => ({mean, low: 0.9 * mean, high: 1.1 * mean})
+
+interface Made {
+  M?: number | null
+  layers?: number[]
+  causal?: boolean
+  count?: number
+}
 
 /** A row of a model of 4 layers. @param damage - nats per token, or 1 - cosine */
 function row(
   method: string,
   damage: number,
-  {
-    M = 64,
-    layers = [0, 1, 2, 3],
-    causal = true,
-  }: {M?: number | null; layers?: number[]; causal?: boolean} = {},
+  {M = 64, count = 4, layers = upTo(count), causal = true}: Made = {},
 ): CompletedSwap {
   const exact = method.startsWith('softmax')
   return {
@@ -32,7 +39,7 @@ function row(
     },
     result: {
       ...{backend: 'native', instruction_set: 'avx512', threads: 1, processes: 2},
-      ...{model_kind: causal ? 'gpt2' : 'bert', model_layers: 4, heads: 4, head_dim: 32},
+      ...{model_kind: causal ? 'gpt2' : 'bert', model_layers: count, heads: 4, head_dim: 32},
       feature_dim: exact ? 0 : (M ?? 1),
       ...{texts_read: 40, tokens_read: 8120},
       original_nats: causal ? 1.61 : null,
@@ -51,50 +58,108 @@ function row(
             ten_nearest_kept: point(1 - damage),
             pair_spearman: point(1 - damage),
           },
-      hidden_error: [0.1, 0.2, 0.3, exact ? 3e-7 : 0.4],
+      hidden_error: upTo(count).map(layer => (exact ? 3e-7 : 0.1 * (layer + 1))),
+      positions: [1, 2, 4, 8].map(last => ({
+        ...{first: Math.floor(last / 2) + 1, last, texts: 40},
+        nats_added: causal && last < 8 ? point(damage * last) : null,
+        hidden_error: exact ? 3e-7 : last / 10,
+      })),
+      ...{chosen_layers: null, tried_sets: []},
     },
   }
 }
 
-function shown(records: readonly SwapRecord[]): string {
-  return renderTerminal(swapScreen(records), {width: 80, colour: false})
+function upTo(count: number): number[] {
+  return Array.from({length: count}, (_, layer) => layer)
 }
 
-const FAILED: SwapRecord = {
-  ...row('lara', 0),
-  status: 'skipped',
-  reason: 'bidirectional only',
-} as unknown as SwapRecord
+/** A search for 0.5. @param alone - losses of the layers; those that are chosen add up */
+function search(
+  method: string,
+  alone: readonly number[],
+  chosen: readonly number[],
+  {layers = upTo(alone.length), ...made}: Made = {},
+): CompletedSwap {
+  const total = chosen.reduce((sum, layer) => sum + alone[layer]!, 0)
+  const {cell, result, ...own} = row(method, total, {...made, count: alone.length, layers})
+  const tried = [...layers.map(layer => [layer]), ...(chosen.length > 1 ? [[...chosen]] : [])]
+  return {
+    ...own,
+    cell: {...cell, budget: 0.5},
+    result: {
+      ...result,
+      chosen_layers: [...chosen],
+      tried_sets: tried.map(set => {
+        const loss = point(set.reduce((sum, layer) => sum + alone[layer]!, 0))
+        return {set, loss, within: loss.high! <= 0.5}
+      }),
+    },
+  }
+}
+
+function shown(records: readonly SwapRecord[], width = 80): string {
+  return renderTerminal(swapScreen(records), {width, colour: false})
+}
+
+function details(records: readonly SwapRecord[]): string {
+  return renderTerminal(swapReport(records), {width: 120, colour: false})
+}
+
+function skipped(method: string): SwapRecord {
+  const {schema, key, cell} = row(method, 0)
+  return {schema, key, cell, status: 'skipped', reason: 'bidirectional only'}
+}
+
+const WHOLE = [
+  row('favor-pos', 0.5),
+  row('favor-pos', 0.2, {M: 256}),
+  row('rfa', 0.6),
+  row('elu', 0.9, {M: null}),
+  row('mean-value', 1.4, {M: null}),
+  row('softmax', 1e-8, {M: null}),
+]
+
+/** Layers of a model one by one. */
+const each = (count: number) =>
+  upTo(count).flatMap(layer => [
+    row('favor-pos', 0.1 * ((layer * 3) % count) + 0.01, {layers: [layer], count}),
+    row('mean-value', 0.5 * (layer + 1), {M: null, layers: [layer], count}),
+    row('softmax', -1e-8, {M: null, layers: [layer], count}),
+  ])
+
+const SEARCHES = [
+  search('favor-pos', [0.1, 0.02, 0.6, 0.1], [0, 1, 3]),
+  search('rfa', [0.3, 0.4, 0.9, 0.2], [3]),
+  search('mean-value', [1, 2, 3, 4], [], {M: null}),
+  search('softmax', [1e-8, 1e-8, 1e-8, 1e-8], [0, 1, 2, 3], {M: null}),
+]
 
 describe('the first screen of a swap', () => {
-  const whole = [
-    row('favor-pos', 0.5),
-    row('favor-pos', 0.2, {M: 256}),
-    row('rfa', 0.6),
-    row('elu', 0.9, {M: null}),
-    row('mean-value', 1.4, {M: null}),
-    row('softmax-online', 1e-8, {M: null}),
-  ]
-  const each = [0, 1, 2, 3].flatMap(layer => [
-    row('favor-pos', 0.1 * (layer + 1), {layers: [layer]}),
-    row('mean-value', 0.5 * (layer + 1), {M: null, layers: [layer]}),
-  ])
   const runs: Record<string, readonly SwapRecord[]> = {
-    'all layers': whole,
-    'layers one by one': each,
+    'all layers': WHOLE,
+    'layers one by one': each(4),
+    'many layers one by one': each(22),
     'some layers': [row('favor-pos', 0.2, {layers: [0, 3]})],
-    'an encoder': whole.map(({cell: {method, num_features: M}}, at) =>
+    'an encoder': WHOLE.map(({cell: {method, num_features: M}}, at) =>
       row(method, [0.4, 0.3, 0.5, 0.6, 0.7, 1e-8][at]!, {M, causal: false}),
     ),
     'a yardstick alone': [row('mean-value', 1.4, {M: null})],
+    'an exact form alone': [row('softmax', 1e-8, {M: null})],
     'thirty rows': Array.from({length: 30}, (_, at) =>
       row('favor-pos', 0.1 * (at + 1), {M: at + 1}),
     ),
     'no better than averaging V': [row('rfa', 1.45), row('mean-value', 1.4, {M: null})],
     'a tie': [row('rfa', 0.5), row('favor-pos', 0.52), row('elu', 0.9, {M: null})],
-    'skipped alone': [FAILED],
-    'skipped among others': [...whole, FAILED],
+    'skipped alone': [skipped('lara')],
+    'skipped among others': [...WHOLE, skipped('lara')],
     nothing: [],
+    'a budget': SEARCHES,
+    'a budget that no layer keeps': [search('rfa', [0.7, 0.6, 0.9, 0.8], []), SEARCHES[2]!],
+    'a budget that all layers keep': [search('rfa', [0.1, 0.1], [0, 1])],
+    'a budget of an encoder': [search('rfa', [0.3, 0.1, 0.2], [1], {causal: false})],
+    'a budget for some layers': [search('rfa', [0.3, 0.1, 0.2], [1], {layers: [0, 1]})],
+    'a budget for the only layer': [search('rfa', [0.3], [0])],
+    'a budget and a skipped method': [...SEARCHES, skipped('lara')],
   }
 
   it.each(Object.entries(runs))('of %s', (_, records) => {
@@ -103,9 +168,69 @@ describe('the first screen of a swap', () => {
     const lines = text.split('\n')
     expect(lines.length).toBeLessThanOrEqual(20)
     expect(Math.max(...lines.map(line => line.length))).toBeLessThanOrEqual(80)
-    expect(renderTerminal(swapReport(records), {width: 120, colour: false})).not.toMatch(
-      /undefined|NaN/,
-    )
+    expect(details(records)).not.toMatch(/undefined|NaN/)
+    for (const figure of swapFigures(records)) {
+      const drawn = drawable(figure)
+      if (drawn) expect(drawFigure(drawn).svg).not.toMatch(/undefined|NaN/)
+    }
+  })
+
+  it('shows every layer in a terminal that is wide enough', () => {
+    const text = shown(each(22), 200)
+    expect(text).toMatch(/^nats\/token of layer +0 +1 .* 21$/m)
+    expect(text).not.toContain('hidden')
+  })
+})
+
+describe('the details of a swap', () => {
+  it('have each layer by itself with intervals, and every set that was tried', () => {
+    const text = details(SEARCHES)
+    expect(text).toMatch(/^favor-pos orth M=64 +0, 1, 3 +0.22 \[0.20, 0.24\] +yes$/m)
+    expect(text).toMatch(/^favor-pos orth M=64 +2 +0.60 \[0.54, 0.66\] +no$/m)
+    expect(text).toMatch(/^nats\/token of layer +0 +1 +2 +3$/m)
+    expect(text).toMatch(/^mean-value +1.0 \[0.90, 1.1\]/m)
+  })
+
+  it('have effects by position, and numbers in place of exact', () => {
+    const text = details(WHOLE)
+    expect(text).toMatch(/^method +exchanged +1 +2 +3-4 +5-8$/m)
+    expect(text).toMatch(/^rfa orth M=64 +all 4 layers +0.60 \[.*\] +1.2 \[.*\] +2.4 \[.*\] +-$/m)
+    expect(text).toMatch(/^rfa orth M=64 +all 4 layers +10 +20 +40 +80$/m)
+    expect(text).toMatch(/^softmax +1.0e-8 \[9.0e-9, 1.1e-8\]/m)
+  })
+
+  it('of records that were made before there were positions have none', () => {
+    const [first] = WHOLE
+    const earlier = {...first!, result: {...first!.result, positions: []}}
+    expect(details([earlier])).not.toContain('position')
+    expect(swapFigures([earlier]).map(({name}) => name)).toEqual([
+      'damage-over-features',
+      'hidden-error-over-layers',
+    ])
+  })
+})
+
+describe('the figures of a swap', () => {
+  const names = (records: readonly SwapRecord[]) => swapFigures(records).map(({name}) => name)
+
+  it('are one of single layers, or four of each set', () => {
+    expect(names(WHOLE)).toEqual([
+      'damage-over-features',
+      'hidden-error-over-layers',
+      'damage-over-positions',
+      'hidden-error-over-positions',
+    ])
+    expect(names(each(4))).toEqual(['damage-by-layer'])
+    expect(names(SEARCHES)).toEqual(['damage-by-layer'])
+    expect(names([])).toEqual([])
+  })
+
+  it('have a tile for each layer and variant, and none of rounding', () => {
+    for (const records of [each(4), SEARCHES]) {
+      const [{x, series}] = swapFigures(records) as [ReturnType<typeof swapFigures>[number]]
+      expect(x.names).not.toContain('softmax')
+      expect(series[0]!.points.length).toBe(4 * x.names!.length)
+    }
   })
 })
 
@@ -115,14 +240,19 @@ describe('layers', () => {
     expect(layersText([5, 0, 2, 3, 4], 6)).toBe('layers 0, 2 to 5')
     expect(layersText([1], 4)).toBe('layer 1')
     expect(layersText([0, 1], 4)).toBe('layers 0, 1')
+    expect(layersText([], 4)).toBe('no layer')
   })
+})
 
-  it('of a flag are sets, and others than those of the model are refused', () => {
-    expect(layerSets('all', 3)).toEqual([[0, 1, 2]])
-    expect(layerSets('each', 3)).toEqual([[0], [1], [2]])
-    expect(layerSets('2,0..1,0', 4)).toEqual([[0, 1, 2]])
-    for (const wrong of ['4', '2..5', '3..2', 'x', '', '1.5', '-1']) {
-      expect(() => layerSets(wrong, 4), wrong).toThrow(/numbers from 0 to 3/)
-    }
+describe('the tables of a swap', () => {
+  it('have a row for each cell, each bin of positions and each set that was tried', () => {
+    const lines = (records: readonly SwapRecord[]) =>
+      swap.tables.map(table => toCsv(records, table).trim().split('\n').length - 1)
+    expect(lines(SEARCHES)).toEqual([4, 4 * 4, 5 + 4 + 4 + 5])
+    expect(lines(WHOLE).slice(0, 2)).toEqual([6, 6 * 4])
+    const [, positions, tried] = swap.tables.map(table => toCsv(SEARCHES, table).split('\n'))
+    expect(positions![0]).toMatch(/,first,last,texts,nats_added_mean,.*,hidden_error$/)
+    expect(tried![0]).toMatch(/,set,loss_mean,loss_low,loss_high,within$/)
+    expect(tried![5]).toMatch(/,"0;1;3",/)
   })
 })

@@ -1,0 +1,18 @@
+/** Work of a swap, counted in layers. */
+import type {SwapCell} from './schema.js'
+
+/**
+ * Layers that a cell runs for each draw: what comes before the first exchanged layer is the original. With a budget the most that
+ * its search may run: each layer by itself, then sets of two or more.
+ *
+ * @param count - layers of the model
+ */
+export function layersRun(
+  {layers, budget}: Pick<SwapCell, 'layers' | 'budget'>,
+  count: number,
+): number {
+  const whole = count - Math.min(...layers)
+  if (budget === undefined) return whole
+  const single = layers.reduce((sum, layer) => sum + count - layer, 0)
+  return single + (layers.length - 1) * whole
+}

@@ -1,0 +1,84 @@
+/** Effects by position in a text, in bins that double: 1, 2, 3 to 4, 5 to 8, ... */
+import type {tf} from '../../../attention/index.js'
+import {hostData} from '../../../attention/internal.js'
+import {finiteOrNull, mean} from '../../../stats/index.js'
+import type {Effect, SwapResult} from '../schema.js'
+import type {Original} from './context.js'
+import {overDrawsAndTexts} from './intervals.js'
+import type {NextTokens} from './next-tokens.js'
+
+/**
+ * The bins up to the longest text.
+ *
+ * @param finals - outputs of the last layer: draws, in each the batches, `[B, L, width]`
+ * @param natsAdded - of each bin; none for an encoder
+ */
+export function positionsOf(
+  original: Original,
+  finals: readonly (readonly tf.Tensor3D[])[],
+  natsAdded: readonly Effect[],
+): SwapResult['positions'] {
+  const lengths = original.batches.flatMap(({tokens}) => tokens.lengths)
+  const longest = Math.max(...lengths)
+  return hiddenErrors(original, finals, binOf(longest) + 1).map((error, bin) => {
+    const first = firstOf(bin)
+    return {
+      first,
+      last: Math.min(2 ** bin, longest),
+      texts: lengths.filter(length => length >= first).length,
+      nats_added: natsAdded[bin] ?? null,
+      hidden_error: finiteOrNull(error),
+    }
+  })
+}
+
+/** Nats added in each bin, a mean over the texts that reach it. @param table - a row for each draw, in it the texts */
+export function natsByPosition(table: readonly (readonly NextTokens[])[]): Effect[] {
+  const most = Math.max(...table[0]!.map(({added}) => added.length))
+  return Array.from({length: binOf(most) + 1}, (_, bin) =>
+    overDrawsAndTexts(
+      table.map(row =>
+        row
+          .filter(({added}) => added.length >= firstOf(bin))
+          .map(({added}) => mean(added.subarray(firstOf(bin) - 1, 2 ** bin))),
+      ),
+    ),
+  )
+}
+
+/** The bin of a position. @param position - from 1 */
+function binOf(position: number): number {
+  return 32 - Math.clz32(position - 1)
+}
+
+/** The first position of a bin; the last one is `2 ** bin`. */
+function firstOf(bin: number): number {
+  return bin === 0 ? 1 : 2 ** (bin - 1) + 1
+}
+
+/** Relative L2 error of the tokens of each bin, root mean square over draws. */
+function hiddenErrors(
+  {batches}: Original,
+  finals: readonly (readonly tf.Tensor3D[])[],
+  bins: number,
+): number[] {
+  const sums = Array.from({length: bins}, () => ({error: 0, exact: 0}))
+  batches.forEach(({tokens, hidden}, at) => {
+    const [, length, width] = hidden.at(-1)!.shape
+    const {exact} = hostData(() => ({exact: hidden.at(-1)!}))
+    for (const draw of finals) {
+      const {own} = hostData(() => ({own: draw[at]!}))
+      tokens.lengths.forEach((count, text) => {
+        for (let place = 0; place < count; place++) {
+          const sum = sums[binOf(place + 1)]!
+          const start = (text * length + place) * width
+          for (let i = start; i < start + width; i++) {
+            sum.error += (own[i]! - exact[i]!) ** 2
+            sum.exact += exact[i]! ** 2
+          }
+        }
+      })
+    }
+  })
+  return sums.map(({error, exact}) => Math.sqrt(error / exact))
+}
