@@ -46,7 +46,7 @@ export const MAX_EXTRA_BYTES = 2 ** 28
  * From a file: the three arrays named in the plan; or a single .npy that stacks them in a leading axis of 3 (`[3,
  * L, D]` to `[3, B, H, L, D]`); or three .npy files in the order query, key, value. Whatever the layout of the
  * file, arrays come as `[B, H, L, D]`, with a copy of keys and values for each head of queries; extras stay as in
- * the file. A matrix `o` and a number `residual_norm` are no extras.
+ * the file. Extras do not include a matrix `o` and a number `residual_norm`.
  *
  * @param spec - where they come from; what is read from files with a digest is verified to be of it
  * @param options.seqLen - query length. File: that many queries from the first, and also keys and values if they

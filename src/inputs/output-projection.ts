@@ -13,7 +13,7 @@ export interface OutputPlaces {
   residualNorm: OptionalPlace | undefined
 }
 
-/** The arrays of a layer, or those for all layers. An array `o` that is no matrix is something else. */
+/** The arrays of a layer, or those for all layers. An array `o` of other axes than a matrix is something else. */
 export function outputPlacesOf(files: InputFiles, layer: number | undefined): OutputPlaces {
   const projection = optionalPlaceOf(files, layer, PROJECTION)
   return {
