@@ -30,18 +30,28 @@ void merge_errors(const double* parts, Size count, double* out) {
   if (out[kNotFinite] > 0) out[kLargest] = std::numeric_limits<double>::quiet_NaN();
 }
 
+// Columns of one head, summed over its items in their order.
+void merge_columns(const double* parts, Size count, Size columns, double* out) {
+  std::fill(out, out + columns, 0.0);
+  for (Size i = 0; i < count * columns; i++) out[i % columns] += parts[i];
+}
+
 }  // namespace
 
 void error_sums(const ErrorSums& op) {
   const Pool::Session session;
   const KernelTable& table = kernels();
-  ErrorSumsPlan plan{&op, table.error_blocks(op), nullptr};
-  plan.parts = doubles_of(Pool::instance().shared(), op.heads * plan.blocks * kErrorSums);
+  ErrorSumsPlan plan{&op, table.error_blocks(op), nullptr, nullptr};
+  const Size items = op.heads * plan.blocks;
+  plan.parts = doubles_of(Pool::instance().shared(), items * (kErrorSums + op.value_dim));
+  plan.rows_sums = plan.parts + items * kErrorSums;
   const double entries = static_cast<double>(op.heads * op.rows) * static_cast<double>(op.value_dim);
   run_items(table.error_sums, plan, kEntryWork * entries);
   for (Size head = 0; head < op.heads; head++) {
     merge_errors(plan.parts + head * plan.blocks * kErrorSums, plan.blocks,
                  op.out + head * kErrorSums);
+    merge_columns(plan.rows_sums + head * plan.blocks * op.value_dim, plan.blocks, op.value_dim,
+                  op.rows_sum + head * op.value_dim);
   }
 }
 

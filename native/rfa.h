@@ -358,6 +358,7 @@ struct ErrorSums {
   float* group = nullptr;
   Size group_step = 1;
   double* out = nullptr;  // [heads, kErrorSums]
+  double* rows_sum = nullptr;  // [heads, Dv]: of d over the rows of a head
 };
 // Fields of a head's sums, in the order of `out`.
 enum ErrorSum {

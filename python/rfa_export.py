@@ -22,6 +22,12 @@ the last query of causal attention are left out: no query sees them. The metadat
 1/sqrt(D), `origin`, `model`, `module`, `layers`, `heads` and `tokens`. Attention that such a file cannot hold (a bias on
 the logits, a window, packed texts, dropout) is refused with an `ExportError`.
 
+Where they are found, a file also holds o [H Dv, width], the matrix that the outputs of all heads are multiplied by, and
+residual_norm, the root mean square length of the rows of the residual stream that the product is added to. The matrix is
+that of `nn.MultiheadAttention`, or of a linear layer with one of the usual names (`OUTPUTS`) in the module that attends
+or around it. The residual stream is what enters the block: the innermost member of an `nn.ModuleList` or
+`nn.Sequential` around that module, before a norm, where this is the first attention in the block.
+
 Needs torch >= 2.1 and NumPy; loads neither Transformers nor safetensors.
 """
 
@@ -78,6 +84,8 @@ class Layer:
     key_mask: torch.Tensor | None = None  # [B, S], true for keys that take part; None: all do
     causal: bool = False  # query i sees keys j <= i
     scale: float | None = None  # logits are scale * q.k; None: 1/sqrt(D)
+    o: torch.Tensor | None = None  # [H Dv, width], what outputs are multiplied by; None: not found
+    residual_norm: float | None = None  # root mean square length of rows of the residual stream; None: not found
     module: str = ""  # where in the model, e.g. encoder.layer.0.attention.self
     heads: list[int] | None = None  # of the model, where some were chosen
 
@@ -127,6 +135,11 @@ RECIPES: Mapping[str, Callable[[torch.nn.Module], bool]] = {
     "gpt2": _gpt2,  # without cross-attention
     "llama": _llama,  # Llama, Mistral, Qwen, ...: with q_proj, not the fused qkv_proj of Phi-3; no cross-attention
 }
+
+
+#: Names of a linear layer after attention, in the module that attends; of BERT, in the module around it.
+OUTPUTS = ("o_proj", "out_proj", "c_proj", "out_lin", "dense", "wo", "to_out.0", "proj", "out")
+_OUTPUTS_AROUND = ("output.dense",)
 
 
 @contextmanager
@@ -191,6 +204,8 @@ def save(
     causal: bool = False,
     scale: float | None = None,
     layout: str = "bhld",
+    o: Array | None = None,
+    residual_norm: float | None = None,
     **metadata: str,
 ) -> None:
     """Writes one layer from your arrays.
@@ -204,6 +219,9 @@ def save(
         causal: whether query i sees only the keys j <= i.
         scale: logits are scale * q.k; default 1/sqrt(D).
         layout: `bhld`, or `blhd` for q [B, L, H, D], k and v [B, S, H_kv, D].
+        o: [H Dv, width]: outputs of all heads, one after the other, times o are added to the residual stream. Of a
+            `nn.Linear` it is `weight.T`.
+        residual_norm: root mean square length of the rows of the residual stream.
         metadata: further texts: `origin`, `model`, `license`, ...
 
     Raises:
@@ -220,7 +238,8 @@ def save(
     if layout == "blhd":
         arrays = {name: array.transpose(1, 2) for name, array in arrays.items()}
     mask = None if key_mask is None else _tensor(key_mask, "key_mask", rank=2) != 0
-    layer = Layer(**arrays, key_mask=mask, causal=causal, scale=scale)
+    output = None if o is None else _tensor(o, "o", rank=2)
+    layer = Layer(**arrays, key_mask=mask, causal=causal, scale=scale, o=output, residual_norm=residual_norm)
     _check_layer("save", layer)
     texts = {**layer.metadata(), "exported_by": f"rfa_export {__version__}", **metadata}
     _write_whole(Path(path), _safetensors(_arrays(layer), texts))
@@ -250,6 +269,7 @@ class _Recorder(TorchFunctionMode):
         self.forward = forward
         self.names = {module: name for name, module in model.named_modules()}
         self.running: list[torch.nn.Module] = []  # what runs in a call of the model, from the model to the innermost
+        self.streams: dict[torch.nn.Module, torch.Tensor | None] = {}  # what entered a running block; None: used
         self.inside = False  # an attention that was taken
         self.strangers = 0  # attention outside a call of the model
         self.passed_over: list[str] = []  # attention that the recipe does not take
@@ -273,7 +293,7 @@ class _Recorder(TorchFunctionMode):
         """Follows the model for as long as the block lasts."""
         hooks = []
         for module in self.names:
-            hooks.append(module.register_forward_pre_hook(self.begin))
+            hooks.append(module.register_forward_pre_hook(self.begin, with_kwargs=True))
             hooks.append(module.register_forward_hook(self.end, always_call=True))
         try:
             with self, _transformers_attention(self):
@@ -282,17 +302,23 @@ class _Recorder(TorchFunctionMode):
             for hook in hooks:
                 hook.remove()
 
-    def begin(self, module: torch.nn.Module, _inputs: Any) -> None:
+    def begin(self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         if not self.running:
             if module is not self.model:  # a part that the block calls by itself
                 return
             self.found.forwards += 1
         self.running.append(module)
+        if self.names[module].rpartition(".")[2].isdigit():
+            stream = args[0] if args else kwargs.get("hidden_states")
+            self.streams[module] = stream if isinstance(stream, torch.Tensor) else None
 
     def end(self, module: torch.nn.Module, _inputs: Any, _output: Any) -> None:
         if module in self.running:
-            while self.running.pop() is not module:  # modules that raised in forward
-                pass
+            while True:  # with modules that raised in forward
+                ended = self.running.pop()
+                self.streams.pop(ended, None)
+                if ended is module:
+                    break
 
     @property
     def current(self) -> bool:
@@ -307,6 +333,7 @@ class _Recorder(TorchFunctionMode):
         if not self.current:
             return
         number, name = len(self.found.modules), self.names.get(module) or type(module).__name__
+        stream = self.stream()
         if not self.accepts(module):
             self.passed_over.append(f"{name} ({type(module).__name__})")
             return
@@ -318,10 +345,21 @@ class _Recorder(TorchFunctionMode):
             with torch.no_grad():
                 layer = layer_of()
                 layer.module = name
+                if layer.o is None:
+                    around = self.running[-2] if len(self.running) > 1 else None
+                    layer.o = _output_projection(module, around, layer.q.shape[1] * layer.v.shape[3])
                 _check_layer(where, layer)
-                self.found.layers[number] = self.choice.of(where, layer)
+                self.found.layers[number] = self.choice.of(where, layer, _row_norms(stream, module, layer))
         except _Refused as refused:
             raise ExportError(where, *refused.args) from None
+
+    def stream(self) -> torch.Tensor | None:
+        """What entered the innermost block around the module that attends, where no attention of it was before."""
+        block = next((module for module in reversed(self.running[:-1]) if module in self.streams), None)
+        if block is None:
+            return None
+        stream, self.streams[block] = self.streams[block], None
+        return stream
 
     def finish(self) -> None:
         """Raises for what was not found."""
@@ -443,6 +481,39 @@ def _layer(
     return Layer(q, k, v, key_mask, causal, scale)
 
 
+def _output_projection(module: torch.nn.Module, around: torch.nn.Module | None, entries: int) -> torch.Tensor | None:
+    """The matrix [H Dv, width] of a linear layer with a usual name, if there is one that takes H Dv entries."""
+    for owner, names in ((module, OUTPUTS), (around, _OUTPUTS_AROUND)):
+        for name in names if owner is not None else ():
+            try:
+                linear = owner.get_submodule(name)
+            except AttributeError:
+                continue
+            weight = getattr(linear, "weight", None)
+            if not isinstance(weight, torch.Tensor) or weight.dim() != 2 or weight.is_meta:
+                continue
+            if isinstance(linear, torch.nn.Linear):
+                weight = weight.T
+            elif type(linear).__name__ != "Conv1D":  # of GPT-2, [in, out]
+                continue
+            if weight.shape[0] == entries and weight.dtype in _DTYPES:
+                return weight
+    return None
+
+
+def _row_norms(stream: torch.Tensor | None, module: torch.nn.Module, layer: Layer) -> torch.Tensor | None:
+    """Lengths [B, L] of the rows of a residual stream, if it is what the output projection is added to."""
+    if stream is None or layer.o is None or not stream.is_floating_point():
+        return None
+    if stream.dim() == 2:
+        stream = stream[None]
+    elif isinstance(module, torch.nn.MultiheadAttention) and not module.batch_first:
+        stream = stream.transpose(0, 1)
+    if tuple(stream.shape) != (layer.q.shape[0], layer.q.shape[2], layer.o.shape[1]):
+        return None
+    return stream.detach().float().norm(dim=-1)
+
+
 _MULTIHEAD = inspect.signature(F.multi_head_attention_forward)
 
 
@@ -464,10 +535,13 @@ def _of_multihead(*args: Any, **kwargs: Any) -> Layer:
         arrays.append(tokens.unflatten(-1, (heads, -1)).permute(1, 2, 0, 3))
     q, k, v = arrays
     if of["is_causal"] and of["key_padding_mask"] is None and not of["need_weights"]:
-        return _layer(q, k, v, None, True)  # torch trusts is_causal then, and does not look at attn_mask
-    seen = _seen_by_multihead(of["attn_mask"], of["key_padding_mask"], q, k)
-    causal, key_mask = _mask_of(seen, q, k)
-    return _layer(q, k, v, key_mask, causal)
+        layer = _layer(q, k, v, None, True)  # torch trusts is_causal then, and does not look at attn_mask
+    else:
+        seen = _seen_by_multihead(of["attn_mask"], of["key_padding_mask"], q, k)
+        causal, key_mask = _mask_of(seen, q, k)
+        layer = _layer(q, k, v, key_mask, causal)
+    layer.o = of["out_proj_weight"].T
+    return layer
 
 
 def _projections(of: Mapping[str, Any]) -> list[tuple[str, torch.Tensor, torch.Tensor | None]]:
@@ -639,23 +713,32 @@ class _Choice:
         self.heads = None if heads is None else list(dict.fromkeys(heads))
         self.tokens = tokens
 
-    def of(self, where: str, layer: Layer) -> Layer:
-        """A copy of the chosen part of a layer on the CPU."""
-        q, k, v, mask = layer.q, layer.k, layer.v, layer.key_mask
+    def of(self, where: str, layer: Layer, norms: torch.Tensor | None = None) -> Layer:
+        """A copy of the chosen part of a layer on the CPU. `norms`: lengths [B, L] of rows of the residual stream."""
+        q, k, v, mask, o = layer.q, layer.k, layer.v, layer.key_mask, layer.o
         if self.heads is not None:
             count = q.shape[1]
             if not self.heads or not all(0 <= head < count for head in self.heads):
                 raise ExportError(where, f"heads of 0 to {count - 1}", str(self.heads))
             shared = _key_heads(self.heads, count // k.shape[1])
             q, k, v = q[:, self.heads], k[:, shared], v[:, shared]
+            o = None if o is None else o.unflatten(0, (count, -1))[self.heads].flatten(0, 1)
         if self.tokens is not None:
             q, k, v = (tensor[:, :, : self.tokens] for tensor in (q, k, v))
             mask = None if mask is None else mask[:, : self.tokens]
+            norms = None if norms is None else norms[:, : self.tokens]
         if mask is not None and not bool(mask.any(1).all()):
             raise ExportError(where, "a key of every text among the tokens", "padding alone", "more tokens")
         q, k, v = (tensor.detach().to("cpu", copy=True).contiguous() for tensor in (q, k, v))
         mask = None if mask is None else mask.to("cpu", copy=True).contiguous()
-        return Layer(q, k, v, mask, layer.causal, layer.scale, layer.module, self.heads)
+        o = None if o is None else o.detach().to("cpu", copy=True).contiguous()
+        if norms is not None and mask is not None and mask.shape == norms.shape:
+            norms = norms[mask.to(norms.device)]  # rows of padding are no part of the model's result
+        norm = None if norms is None else float(norms.double().square().mean().sqrt())
+        known = norm is not None and 0 < norm < math.inf
+        return Layer(
+            q, k, v, mask, layer.causal, layer.scale, o, norm if known else None, layer.module, self.heads
+        )  # fmt: skip
 
 
 def _key_heads(heads: Sequence[int], group: int) -> list[int]:
@@ -710,7 +793,13 @@ def _check_layer(where: str, layer: Layer) -> None:
         raise ExportError(where, f"key_mask [{k.shape[0]}, {k.shape[2]}], as k has them", str(list(mask.shape)))
     if layer.scale is not None and not 0 < layer.scale < math.inf:
         raise ExportError(where, "a positive scale", str(layer.scale))
-    for name, tensor in (("q", q), ("k", k), ("v", v)):
+    entries = q.shape[1] * v.shape[3]
+    if layer.o is not None and layer.o.shape[0] != entries:
+        got = f"o {list(layer.o.shape)}"
+        raise ExportError(where, f"o [H Dv, width], H Dv = {entries}", got, "the transpose of a weight of nn.Linear")
+    if layer.residual_norm is not None and not 0 < layer.residual_norm < math.inf:
+        raise ExportError(where, "a positive residual_norm", str(layer.residual_norm))
+    for name, tensor in (("q", q), ("k", k), ("v", v), *((("o", layer.o),) if layer.o is not None else ())):
         if tensor.dtype not in _DTYPES or tensor.dtype == torch.bool:
             floats = "float32, float16, bfloat16 or float64"
             raise ExportError(f"{where}, {name}", floats, str(tensor.dtype), "convert it, e.g. with .float()")
@@ -787,8 +876,9 @@ def _several(layers: Mapping[int, Layer]) -> tuple[dict[str, torch.Tensor], dict
 
 
 def _arrays(layer: Layer) -> dict[str, torch.Tensor]:
-    arrays = {"q": layer.q, "k": layer.k, "v": layer.v}
-    return arrays if layer.key_mask is None else {**arrays, "key_mask": layer.key_mask}
+    norm = None if layer.residual_norm is None else torch.tensor([layer.residual_norm])
+    arrays = {"q": layer.q, "k": layer.k, "v": layer.v, "key_mask": layer.key_mask, "o": layer.o, "residual_norm": norm}
+    return {name: array for name, array in arrays.items() if array is not None}
 
 
 def _safetensors(arrays: Mapping[str, torch.Tensor], metadata: Mapping[str, str]) -> bytes:

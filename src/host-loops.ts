@@ -18,6 +18,8 @@ export interface ErrorSums {
   rowSumDeviations: number
   /** Sum over entries of the squared deviation from the mean so far (Welford), this estimate's share. */
   spread: number
+  /** Sum over rows of the differences, `[Dv]`. */
+  rowsSum: Float64Array
 }
 
 /** One estimate held against the exact output, and taken into running means. */

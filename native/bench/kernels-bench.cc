@@ -282,7 +282,7 @@ void exact(Arrays& a, bool causal) {
 }
 
 void judge(Arrays& a) {
-  double sums[kHeads * kErrorSums];
+  double sums[kHeads * kErrorSums], rows_sum[kHeads * kDim];
   ErrorSums op;
   op.heads = kHeads;
   op.rows = kLength;
@@ -292,6 +292,7 @@ void judge(Arrays& a) {
   op.mean = a.out.data();
   op.share = 0.5;
   op.out = sums;
+  op.rows_sum = rows_sum;
   error_sums(op);
 }
 

@@ -19,6 +19,7 @@ void error_sums(const CallbackInfo& info) {
   op.group = data_of(from.Get("group"));
   op.group_step = size_of(from, "groupStep");
   op.out = doubles_of(from, "out");
+  op.rows_sum = doubles_of(from, "rowsSum");
   rfa::error_sums(op);
 }
 

@@ -23,6 +23,7 @@ struct ErrorRow {
   const float* estimate;
   const double* exact;
   float *mean, *group;
+  double* rows_sum;  // of the item
 };
 
 // Sums in lanes: the upper ones over the rows of an item, the lower ones over one row.
@@ -47,6 +48,8 @@ RFA_INLINE void AddErrors(const ErrorRow& row, Size d, Size n, VD share, ErrorLa
   narrow(row.mean, Add(old, Mul(before, share)));
   s.spread = Fma(before, Sub(difference, wide(row.mean)), s.spread);
   if (row.group) narrow(row.group, Add(wide(row.group), difference));
+  double* sum = row.rows_sum + d;
+  whole ? Store(sum, Add(Load(sum), difference)) : StoreN(sum, Add(LoadN(sum, n), difference), n);
   const VD magnitude = Max(difference, Sub(ZeroD(), difference));
   s.squares = Fma(difference, difference, s.squares);
   s.absolutes = Add(s.absolutes, magnitude);
@@ -77,8 +80,11 @@ inline void ErrorItem(const ErrorSumsPlan& plan, Size item, float*) {
   const VD share = Set(op.share);
   ErrorLanes s{ZeroD(), ZeroD(), ZeroD(), ZeroD(), ZeroD(), ZeroD(), ZeroD()};
   double cosines = 0, not_finite = 0, deviations = 0;
+  double* rows_sum = plan.rows_sums + item * dim;
+  for (Size d = 0; d < dim; d++) rows_sum[d] = 0;
   for (Size r = first; r < end; r++) {
-    ErrorRow row{op.estimate + r * (dim + 1), op.exact + r * dim, op.mean + r * dim, nullptr};
+    ErrorRow row{op.estimate + r * (dim + 1), op.exact + r * dim, op.mean + r * dim, nullptr,
+                 rows_sum};
     if (op.group && r % op.group_step == 0) row.group = op.group + r / op.group_step * dim;
     s.inner = s.estimate_norm = s.exact_norm = ZeroD();
     Size d = 0;

@@ -22,11 +22,11 @@ struct LinearPlan {
   float* states;
 };
 
-// Sums of errors, [items, kErrorSums] before they are merged in the order of items.
+// Sums of errors, [items, kErrorSums] and [items, Dv] before they are merged in the order of items.
 struct ErrorSumsPlan {
   const ErrorSums* op;
   Size blocks;  // items per head
-  double* parts;
+  double *parts, *rows_sums;
 };
 
 // Products over a part of the length each, [items, pairs] before they are added in the order of items.

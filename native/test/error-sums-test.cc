@@ -36,11 +36,12 @@ struct Data {
 
 struct Result {
   Buffer mean, group;
-  std::vector<double> sums;
+  std::vector<double> sums, rows_sum;
 };
 
 Result run(const Case& c, const Data& d, double share) {
-  Result r{d.mean, d.group, std::vector<double>(static_cast<std::size_t>(c.heads * kErrorSums), 7)};
+  Result r{d.mean, d.group, std::vector<double>(static_cast<std::size_t>(c.heads * kErrorSums), 7),
+           std::vector<double>(static_cast<std::size_t>(c.heads * c.dim), 7)};
   ErrorSums op;
   op.heads = c.heads;
   op.rows = c.rows;
@@ -54,6 +55,7 @@ Result run(const Case& c, const Data& d, double share) {
     op.group_step = c.group_step;
   }
   op.out = r.sums.data();
+  op.rows_sum = r.rows_sum.data();
   error_sums(op);
   expect(r.mean.guards_hold() && r.group.guards_hold(), "wrote outside");
   return r;
@@ -61,7 +63,8 @@ Result run(const Case& c, const Data& d, double share) {
 
 // The plain loop. Mean and group round as the kernel does and must have its bits.
 Result plain(const Case& c, const Data& d, double share) {
-  Result r{d.mean, d.group, std::vector<double>(static_cast<std::size_t>(c.heads * kErrorSums))};
+  Result r{d.mean, d.group, std::vector<double>(static_cast<std::size_t>(c.heads * kErrorSums)),
+           std::vector<double>(static_cast<std::size_t>(c.heads * c.dim))};
   for (Size row = 0; row < c.heads * c.rows; row++) {
     double* sums = r.sums.data() + row / c.rows * kErrorSums;
     const float* estimate = d.estimate.data() + row * (c.dim + 1);
@@ -77,6 +80,7 @@ Result plain(const Case& c, const Data& d, double share) {
         float& sum = r.group[row / c.group_step * c.dim + x];
         sum = static_cast<float>(sum + difference);
       }
+      r.rows_sum[static_cast<std::size_t>(row / c.rows * c.dim + x)] += difference;
       sums[kSquares] += difference * difference;
       sums[kAbsolutes] += std::fabs(difference);
       sums[kLargest] = std::max(sums[kLargest], std::fabs(difference));
@@ -131,6 +135,16 @@ void check(const Case& c) {
       near(kSpread, relative * spread);
       near(kRowSumDeviations, 2 * (rows + 2) * kUnitD * b[kRowSumDeviations]);
       near(kCosines, rows * 2 * (rows + 2.0 * static_cast<double>(c.dim) + 8) * kUnitD);
+      for (Size x = 0; x < c.dim; x++) {
+        const std::size_t at = static_cast<std::size_t>(h * c.dim + x);
+        double sizes = 0;
+        for (Size r = h * c.rows; r < (h + 1) * c.rows; r++) {
+          sizes += std::fabs(static_cast<double>(d.estimate[r * (c.dim + 1) + x]) -
+                             d.exact[static_cast<std::size_t>(r * c.dim + x)]);
+        }
+        const double off = std::fabs(got.rows_sum[at] - want.rows_sum[at]);
+        expect(off <= 2 * (rows + 2) * kUnitD * sizes, text("sum of column ", x, " of head ", h));
+      }
       expect(a[kLargest] == b[kLargest], "largest");
       expect(a[kNotFinite] == b[kNotFinite], "not finite");
     }
@@ -164,6 +178,11 @@ void not_finite() {
           if (!std::isfinite(b)) expect(same(a, b), text("field ", field, ": ", a, " for ", b));
         }
       }
+      for (Size i = 0; i < c.heads * c.dim; i++) {
+        const std::size_t at = static_cast<std::size_t>(i);
+        const bool broken = i == c.dim + 12 || i == c.dim + 3;
+        expect(std::isfinite(got.rows_sum[at]) != broken, text("sum of column ", i));
+      }
       expect(got.sums[kErrorSums + kNotFinite] == 2, "counted");
       for (Size i = 0; i < c.entries(); i++) expect(same(got.mean[i], want.mean[i]), "mean");
     }
@@ -188,6 +207,7 @@ void threads_agree() {
       set_threads(count);
       const Result many = run(c, d, 0.25);
       expect(one.sums == many.sums, text("sums with ", count));
+      expect(one.rows_sum == many.rows_sum, text("sums of columns with ", count));
       for (Size i = 0; i < c.entries(); i++) expect(one.mean[i] == many.mean[i], "mean");
     }
     set_threads(1);

@@ -7,6 +7,7 @@ import type {AttentionArray, AttentionInput} from '../inputs/attention-input.js'
 import {hiddenKeys, type KeyMask} from '../inputs/key-mask.js'
 import type {Layout} from '../inputs/layout.js'
 import {tf} from '../tf.js'
+import {outputErrors} from './errors.js'
 import {type Extras, extraTensors, usedNames} from './extras.js'
 import {type AppliedArray, MOST_GROWTH, type SettledRequest} from './record.js'
 
@@ -70,6 +71,7 @@ function factsOf(
     used_extras: usedNames(extras),
     not_finite: out.data.reduce((count, x) => count + (Number.isFinite(x) ? 0 : 1), 0),
     ill_conditioned: estimator.nonNegative ? 0 : countBeyond(out.data, input.value.data),
+    errors: outputErrors(input, out, {scale, causal: request.causal}),
   }
 }
 

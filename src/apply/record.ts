@@ -12,7 +12,7 @@ import type {LayerChoice} from '../inputs/layers.js'
 import {LAYOUTS} from '../inputs/layout.js'
 import type {InputSpec} from '../inputs/spec.js'
 import {type PluginRecord, pluginRecord} from '../plugins/record.js'
-import {computedBy, operationForms} from '../results/record.js'
+import {computedBy, nullableNumber, operationForms} from '../results/record.js'
 
 /** What to run on what. */
 export interface ApplyRequest {
@@ -51,6 +51,21 @@ export const MOST_GROWTH = 2 ** 12
 /** Name and version of {@link applyRecord}. */
 export const APPLY_SCHEMA = 'rfa.apply/2'
 
+const error = (description: string) => nullableNumber.describe(description)
+
+/** How far an output is off exact attention. */
+const appliedErrors = z.object({
+  rel_l2: error('|out - exact| / |exact|, Euclidean, over all outputs.'),
+  token_mean_rel_l2: error('The same of the means over the tokens of each head of each sequence.'),
+  projected_rel_l2: error(
+    '|W_O (out - exact)| / |W_O exact|; `null`: the file has no output projection `o`.',
+  ),
+  residual_error: error(
+    'Root mean square over tokens of |W_O (out - exact)|, over that of the residual stream; `null`: the file has no `o` or no `residual_norm`.',
+  ),
+})
+export type AppliedErrors = z.infer<typeof appliedErrors>
+
 /** One array of the output. */
 const appliedArray = z.object({
   name: z.string().describe('Its name in the output.'),
@@ -80,6 +95,11 @@ const appliedArray = z.object({
     .int()
     .describe(
       `Entries more than ${MOST_GROWTH} times the largest value: denominators nearly cancel there.`,
+    ),
+  errors: appliedErrors
+    .nullable()
+    .describe(
+      'Errors against softmax attention of the given q and k in double precision; `null` where that would take long, or the key mask leaves it no causal order.',
     ),
 })
 

@@ -43,6 +43,13 @@ export interface AttentionInput {
   ranCausal?: boolean
   /** Heads of keys and values in the file, each shared by several heads of queries. Absent: one per head of queries. */
   keyHeads?: number
+  /**
+   * W_O, `[1, 1, H Dv, width]`: the outputs of all heads of a token, one head after the other, times it are what the layer
+   * adds to the residual stream. Absent: the file has none.
+   */
+  outputProjection?: AttentionArray
+  /** Root mean square length of the rows of the residual stream that attention is added to. Absent: the file does not say. */
+  residualNorm?: number
   /** Other arrays of the file, as they stand there. */
   extras: Map<string, NdArray>
   /**

@@ -14,8 +14,8 @@ import {
   type FileSpec,
   factsOf,
   layoutIn,
-  type MaskPlace,
   maskPlaceOf,
+  type OptionalPlace,
   type Place,
   placesOf,
   textsOf,
@@ -25,6 +25,7 @@ import {checkMaskShape} from './key-mask.js'
 import {DEFAULT_LAYOUT, type Layout} from './layout.js'
 import {rankWarning, readLayout, type StatedTexts, unreadTexts} from './metadata.js'
 import {DTYPES, elementCount} from './nd-array.js'
+import {checkProjection, outputPlacesOf} from './output-projection.js'
 import type {InputSpec} from './spec.js'
 
 const FLOAT = 4
@@ -42,6 +43,8 @@ export interface InputFacts {
   loadingBytes: number
   /** There is a key mask, which may hide keys. */
   masked: boolean
+  /** Columns of the output projection; 0: there is none. */
+  projectedWidth: number
 }
 
 /** Which part of an input is meant, and what goes before what the file says of it. */
@@ -64,7 +67,7 @@ export async function inputFacts(
 ): Promise<InputFacts> {
   if (spec.kind === 'generator') {
     const sizes = seqLens.map(seqLen => generatedSizes(spec, seqLen))
-    return {sizes, keyHeads: spec.heads, loadingBytes: 0, masked: false}
+    return {sizes, keyHeads: spec.heads, loadingBytes: 0, masked: false, projectedWidth: 0}
   }
   const headers = await readHeaders(spec, part)
   const {batch, heads, headDim, valueDim} = sizesOf(headers)
@@ -77,6 +80,7 @@ export async function inputFacts(
     keyHeads: headers.key.shape[1],
     loadingBytes: loadingBytes(headers),
     masked: headers.mask !== undefined,
+    projectedWidth: headers.projection?.shape[1] ?? 0,
   }
 }
 
@@ -121,7 +125,8 @@ function overridden(
 
 interface Headers extends AttentionShapes {
   places: Place[]
-  mask: MaskPlace | undefined
+  mask: OptionalPlace | undefined
+  projection: OptionalPlace | undefined
   layout: Layout
   texts: StatedTexts
 }
@@ -139,9 +144,11 @@ function readHeaders(spec: FileSpec, part: PartOfInput): Promise<Headers> {
     const shapes = {query: query!, key: key!, value: value!}
     checkAttentionShapes(labelOf(spec, part), shapes, layout)
     const mask = maskPlaceOf(files, spec, layer)
-    const {batch, keyLen} = sizesOf(shapes)
+    const {batch, keyLen, heads, valueDim} = sizesOf(shapes)
     if (mask) checkMaskShape(mask.shape, mask.where, batch, keyLen)
-    return {...shapes, places, mask, layout, texts: textsOf(files, layer)}
+    const {projection} = outputPlacesOf(files, layer)
+    if (projection) checkProjection(projection, heads * valueDim)
+    return {...shapes, places, mask, projection, layout, texts: textsOf(files, layer)}
   })
 }
 
@@ -149,7 +156,7 @@ function readHeaders(spec: FileSpec, part: PartOfInput): Promise<Headers> {
  * Bytes of the arrays as they are read, and of those that are made of them: float32 that stays in its order is not
  * copied, numbers of 16 bits are widened into new memory, keys and values of shared heads are repeated.
  */
-function loadingBytes({places, mask, layout, query, key, value}: Headers): number {
+function loadingBytes({places, mask, projection, layout, query, key, value}: Headers): number {
   const read = places.reduce((sum, {shape, dtype}) => {
     const count = elementCount(shape)
     const held = DTYPES[dtype].storage === Float32Array
@@ -160,7 +167,10 @@ function loadingBytes({places, mask, layout, query, key, value}: Headers): numbe
   const group = query.shape[1] / key.shape[1]
   const repeated = group === 1 ? 0 : group * (elementCount(key.shape) + elementCount(value.shape))
   const masked = mask ? elementCount(mask.shape) * (DTYPES[mask.dtype ?? 'uint8'].bytes + 1) : 0
-  return read + FLOAT * repeated + masked
+  const projected = projection
+    ? elementCount(projection.shape) * (DTYPES[projection.dtype ?? 'float32'].bytes + FLOAT)
+    : 0
+  return read + FLOAT * repeated + masked + projected
 }
 
 /** @throws {BAD_OPTION} without a length */

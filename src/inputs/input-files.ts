@@ -215,8 +215,8 @@ function stackedShape(shape: readonly number[], path: string, layout: Layout): r
   )
 }
 
-/** The key mask of an input, without reading it; `undefined` where there is none. */
-export interface MaskPlace {
+/** An array that an input need not have, without reading it. */
+export interface OptionalPlace {
   where: string
   shape: readonly number[]
   dtype: Dtype | null
@@ -230,19 +230,27 @@ export interface MaskPlace {
  * @throws {ARRAY_MISSING} when one is named that is not there
  */
 export function maskPlaceOf(
-  {arrangement, readers}: InputFiles,
+  files: InputFiles,
   {names}: FileSpec,
   layer: number | undefined,
-): MaskPlace | undefined {
+): OptionalPlace | undefined {
+  const place = optionalPlaceOf(files, layer, names.key_mask ?? KEY_MASK)
+  if (place || names.key_mask === undefined) return place
+  const [reader] = files.readers as [ArrayReader]
+  throw missingArray(reader.path, names.key_mask, reader.entries, {
+    suggestions: ['leave out `keyMaskName`'],
+  })
+}
+
+/** An array of the layer, or the one of that name for all layers; `undefined`: there is none. */
+export function optionalPlaceOf(
+  {arrangement, readers}: InputFiles,
+  layer: number | undefined,
+  wanted: string,
+): OptionalPlace | undefined {
   const [reader] = readers as [ArrayReader]
-  const wanted = names.key_mask ?? KEY_MASK
   const name = [nameIn(layer, wanted), wanted].find(known => reader.entries.has(known))
-  if (arrangement !== 'named' || name === undefined) {
-    if (names.key_mask === undefined) return undefined
-    throw missingArray(reader.path, names.key_mask, reader.entries, {
-      suggestions: ['leave out `keyMaskName`'],
-    })
-  }
+  if (arrangement !== 'named' || name === undefined) return undefined
   const {shape, dtype} = reader.entries.get(name)!
   return {where: `${reader.path}[${shownName(name)}]`, shape, dtype, reader, name}
 }

@@ -4,6 +4,7 @@ import {
   checkAttentionShapes,
   cutLengths,
   firstRows,
+  fourAxes,
   sizesOf,
   toAttentionArray,
 } from './attention-input.js'
@@ -26,7 +27,9 @@ import {
 } from './input-files.js'
 import {cutKeyMask, toKeyMask} from './key-mask.js'
 import {layerName, layerOf} from './layers.js'
+import type {Layout} from './layout.js'
 import {elementCount, type NdArray} from './nd-array.js'
+import {outputPlacesOf, readOutputs} from './output-projection.js'
 import type {InputSpec} from './spec.js'
 
 type Others = Pick<AttentionInput, 'extras' | 'unreadExtras' | 'metadata'>
@@ -43,7 +46,7 @@ export const MAX_EXTRA_BYTES = 2 ** 28
  * From a file: the three arrays named in the plan; or a single .npy that stacks them in a leading axis of 3 (`[3,
  * L, D]` to `[3, B, H, L, D]`); or three .npy files in the order query, key, value. Whatever the layout of the
  * file, arrays come as `[B, H, L, D]`, with a copy of keys and values for each head of queries; extras stay as in
- * the file.
+ * the file. Extras do not include a matrix `o` and a number `residual_norm`.
  *
  * @param spec - where they come from; what is read from files with a digest is verified to be of it
  * @param options.seqLen - query length. File: that many queries from the first, and also keys and values if they
@@ -55,7 +58,7 @@ export const MAX_EXTRA_BYTES = 2 ** 28
  * @throws {FILE_MISSING | BAD_FILE | ARRAY_MISSING} see {@link withInput}
  * @throws {TOO_LARGE} when the arrays do not fit in memory
  * @throws {FILE_CHANGED} when the files are others than those of the digest
- * @throws {SHAPE_MISMATCH | NOT_FINITE} see {@link toAttentionArray} and
+ * @throws {SHAPE_MISMATCH | NOT_FINITE} see {@link toAttentionArray}, {@link readOutputs} and
  *   {@link checkAttentionShapes}
  * @throws {BAD_OPTION} when the key mask leaves a sequence no key, or `seqLen` is longer than the file, or missing for a generator, or the
  *   number of paths fits no arrangement
@@ -81,9 +84,16 @@ function loadFile(spec: FileSpec, part: PartOfInput, extras: boolean): Promise<A
     const arrays = await readPlaces(files, places)
     const mask = maskPlaceOf(files, spec, layer)
     const maskArray = await mask?.reader.read(mask.name)
-    const taken = new Set([...places, ...(mask ? [mask] : [])].map(({name}) => name))
-    const others = await readOthers(files, {taken, layer, extras})
-    const read = [...arrays, ...(maskArray ? [maskArray] : []), ...others.extras.values()]
+    const after = outputPlacesOf(files, layer)
+    const read = [...arrays, ...(maskArray ? [maskArray] : [])]
+    const outputs = await readOutputs(
+      after,
+      () => outputEntries(places, layout),
+      array => read.push(array),
+    )
+    const taken = [...places, mask, ...Object.values(after)].flatMap(place => place?.name ?? [])
+    const others = await readOthers(files, {taken: new Set(taken), layer, extras})
+    read.push(...others.extras.values())
     await verify({...spec, layer}, label, files, read)
     const [query, key, value] = arrays.map((array, i) =>
       toAttentionArray(array, places[i]!.where, layout),
@@ -92,8 +102,15 @@ function loadFile(spec: FileSpec, part: PartOfInput, extras: boolean): Promise<A
     checkAttentionShapes(label, parts, layout)
     const {batch, keyLen} = sizesOf(parts)
     const keyMask = maskArray && toKeyMask(maskArray, mask!.where, batch, keyLen)
-    return {label, ...parts, ...stated, ...(keyMask && {keyMask}), ...others}
+    return {label, ...parts, ...stated, ...(keyMask && {keyMask}), ...outputs, ...others}
   })
+}
+
+/** H Dv of queries, keys and values in a file. */
+function outputEntries([query, , value]: readonly Place[], layout: Layout): number {
+  const [, heads] = fourAxes(query!.shape, query!.where, layout)
+  const [, , , valueDim] = fourAxes(value!.shape, value!.where, layout)
+  return heads * valueDim
 }
 
 /** Most bytes of one hash update: Node takes less than 2^31. */

@@ -11,7 +11,7 @@ import type {
 import type {VariancePlan} from '../../src/experiments/variance/schema.js'
 import {normals, randomStream} from '../../src/random/index.js'
 import type {CellRecord} from '../../src/results/record.js'
-import {metric, STATISTICS, sweep} from './records/error-sweep.js'
+import {metric, NO_MODEL_ERRORS, STATISTICS, sweep} from './records/error-sweep.js'
 
 export type Plans = Record<string, ErrorSweepPlan | VariancePlan>
 
@@ -69,6 +69,7 @@ function recordOf(
       row_total_variation: null,
       row_top1_agreement: null,
       row_top8_agreement: null,
+      ...NO_MODEL_ERRORS,
       head_mse: [errors, errors],
     },
   })

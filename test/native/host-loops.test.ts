@@ -51,6 +51,8 @@ describeNative('host loops', addon => {
       const got = loops.errorSums!(own)
       const want = errorSums(defined)
       expect(got.map(sums => sums.notFinite)).toEqual([0, 1, 1])
+      expect(finiteColumns(got)).toEqual(finiteColumns(want))
+      expect(finiteColumns(got).flat().filter(Boolean).length).toBe(3 * 11 - 2)
       for (const head of [1, 2]) {
         for (const field of [...FIELDS, 'largest'] as const) {
           if (!Number.isFinite(want[head]![field])) {
@@ -158,6 +160,11 @@ interface Sizes {
   groupStep: number
 }
 
+/** Which columns of each head have a finite sum. */
+function finiteColumns(sums: readonly ErrorSums[]): boolean[][] {
+  return sums.map(({rowsSum}) => Array.from(rowsSum, Number.isFinite))
+}
+
 function callOf({heads, rows, valueDim, groupStep}: Sizes): ErrorSumsCall {
   const entries = heads * rows * valueDim
   const grouped = Math.ceil((heads * rows) / groupStep) * valueDim
@@ -180,7 +187,7 @@ function sameMeans(a: ErrorSumsCall, b: ErrorSumsCall): boolean {
 /**
  * Two sums of n terms in any order, each term rounded twice, differ by at most `2 (n + 2) u sum|terms|`. A term of
  * the spread is below `(|d| + |mean|)^2 + |d - mean|^2 <= 4 (d^2 + mean^2)`, with |mean| < 6; a cosine is at most 1
- * and wrong by (2 Dv + 8) u besides.
+ * and wrong by (2 Dv + 8) u besides. Sizes of the terms of a column are together at most those of all columns.
  */
 function expectNear(got: ErrorSums, want: ErrorSums, {rows, valueDim}: Sizes): void {
   const entries = rows * valueDim
@@ -194,6 +201,11 @@ function expectNear(got: ErrorSums, want: ErrorSums, {rows, valueDim}: Sizes): v
   }
   for (const field of FIELDS) {
     expect(Math.abs(got[field] - want[field]), field).toBeLessThanOrEqual(bounds[field])
+  }
+  for (const [d, sum] of want.rowsSum.entries()) {
+    expect(Math.abs(got.rowsSum[d]! - sum)).toBeLessThanOrEqual(
+      2 * (rows + 2) * UNIT * want.absolutes,
+    )
   }
   expect(got.largest).toBe(want.largest)
   expect(got.notFinite).toBe(want.notFinite)

@@ -15,14 +15,15 @@ import {PYTHON, python} from './python.js'
 
 /** What `export_models.py` makes: the files of each model, whether it was causal, and whether its own output is there. */
 const CASES = [
-  {name: 'bert-sdpa', files: ['layer0', 'layer2'], padded: true},
-  {name: 'bert-eager', files: ['layer0', 'layer2'], padded: true},
-  {name: 'gpt2-sdpa', files: ['layers'], causal: true, padded: true, scaled: true},
-  {name: 'gpt2-eager', files: ['layers'], causal: true, padded: true, scaled: true},
+  {name: 'bert-sdpa', files: ['layer0', 'layer2'], padded: true, after: true},
+  {name: 'bert-eager', files: ['layer0', 'layer2'], padded: true, after: true},
+  {name: 'gpt2-sdpa', files: ['layers'], causal: true, padded: true, scaled: true, after: true},
+  {name: 'gpt2-eager', files: ['layers'], causal: true, padded: true, scaled: true, after: true},
   {name: 'llama-sdpa', files: ['layer0', 'layer1'], causal: true, grouped: true},
   {name: 'llama-eager', files: ['layer0', 'layer1'], causal: true, grouped: true},
-  {name: 'llama-sdpa-padded', files: ['layers'], causal: true, padded: true, grouped: true},
-  {name: 'llama-eager-padded', files: ['layers'], causal: true, padded: true, grouped: true},
+  ...['llama-sdpa-padded', 'llama-eager-padded'].map(name => ({
+    ...{name, files: ['layers'], causal: true, padded: true, grouped: true, after: true},
+  })),
   {name: 'llama-step', files: ['layer0', 'layer1'], grouped: true},
   {name: 'llama-bfloat16', files: ['layer0', 'layer1'], causal: true, grouped: true, half: true},
   {name: 'encoder', files: ['layer0', 'layer1'], padded: true},
@@ -38,6 +39,8 @@ const CASES = [
   grouped?: boolean
   scaled?: boolean
   half?: boolean
+  /** What comes out of the output projection is there, too, and the residual stream. */
+  after?: boolean
 }[]
 
 /** One layer of an exported file. */
@@ -49,6 +52,8 @@ interface Layer {
   keyMask: NdArray | undefined
   causal: boolean
   logitScale: number
+  output: NdArray | undefined
+  residualNorm: NdArray | undefined
 }
 
 async function layersOf(path: string): Promise<Layer[]> {
@@ -64,10 +69,56 @@ async function layersOf(path: string): Promise<Layer[]> {
       number,
       ...{query: array('q'), key: array('k'), value: array('v')},
       keyMask: arrays.get(`${place}key_mask`),
+      output: arrays.get(`${place}o`),
+      residualNorm: arrays.get(`${place}residual_norm`),
       causal: metadata.causal === 'true',
       logitScale: told === undefined ? headDim ** -0.5 : Number(told),
     }
   })
+}
+
+/** Half a unit in the last place of 1, in floats. */
+const UNIT = 2 ** -24
+
+/**
+ * The outputs of all heads times the output projection are what the model adds. Both are rounded to float32: the attention
+ * that enters, by the model, and what comes out.
+ */
+function assertProjected({output, number}: Layer, own: NdArray, added: NdArray): void {
+  const [batch, heads, length, dim] = own.shape as [number, number, number, number]
+  const [rows, width] = output!.shape as [number, number]
+  expect([rows, width]).toEqual([heads * dim, added.shape[2]])
+  const [from, weights] = [toFloat32(own), toFloat32(output!)]
+  const wanted = new Float64Array(batch * length * width)
+  const bounds = new Float64Array(wanted.length)
+  for (let b = 0; b < batch; b++) {
+    for (let i = 0; i < length; i++) {
+      for (let row = 0; row < rows; row++) {
+        const [h, d] = [Math.floor(row / dim), row % dim]
+        const x = from[((b * heads + h) * length + i) * dim + d]!
+        for (let w = 0; w < width; w++) {
+          const product = x * weights[row * width + w]!
+          wanted[(b * length + i) * width + w]! += product
+          bounds[(b * length + i) * width + w]! += UNIT * Math.abs(product)
+        }
+      }
+    }
+  }
+  assertWithin(`layer ${number}: projected`, toFloat32(added), wanted, bounds)
+}
+
+/** The root mean square length of rows of tokens that are no padding; a row is a sum of fewer than 64 squares in float32. */
+function assertNorm({keyMask, residualNorm}: Layer, stream: NdArray): void {
+  const [, , width] = stream.shape as [number, number, number]
+  const rows = toFloat32(stream)
+  let [squares, count] = [0, 0]
+  for (let row = 0; row * width < rows.length; row++) {
+    if (keyMask && Number(keyMask.data[row]) === 0) continue
+    for (const x of rows.subarray(row * width, (row + 1) * width)) squares += x * x
+    count++
+  }
+  const [norm] = toFloat32(residualNorm!)
+  expect(Math.abs(norm! / Math.sqrt(squares / count) - 1)).toBeLessThan(64 * UNIT)
 }
 
 /** What softmax attention of a layer is, and how far float32 may take it: of q.k scaled after or before the product. */
@@ -108,7 +159,8 @@ describe.runIf(PYTHON)('files of rfa_export', () => {
     await python(['test/python/export_models.py', made])
   })
 
-  describe.each(CASES)('$name', ({name, files, causal, padded, grouped, scaled: other, half}) => {
+  describe.each(CASES)('$name', ({name, files, causal, padded, grouped, after, ...kind}) => {
+    const {scaled: other, half} = kind
     const paths = files.map(file => join(made, name, `${file}.safetensors`))
 
     it('say how the model ran', async () => {
@@ -156,6 +208,20 @@ describe.runIf(PYTHON)('files of rfa_export', () => {
       }
       if (own) expect(compared).toBe(own.arrays.size)
     })
+
+    it.runIf(after)('hold the output projection and the norm of the residual stream', async () => {
+      const own = await readArrays(join(made, name, 'own.safetensors'))
+      const {arrays} = await readArrays(join(made, name, 'after.safetensors'))
+      for (const layer of (await Promise.all(paths.map(layersOf))).flat()) {
+        const place = `layers.${layer.number}`
+        assertProjected(layer, own.arrays.get(`${place}.own`)!, arrays.get(`${place}.added`)!)
+        assertNorm(layer, arrays.get(`${place}.stream`)!)
+      }
+    })
+  })
+
+  it('find what comes after attention in modules of other people', async () => {
+    await python(['test/python/outputs.py'])
   })
 })
 

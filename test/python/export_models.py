@@ -1,9 +1,11 @@
 """Exports small random models of every kind, and beside each what its attention gave: python export_models.py FOLDER
 
 FOLDER/NAME holds the files of `rfa_export.capture` and `own.safetensors` with `layers.N.own` [B, H, L, Dv], the model's
-own attention output, as it enters the output projection.
+own attention output, as it enters the output projection. `after.safetensors` holds `layers.N.added` [B, L, width], what
+comes out of it without its bias, and `layers.N.stream` [B, L, width], the hidden states that the model hands out.
 """
 
+import copy
 import pathlib
 import sys
 import warnings
@@ -47,6 +49,29 @@ def peaked(model: nn.Module) -> nn.Module:
             if parameter.dim() > 1:
                 parameter.mul_(5)
     return model.eval()
+
+
+def write_after(name: str, projections: Layers, run: Callable[[], Any]) -> None:
+    inputs: dict[int, torch.Tensor] = {}
+    hooks = []
+    for number, module in projections.items():
+
+        def keep(_module: nn.Module, given: Any, number: int = number) -> None:
+            inputs[number] = given[0].detach()
+
+        hooks.append(module.register_forward_pre_hook(keep))
+    with torch.no_grad():
+        hidden = run().hidden_states
+    for hook in hooks:
+        hook.remove()
+    after = {}
+    for number, module in projections.items():
+        twin = copy.deepcopy(module).double()  # so that the bias can be taken off without a trace
+        if twin.bias is not None:
+            nn.init.zeros_(twin.bias)
+        after[f"layers.{number}.added"] = twin(inputs[number].double()).float().detach()
+    after |= {f"layers.{number}.stream": hidden[number].contiguous() for number in projections}
+    (FOLDER / name / "after.safetensors").write_bytes(rfa_export._safetensors(after, {}))
 
 
 @contextmanager
@@ -94,6 +119,7 @@ def bert(implementation: str) -> None:
     dense = {number: model.encoder.layer[number].attention.output.dense for number in (0, 2)}
     inputs = {"input_ids": ids, "attention_mask": padding}
     export(f"bert-{implementation}", model, lambda: model(**inputs), dense, 5, layers=[2, 0], recipe="bert")
+    write_after(f"bert-{implementation}", dense, lambda: model(**inputs, output_hidden_states=True))
 
 
 def gpt2(implementation: str) -> None:
@@ -105,6 +131,7 @@ def gpt2(implementation: str) -> None:
     dense = {number: block.attn.c_proj for number, block in enumerate(model.transformer.h)}
     inputs = {"input_ids": ids, "attention_mask": padding}
     export(f"gpt2-{implementation}", model, lambda: model(**inputs), dense, 5, one_file=True, recipe="gpt2")
+    write_after(f"gpt2-{implementation}", dense, lambda: model(**inputs, output_hidden_states=True))
 
 
 def llama_model(implementation: str, dtype: torch.dtype = torch.float32) -> LlamaForCausalLM:
@@ -120,6 +147,8 @@ def llama(implementation: str) -> None:
     padded = {"input_ids": ids, "attention_mask": padding}
     options = {"one_file": True, "recipe": "llama"}
     export(f"llama-{implementation}-padded", model, lambda: model(**padded), dense, 6, **options)
+    name = f"llama-{implementation}-padded"
+    write_after(name, dense, lambda: model(**padded, output_hidden_states=True))
 
 
 def llama_decoding() -> None:

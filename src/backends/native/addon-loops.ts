@@ -16,6 +16,8 @@ interface NativeErrorSumsCall {
   groupStep: number
   /** `[heads, 7]` */
   out: Float64Array
+  /** `[heads, Dv]` */
+  rowsSum: Float64Array
 }
 
 /** Arguments of `pairProducts`; see `PairProducts` in `native/rfa.h`. */

@@ -52,11 +52,13 @@ function errorSums(addon: Addon, call: ErrorSumsCall): ErrorSums[] {
     checkLength('group', group, Float32Array, Math.ceil((heads * rows) / groupStep) * valueDim)
   }
   const out = new Float64Array(heads * FIELDS.length)
+  const rowsSum = new Float64Array(heads * valueDim).fill(Number.NaN) // an earlier build does not write it
   const sizes = {heads, rows, valueDim, groupStep}
-  addon.errorSums({...sizes, estimate, exact, mean, share: 1 / count, group, out})
+  addon.errorSums({...sizes, estimate, exact, mean, share: 1 / count, group, out, rowsSum})
   return Array.from({length: heads}, (_, head) => {
-    const sums = FIELDS.map((field, i) => [field, out[head * FIELDS.length + i]!])
-    return Object.fromEntries(sums) as unknown as ErrorSums
+    const sums = FIELDS.map((field, i) => [field, out[head * FIELDS.length + i]!] as const)
+    const numbers = Object.fromEntries(sums) as Record<(typeof FIELDS)[number], number>
+    return {...numbers, rowsSum: rowsSum.subarray(head * valueDim, (head + 1) * valueDim)}
   })
 }
 

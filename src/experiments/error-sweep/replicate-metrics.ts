@@ -35,6 +35,25 @@ export const OUTPUT_METRICS = {
 /** Metrics of one replicate over all heads. */
 export type OutputMetrics = Record<keyof typeof OUTPUT_METRICS, number>
 
+/** Errors of one replicate over all heads that are nearer to what a model loses. */
+export const MODEL_METRICS = {
+  token_mean_rel_l2: {
+    description:
+      '|mean of estimate - mean of exact| / |mean of exact|, Euclidean, means over the judged tokens of each head of each sequence, over all of these.',
+  },
+  projected_rel_l2: {
+    description:
+      '|W_O (estimate - exact)| / |W_O exact|, Euclidean, over all tokens; where the file has an output projection `o`.',
+  },
+  residual_error: {
+    description:
+      'Root mean square over tokens of |W_O (estimate - exact)|, over that of the residual stream; where the file has `o` and `residual_norm`.',
+  },
+} satisfies Record<string, Meaning>
+
+/** The same of one replicate; `null`: the input lacks what they take. */
+export type ModelErrors = Record<keyof typeof MODEL_METRICS, number | null>
+
 /** What row metrics add. */
 export const ROW_METRICS = {
   row_kl_nats: {
@@ -75,6 +94,12 @@ const lists = z.object({
       .nullable()
       .meta({...meaning}),
   ),
+  ...perMetric(MODEL_METRICS, (_, meaning) =>
+    series(meaning)
+      .nullable()
+      .default(null)
+      .meta({...meaning}),
+  ),
 })
 
 export const replicateMetrics = z
@@ -102,7 +127,7 @@ export const REPLICATE_PATHS = [...Object.keys(lists.shape), 'head_mse'].map(
 /** Columns of the table of replicates. */
 export const replicateColumns = z.object({
   replicate: z.number().int().describe('Index of the draw, from 0.'),
-  ...perMetric({...KEPT_METRICS, ...ROW_METRICS}, (_, meaning) =>
+  ...perMetric({...KEPT_METRICS, ...ROW_METRICS, ...MODEL_METRICS}, (_, meaning) =>
     nullableNumber.meta({...meaning}),
   ),
 })
@@ -125,17 +150,32 @@ export function replicateRows(metrics: ReplicateMetrics): Record<string, unknown
  * @param over - over all heads, of each replicate
  * @param rows - with row metrics; `null`: not measured
  * @param heads - mean squared errors, `[heads][replicates]`
+ * @param model - of each replicate; absent: not measured
  */
 export function keptMetrics(
   over: readonly Pick<OutputMetrics, keyof typeof KEPT_METRICS>[],
   rows: readonly Record<keyof typeof ROW_METRICS, number>[] | null,
   heads: readonly (readonly number[])[],
+  model: readonly ModelErrors[] = [],
 ): NonNullable<ReplicateMetrics> {
   return {
     ...perMetric(KEPT_METRICS, name => rounded(over.map(own => own[name]))),
     ...perMetric(ROW_METRICS, name => rows && rounded(rows.map(own => own[name]))),
+    ...perMetric(MODEL_METRICS, name => {
+      const errors = measured(model, name)
+      return errors && rounded(errors)
+    }),
     head_mse: heads.length * over.length > MOST_OF_HEADS ? null : heads.map(rounded),
   }
+}
+
+/** An error of every replicate; `null` where it was not measured. */
+export function measured(
+  errors: readonly ModelErrors[],
+  name: keyof typeof MODEL_METRICS,
+): number[] | null {
+  const known = errors.flatMap(own => own[name] ?? [])
+  return known.length > 0 ? known : null
 }
 
 function rounded(values: readonly number[]): (number | null)[] {

@@ -27,6 +27,7 @@ import {untilCi} from '../until-ci.js'
 import {UNKNOWN} from './curve.js'
 import {
   type Meaning,
+  MODEL_METRICS,
   OUTPUT_METRICS,
   perMetric,
   ROW_METRICS,
@@ -152,6 +153,32 @@ function rowMetric(meaning: Meaning) {
     .meta({...meaning})
 }
 
+/** One that records have where the input has what it takes, from a version on. */
+function modelMetric(meaning: Meaning) {
+  return rowMetric(meaning)
+    .default(null)
+    .meta({...meaning})
+}
+
+/** Parts of the mean over replicates of the square of a relative error. */
+function splitOf(error: keyof typeof MODEL_METRICS) {
+  const description = `Bias and variance of ${error}: they add up to the mean of its square over replicates.`
+  return z
+    .object({
+      bias_squared: nullableNumber.describe(
+        `Part of the mean of ${error}^2 that does not fall with more draws, corrected for the noise of few draws.`,
+      ),
+      variance: nullableNumber.describe('The other part: variance over draws.'),
+      bias_squared_standard_error: nullableNumber.describe(
+        'Standard error of bias_squared: 0 where nothing is drawn, `null` where not known.',
+      ),
+      variance_standard_error: nullableNumber.describe('Standard error of variance.'),
+    })
+    .nullable()
+    .default(null)
+    .describe(description)
+}
+
 /** Fewest replicates for standard errors of means; the same number as for an interval of the median. */
 export const LEAST_FOR_ERRORS = LEAST_FOR_INTERVAL
 
@@ -211,6 +238,9 @@ const {batch, heads, head_dim, value_dim} = sizeFields
 const headResult = z.object({
   head: z.number().int().describe('Index of the head, from 0.'),
   rel_l2: nullableNumber.describe('Median of |estimate - exact| / |exact|, Euclidean.'),
+  token_mean_rel_l2: nullableNumber
+    .default(null)
+    .describe('Median of the same of the means over tokens; `null`: not measured by that version.'),
   mse: nullableNumber.describe('Median of the mean squared error of an output entry.'),
   mse_over_mean_value,
   ...predictions,
@@ -272,12 +302,12 @@ export const errorSweepResult = z.object({
     unit: '%',
     description: 'Rows of infinite KL divergence: a weight <= 0 where the exact one is not.',
   }),
-  row_top1_agreement: rowMetric(ROW_METRICS.row_top1_agreement)
-    .default(null)
-    .meta({...ROW_METRICS.row_top1_agreement}),
-  row_top8_agreement: rowMetric(ROW_METRICS.row_top8_agreement)
-    .default(null)
-    .meta({...ROW_METRICS.row_top8_agreement}),
+  row_top1_agreement: modelMetric(ROW_METRICS.row_top1_agreement),
+  row_top8_agreement: modelMetric(ROW_METRICS.row_top8_agreement),
+  ...perMetric(MODEL_METRICS, (_, meaning) => modelMetric(meaning)),
+  token_mean_split: splitOf('token_mean_rel_l2'),
+  projected_split: splitOf('projected_rel_l2'),
+  residual_split: splitOf('residual_error'),
   bias_squared: nullableNumber.describe(
     'Part of mse_mean that does not fall with more draws, corrected for the noise of few draws; `null` with one replicate of a random method.',
   ),

@@ -13,4 +13,5 @@ export const APPLIED_ARRAY: AppliedArray = {
   used_extras: [],
   not_finite: 0,
   ill_conditioned: 0,
+  errors: null,
 }

@@ -64,6 +64,13 @@ const SWEEP_CELL: ErrorSweepCell = {
   backend: 'auto',
 }
 
+/** Errors that are nearer to what a model loses, not measured. */
+export const NO_MODEL_ERRORS = {
+  token_mean_rel_l2: null,
+  projected_rel_l2: null,
+  residual_error: null,
+}
+
 const SWEEP_RESULT: ErrorSweepResult = {
   batch: 1,
   heads: 2,
@@ -95,6 +102,10 @@ const SWEEP_RESULT: ErrorSweepResult = {
   row_kl_infinite_pct: null,
   row_top1_agreement: null,
   row_top8_agreement: null,
+  ...NO_MODEL_ERRORS,
+  token_mean_split: null,
+  projected_split: null,
+  residual_split: null,
   bias_squared: 0.0004,
   variance: 0.0008,
   mse_standard_error: 0.0001,
@@ -115,6 +126,7 @@ const SWEEP_RESULT: ErrorSweepResult = {
     {
       head: 0,
       rel_l2: 0.2,
+      token_mean_rel_l2: null,
       mse: 0.001,
       mse_over_mean_value: 0.4,
       predicted_rel_l2: null,
@@ -127,6 +139,7 @@ const SWEEP_RESULT: ErrorSweepResult = {
     {
       head: 1,
       rel_l2: 0.3,
+      token_mean_rel_l2: null,
       mse: 0.0014,
       mse_over_mean_value: 1.6,
       predicted_rel_l2: null,

@@ -7,9 +7,12 @@ import {applyEstimator} from '../../../src/apply/apply.js'
 import type {ApplyRequest} from '../../../src/apply/record.js'
 import {attention, type MethodName} from '../../../src/attention/index.js'
 import {useBackend} from '../../../src/backends/index.js'
+import type {ErrorSweepResult} from '../../../src/experiments/error-sweep/schema.js'
 import {readArrays, writeArrays} from '../../../src/inputs/files/index.js'
 import {exchangeAxes, exchanged, type Four} from '../../../src/inputs/layout.js'
 import {compute, hostInputs, hostNormals, SMALL, toTensors} from '../../helpers/arrays.js'
+import {firstOutcome} from '../../helpers/cells.js'
+import {method, sweep} from '../../helpers/plans.js'
 
 const SIZES = {...SMALL, queryLen: 13, keyLen: 13}
 const INPUTS = hostInputs(SIZES)
@@ -93,6 +96,38 @@ describe('applyEstimator', () => {
     expect(out).toBeGreaterThan(4096)
     expect(count).toBe(1)
     expect(await weighted(0.1)).toMatchObject({count: 0})
+  })
+
+  it('records the errors that a sweep has', async () => {
+    const rows = heads * SIZES.valueDim
+    const extras = {
+      o: {shape: [rows, 9], data: hostNormals('o', [1, 1, rows, 9]).data},
+      residual_norm: {shape: [1], data: [2.5]},
+      key_mask: {shape: [batch, 13], data: Array.from({length: batch * 13}, (_, i) => +(i !== 12))},
+    }
+    const request = await requestFor('elu', extras)
+    const {errors} = (await applyEstimator(request)).arrays[0]!
+    const {input} = request
+    const outcome = await firstOutcome(
+      sweep({input, methods: [method('elu')], scales: [1], seq_lens: null, targets: ['raw']}),
+    )
+    if (outcome.status !== 'completed') throw new Error(outcome.reason)
+    const result = outcome.result as ErrorSweepResult
+    const names = ['rel_l2', 'token_mean_rel_l2', 'projected_rel_l2', 'residual_error'] as const
+    for (const name of names) {
+      expect(errors![name]!, name).toMatchReference(result[name]!.median!, 5)
+    }
+    const bare = (await applyEstimator(await requestFor('elu'))).arrays[0]!.errors
+    expect(bare).toMatchObject({projected_rel_l2: null, residual_error: null})
+    expect(bare!.rel_l2).not.toBe(errors!.rel_l2)
+  })
+
+  it('has no errors where the key mask leaves queries no causal order', async () => {
+    const key_mask = {shape: [batch, 13], data: new Float32Array(batch * 13).fill(1)}
+    key_mask.data[0] = 0
+    const q = hostNormals('fewer', [batch, heads, 5, headDim])
+    const record = await applyEstimator(await requestFor('elu', {q, key_mask}, {causal: true}))
+    expect(record.arrays[0]!.errors).toBeNull()
   })
 
   it('takes the random vectors from the file', async () => {

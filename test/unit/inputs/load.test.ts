@@ -392,6 +392,7 @@ describe('inputFacts', () => {
     expect(await inputFacts(spec, [huge])).toEqual({
       sizes: [whole],
       keyHeads: 2,
+      projectedWidth: 0,
       loadingBytes: 0,
       masked: false,
     })

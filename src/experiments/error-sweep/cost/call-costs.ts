@@ -10,7 +10,7 @@ import {mostReplicates} from '../../until-ci.js'
 import {replicatesTogether} from '../measure/batched-replicates.js'
 import {exactPasses, tileKeys} from '../measure/row-tiles.js'
 import type {ErrorSweepPlan} from '../schema.js'
-import {judgingCost, rowMetricsCost} from './host-cost.js'
+import {judgingCost, projectingCost, rowMetricsCost} from './host-cost.js'
 import {sweepProcessBytes} from './memory.js'
 
 /** What is known of one part at one length. */
@@ -54,7 +54,8 @@ export function callCosts(
     last = sizes
     const {shape, ...loading} = facts
     const counted = (num_features: number | null): CallCost => {
-      const call = callOf(plan, {method, shape, num_features})
+      const {projectedWidth} = facts
+      const call = callOf(plan, {method, shape, num_features, projectedWidth})
       const plain = timeCost(plainOf(call, machine), plan.backend)
       return {
         cost: flopsOf(call, rates) + plain,
@@ -74,6 +75,8 @@ interface Call {
   replicates: number
   together: number
   rowMetrics: boolean
+  /** 0: there is no output projection. */
+  projectedWidth: number
 }
 
 function callOf(
@@ -82,10 +85,12 @@ function callOf(
     method,
     shape,
     num_features,
+    projectedWidth,
   }: {
     method: ResolvedMethod
     shape: ForwardShape
     num_features: number | null
+    projectedWidth: number
   },
 ): Call {
   // with a wanted precision: at most this number
@@ -97,12 +102,13 @@ function callOf(
     replicates,
     together: replicatesTogether(cell, method, shape),
     rowMetrics: row_metrics,
+    projectedWidth,
   }
 }
 
 /** Operations at the rate of a choice that take as long as all replicates of a cell. */
 function flopsOf(
-  {method, shape, replicates, rowMetrics}: Call,
+  {method, shape, replicates, rowMetrics, projectedWidth}: Call,
   {backend, choice}: {backend: MeteredBackend; choice: BackendChoice},
 ): number {
   const {estimator, options} = method
@@ -113,7 +119,8 @@ function flopsOf(
   const rows = rowMetrics ? rowMetricsCost(shape, {replicates, passes}, choice) : 0
   // a column of ones among the values measures row sums
   const calls = (cost(shape.valueDim + 1) + implied) * replicates
-  const judging = judgingCost(shape, {replicates, backend, choice})
+  const how = {replicates, backend, choice}
+  const judging = judgingCost(shape, how) + projectingCost(shape, projectedWidth, how)
   return backendCost(calls, {backend, choice}) + rows + judging
 }
 

@@ -52,18 +52,36 @@ const REPLICATE_SECONDS = 1e-3
 /** Seconds for each entry of an output that is held against the exact one, its queries, keys and values read. */
 const ENTRY_SECONDS = {native: 4e-9, others: 2e-8}
 
+/** What judges replicates. */
+interface Judging {
+  replicates: number
+  backend: MeteredBackend
+  choice: BackendChoice
+}
+
 /** What replicates take in addition to the operations of their calls. */
 export function judgingCost(
   {batch, heads, queryLen, valueDim}: ForwardShape,
-  {
-    replicates,
-    backend,
-    choice,
-  }: {replicates: number; backend: MeteredBackend; choice: BackendChoice},
+  {replicates, backend, choice}: Judging,
 ): number {
   const entries = batch * heads * queryLen * (valueDim + 1)
   const each = ENTRY_SECONDS[backend === 'native' ? 'native' : 'others']
   return timeCost(replicates * (REPLICATE_SECONDS + entries * each), choice)
+}
+
+/** What their errors after an output projection take: a product, and a pass over its result. @param width - 0: there is none */
+export function projectingCost(
+  {batch, heads, queryLen, valueDim}: ForwardShape,
+  width: number,
+  {replicates, backend, choice}: Judging,
+): number {
+  const tokens = batch * queryLen
+  const each = ENTRY_SECONDS[backend === 'native' ? 'native' : 'others']
+  const products = backendCost(2 * replicates * tokens * heads * valueDim * width, {
+    backend,
+    choice,
+  })
+  return products + timeCost(replicates * tokens * width * each, choice)
 }
 
 /** Exact weights in a number of passes, and a distance from them per replicate. */

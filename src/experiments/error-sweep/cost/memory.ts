@@ -9,6 +9,7 @@ import {
   uncollected,
 } from '../../process-memory.js'
 import {momentBytes} from '../measure/moments.js'
+import {projectionBytes} from '../measure/projected.js'
 import {rowMetricBytes, tileKeys} from '../measure/row-tiles.js'
 
 const FLOAT = 4
@@ -42,12 +43,14 @@ export interface SweepCalls {
   /** How many of them make one call. */
   together: number
   rowMetrics: boolean
+  /** Columns of the output projection; 0: there is none. */
+  projectedWidth: number
 }
 
 /** Peak of the process of a sweep's cell. */
 export function sweepProcessBytes(
   {backend, method, shape}: ProcessOfCell,
-  {contexts, loading, masked, replicates, together, rowMetrics}: SweepCalls,
+  {contexts, loading, masked, replicates, together, rowMetrics, projectedWidth: width}: SweepCalls,
 ): number {
   const {queries, keys, values, outputs} = counts(shape)
   const heads = together * shape.heads
@@ -61,8 +64,13 @@ export function sweepProcessBytes(
   const identity = FLOAT * shape.batch * shape.heads * shape.keyLen * tile
   const rows = rowMetrics ? identity + call(tile) : 0
   const estimated = shape.batch * shape.heads * shape.queryLen * tile
+  const tokens = shape.batch * shape.queryLen
+  const entries = shape.heads * shape.valueDim
+  const projecting = width && projectionBytes({tokens, entries, width}, replicates)
   const host =
-    momentBytes(outputs, replicates) + (rowMetrics ? rowMetricBytes(shape, replicates) : 0)
+    momentBytes(outputs, replicates) +
+    (rowMetrics ? rowMetricBytes(shape, replicates) : 0) +
+    projecting
   // queries and keys of a single replicate are the context's own where the backend computes on the host
   const copied = together > 1 || backend === 'wasm' ? queries + keys : 0
   const tensors = FLOAT * together * (values * perValue + copied)

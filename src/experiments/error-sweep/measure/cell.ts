@@ -19,6 +19,8 @@ import {predictedCurves} from './predicted.js'
 import {endOf, replicateRuns} from './replicates.js'
 import {
   means,
+  modelMeans,
+  modelSummaries,
   perHead,
   predictedError,
   prediction,
@@ -67,7 +69,9 @@ export async function runErrorSweepCell(
       truth: context.truth.precision,
       ...metrics,
       ...rowSummaries(runs.replicates),
+      ...modelSummaries(runs.replicates),
       ...means(method, runs),
+      ...modelMeans(method, runs),
       ...yardstick(context, runs.replicates),
       ...predictedError(curves?.all, cell, metrics.rel_l2.median),
       ...prediction(method, own.perHead, query.shape[3], cell.num_features),

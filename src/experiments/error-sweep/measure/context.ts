@@ -12,7 +12,8 @@ import {
 } from '../../../inputs/statistics.js'
 import type {ErrorSweepCell} from '../schema.js'
 import {type ExactSums, exactSums} from './metrics.js'
-import {computeTruth, type Truth, type Yardstick, yardsticks} from './truth.js'
+import {projectedSquares} from './projected.js'
+import {computeTruth, joinedTruth, type Truth, type Yardstick, yardsticks} from './truth.js'
 
 /** Shared parts of cells that differ only in their estimator. */
 export interface SweepContext {
@@ -25,6 +26,8 @@ export interface SweepContext {
   /** The exact output's side of the metrics, and the error of averaging V: for every head of every batch element. */
   exactSums: readonly ExactSums[]
   yardsticks: readonly Yardstick[]
+  /** Sum over judged tokens of |W_O exact|^2, where the input has an output projection. */
+  projectedSquares: number | undefined
   /** Of canonical inputs: what the report shows. */
   statistics: HeadStatistics
 }
@@ -72,29 +75,19 @@ async function makeContext(cell: ErrorSweepCell, target: ExactTarget): Promise<S
       statistics: sibling ? undefined : inputStatistics(part, options, {entropies}),
     }
   })
+  const truth = joinedTruth(parts.map(({truth}) => truth))
+  const sums = parts.flatMap(part => part.exactSums)
+  const squares = projectedSquares({input, exact: truth.output, exactSums: sums})
   hostLoops().release?.() // what the exact output took has no use for replicates
   return {
     input,
     logitScale,
-    truth: joinedTruth(parts.map(({truth}) => truth)),
-    exactSums: parts.flatMap(part => part.exactSums),
+    truth,
+    exactSums: sums,
+    projectedSquares: squares,
     yardsticks: parts.flatMap(part => part.yardsticks),
     statistics: sibling?.statistics ?? meanStatistics(parts.flatMap(p => p.statistics ?? [])),
   }
-}
-
-/** One after the other; the worst of precisions. */
-function joinedTruth(truths: readonly Truth[]): Truth {
-  const [first, ...others] = truths as [Truth, ...Truth[]]
-  if (others.length === 0) return first
-  const output = new Float64Array(truths.reduce((sum, {output}) => sum + output.length, 0))
-  let end = 0
-  for (const truth of truths) {
-    output.set(truth.output, end)
-    end += truth.output.length
-  }
-  const tiled = truths.find(({precision}) => precision !== 'float64')
-  return {output, precision: tiled?.precision ?? 'float64'}
 }
 
 /** The context of another target of the same input, where one is kept. */

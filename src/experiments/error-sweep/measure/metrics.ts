@@ -3,7 +3,9 @@ import {type ErrorSums, type ErrorSumsCall, hostLoops} from '../../../host-loops
 import type {OutputMetrics} from '../replicate-metrics.js'
 
 /** Metrics of one replicate over one head or several. Entries that are not finite make distances NaN. */
-export type ErrorMetrics = Omit<OutputMetrics, 'negative_denominators_pct' | 'guarded_pct'>
+export type ErrorMetrics = Omit<OutputMetrics, 'negative_denominators_pct' | 'guarded_pct'> & {
+  token_mean_rel_l2: number
+}
 
 /** Sums over the exact output of one head, `[L, Dv]`. */
 export interface ExactSums {
@@ -11,27 +13,37 @@ export interface ExactSums {
   valueDim: number
   squares: number
   absolutes: number
+  /** Squared length of the mean over rows. */
+  meanSquares: number
 }
 
 /** The exact output's side of the metrics, per head. @param exact - `[heads, L, Dv]` */
 export function exactSums(exact: Float64Array, heads: number, valueDim: number): ExactSums[] {
   const size = exact.length / heads
+  const rows = size / valueDim
   return Array.from({length: heads}, (_, head) => {
     let squares = 0
     let absolutes = 0
+    const rowsSum = new Float64Array(valueDim)
     for (let i = head * size; i < (head + 1) * size; i++) {
       squares += exact[i]! * exact[i]!
       absolutes += Math.abs(exact[i]!)
+      rowsSum[i % valueDim]! += exact[i]!
     }
-    return {rows: size / valueDim, valueDim, squares, absolutes}
+    return {rows, valueDim, squares, absolutes, meanSquares: meanSquares(rowsSum, rows)}
   })
+}
+
+/** Squared length of the mean of some rows. @param rowsSum - their sum */
+function meanSquares(rowsSum: Float64Array, rows: number): number {
+  return rowsSum.reduce((sum, x) => sum + (x / rows) ** 2, 0)
 }
 
 /**
  * Metrics over heads taken together, from the sums of each.
  *
  * - `mse`: mean squared difference; `rel_l2`, `rel_l1`: norm of the difference over the norm of the
- *   exact output, all rows together; `max_abs`: largest difference; `cosine`: mean over rows of the
+ *   exact output, all rows together; `token_mean_rel_l2`: the same as `rel_l2` of the mean over rows of each head; `max_abs`: largest difference; `cosine`: mean over rows of the
  *   cosine between estimate and exact row; `row_sum_deviation`: mean over rows of |sum of weights - 1|; `not_finite_pct`: share of
  *   entries that are NaN or infinite.
  */
@@ -39,13 +51,15 @@ export function errorMetrics(
   sums: readonly ErrorSums[],
   exact: readonly ExactSums[],
 ): ErrorMetrics {
-  const of = (name: keyof ErrorSums) => total(sums, s => s[name])
+  const of = (name: Exclude<keyof ErrorSums, 'rowsSum'>) => total(sums, s => s[name])
+  const means = sums.reduce((sum, s, i) => sum + meanSquares(s.rowsSum, exact[i]!.rows), 0)
   const rows = total(exact, e => e.rows)
   const entries = total(exact, e => e.rows * e.valueDim)
   return {
     mse: of('squares') / entries,
     rel_l2: Math.sqrt(of('squares') / total(exact, e => e.squares)),
     rel_l1: of('absolutes') / total(exact, e => e.absolutes),
+    token_mean_rel_l2: Math.sqrt(means / total(exact, e => e.meanSquares)),
     max_abs: Math.max(...sums.map(s => s.largest)), // NaN where one is
     cosine: of('cosines') / rows,
     row_sum_deviation: of('rowSumDeviations') / rows,
@@ -70,7 +84,7 @@ function headSums(call: ErrorSumsCall, firstRow: number, rows: number): ErrorSum
   const {estimate, valueDim: dim, group, groupStep} = call
   const sums: ErrorSums = {
     ...{squares: 0, absolutes: 0, largest: 0, cosines: 0, notFinite: 0},
-    ...{rowSumDeviations: 0, spread: 0},
+    ...{rowSumDeviations: 0, spread: 0, rowsSum: new Float64Array(dim)},
   }
   for (let row = firstRow; row < firstRow + rows; row++) {
     addRow(sums, call, row)
@@ -97,6 +111,7 @@ function addRow(
     const before = difference - mean[row * dim + d]!
     mean[row * dim + d]! += before * share
     sums.spread += before * (difference - mean[row * dim + d]!)
+    sums.rowsSum[d]! += difference
     sums.squares += difference * difference
     sums.absolutes += magnitude
     if (!(magnitude <= sums.largest)) sums.largest = magnitude

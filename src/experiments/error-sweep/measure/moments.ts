@@ -64,6 +64,16 @@ interface Part extends OutputSizes {
 
 const UNKNOWN: Estimate = {value: null, standardError: null}
 
+/** The parts of squared errors over a square. */
+export function relativeTo(split: ErrorSplit, square: number): ErrorSplit {
+  const over = (value: number | null) => value && finiteOrNull(value / square)
+  const of = ({value, standardError}: Estimate) => ({
+    value: over(value),
+    standardError: over(standardError),
+  })
+  return {biasSquared: of(split.biasSquared), variance: of(split.variance)}
+}
+
 /**
  * Splits the mean squared error over replicates, averaged over entries. With d the difference of a
  * replicate from the exact output and products averaged over entries, `bias^2` is the mean of `d_r . d_s` over all

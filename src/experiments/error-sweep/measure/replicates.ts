@@ -2,7 +2,7 @@
 
 import {attend, type ExactTarget} from '../../../attention/index.js'
 import {hostData, projectionTensor} from '../../../attention/internal.js'
-import {type ErrorSums, hostLoops} from '../../../host-loops.js'
+import {hostLoops} from '../../../host-loops.js'
 import {sizesOf} from '../../../inputs/attention-input.js'
 import {type Judged, judgedRows} from '../../../inputs/masked-tokens.js'
 import {summarise} from '../../../stats/index.js'
@@ -11,18 +11,21 @@ import {attendOptions, drawOf} from '../../axes.js'
 import type {OnStep} from '../../experiment.js'
 import type {ResolvedMethod} from '../../method.js'
 import {isNarrow, mostReplicates, nextReplicates} from '../../until-ci.js'
-import type {OutputMetrics} from '../replicate-metrics.js'
+import type {ModelErrors, OutputMetrics} from '../replicate-metrics.js'
 import type {ErrorSweepCell, ErrorSweepResult, PRECISION_METRICS} from '../schema.js'
 import {Calls, replicatesTogether, type SweepTensors} from './batched-replicates.js'
 import type {SweepContext} from './context.js'
-import {type ErrorMetrics, type ExactSums, errorMetrics} from './metrics.js'
-import {OutputMoments, runsOfHeads} from './moments.js'
+import {type ErrorMetrics, errorMetrics} from './metrics.js'
+import {type ErrorSplit, OutputMoments, runsOfHeads} from './moments.js'
+import {Projection} from './projected.js'
 import type {RowMetrics} from './row-distances.js'
 import {RowTiles} from './row-tiles.js'
+import {TokenMeans} from './token-means.js'
 
 /** Metrics of one replicate: over everything, per head, and of rows where they are measured. */
 export interface Replicate {
   all: OutputMetrics
+  model: ModelErrors
   perHead: ErrorMetrics[]
   rows: RowMetrics | undefined
 }
@@ -36,6 +39,13 @@ export interface ReplicateRequest {
   onStep?: OnStep | undefined
 }
 
+/** Bias and variance of errors; `undefined` where the input lacks what they take. */
+export interface ModelSplits {
+  token_mean: ErrorSplit
+  projected: ErrorSplit | undefined
+  residual: ErrorSplit | undefined
+}
+
 /** Runs all replicates of a cell. */
 export function replicateRuns(request: ReplicateRequest) {
   const {cell, context, target} = request
@@ -44,6 +54,8 @@ export function replicateRuns(request: ReplicateRequest) {
   const run: Run = {
     request,
     moments: new OutputMoments(truth.output, runsOfHeads(exactSums), cell.replicates),
+    tokenMeans: new TokenMeans(exactSums, cell.replicates),
+    projection: projectionOf(context, cell.replicates),
     rows: cell.row_metrics ? new RowTiles({input, exact}) : undefined,
     calls: new Calls(input),
     judged: judgedRows(input),
@@ -57,14 +69,38 @@ export function replicateRuns(request: ReplicateRequest) {
     }
   } finally {
     run.calls.dispose()
+    run.projection?.dispose()
   }
-  return {replicates, split: run.moments.split()}
+  return {replicates, split: run.moments.split(), modelSplits: modelSplits(run)}
+}
+
+/** Where the input has an output projection. */
+function projectionOf(
+  {input, truth, exactSums, projectedSquares}: SweepContext,
+  replicates: number,
+): Projection | undefined {
+  const {outputProjection} = input
+  if (!outputProjection || projectedSquares === undefined) return undefined
+  const given = {input: {...input, outputProjection}, exact: truth.output, exactSums}
+  return new Projection(given, projectedSquares, replicates)
+}
+
+function modelSplits({tokenMeans, projection}: Run): ModelSplits {
+  const projected = projection?.splits()
+  return {
+    token_mean: tokenMeans.split(),
+    projected: projected?.projected,
+    residual: projected?.residual,
+  }
 }
 
 /** What the calls of a cell share. */
 interface Run {
   request: ReplicateRequest
   moments: OutputMoments
+  tokenMeans: TokenMeans
+  /** Where the input has one. */
+  projection: Projection | undefined
   /** Where rows are measured. */
   rows: RowTiles | undefined
   calls: Calls
@@ -78,7 +114,8 @@ interface Span {
 }
 
 /** Runs a number of further replicates. */
-function batch({request, moments, rows, calls, judged}: Run, span: Span): Replicate[] {
+function batch(run: Run, span: Span): Replicate[] {
+  const {request, rows, calls, judged} = run
   const {cell, method, context} = request
   const together = replicatesTogether(cell, method, sizesOf(context.input))
   const end = span.first + span.count
@@ -86,9 +123,7 @@ function batch({request, moments, rows, calls, judged}: Run, span: Span): Replic
   for (let first = span.first; first < end; first += together) {
     const count = Math.min(together, end - first)
     const {out, parts} = oneCall(request, calls.tensors(count), {first, count}, judged)
-    for (const drawn of parts) {
-      replicates.push(replicateOf(drawn, moments.add(drawn.estimate), context.exactSums))
-    }
+    replicates.push(...parts.map(drawn => replicateOf(drawn, run)))
     request.onStep?.(first + count, mostReplicates(cell))
     hostLoops().recycle?.(out) // a large sweep then holds one output, not all that wait to be collected
   }
@@ -161,15 +196,23 @@ function callOptions(cell: ErrorSweepCell, {query}: SweepContext['input'], {firs
   return {...options, projection}
 }
 
-function replicateOf(drawn: Drawn, sums: ErrorSums[], exact: readonly ExactSums[]): Replicate {
-  const {negativePct, guardedPct} = drawn
+/** Judges an output, and takes it into the moments of the run. */
+function replicateOf(drawn: Drawn, {request, moments, tokenMeans, projection}: Run): Replicate {
+  const {estimate, negativePct, guardedPct} = drawn
+  const exact = request.context.exactSums
+  const sums = moments.add(estimate)
+  tokenMeans.add(sums)
   const guards = {negative_denominators_pct: negativePct, guarded_pct: guardedPct}
+  const {token_mean_rel_l2, ...all} = errorMetrics(sums, exact)
   return {
-    all: {...errorMetrics(sums, exact), ...guards},
+    all: {...all, ...guards},
+    model: {token_mean_rel_l2, ...(projection?.add(estimate) ?? UNPROJECTED)},
     perHead: sums.map((sum, head) => errorMetrics([sum], [exact[head]!])),
     rows: undefined,
   }
 }
+
+const UNPROJECTED = {projected_rel_l2: null, residual_error: null}
 
 function percent(data: ArrayLike<number>, test: (x: number) => boolean): number {
   let count = 0

@@ -4,12 +4,19 @@ import {finiteOrNull, mean, summarise, variance} from '../../../stats/index.js'
 import {type Prediction, predictRelativeVariance} from '../../../theory/predictor.js'
 import type {ResolvedMethod} from '../../method.js'
 import {type Curve, errorAt, neededFor} from '../curve.js'
-import {keptMetrics, OUTPUT_METRICS, perMetric, ROW_METRICS} from '../replicate-metrics.js'
+import {
+  keptMetrics,
+  MODEL_METRICS,
+  measured,
+  OUTPUT_METRICS,
+  perMetric,
+  ROW_METRICS,
+} from '../replicate-metrics.js'
 import {type ErrorSweepResult, LEAST_FOR_ERRORS, type MeansUnknown} from '../schema.js'
 import type {SweepContext} from './context.js'
 import type {ErrorSplit} from './moments.js'
 import type {Curves} from './predicted.js'
-import type {Replicate} from './replicates.js'
+import type {ModelSplits, Replicate} from './replicates.js'
 import type {RowMetrics} from './row-distances.js'
 import {meanByRows, overall, overYardstick} from './truth.js'
 
@@ -29,6 +36,15 @@ export function summaries(replicates: readonly Replicate[]) {
       replicates.map(({all}) => all[name]),
     ),
   )
+}
+
+/** Errors that are nearer to what a model loses over replicates, null where the input lacks what they take. */
+export function modelSummaries(replicates: readonly Replicate[]) {
+  const errors = replicates.map(({model}) => model)
+  return perMetric(MODEL_METRICS, name => {
+    const known = measured(errors, name)
+    return known && summaryOf(name, known)
+  })
 }
 
 /** Row metrics over replicates, null where they were not asked for. */
@@ -61,6 +77,7 @@ export function replicateLists(
     replicates.map(({all}) => all),
     rowsOf(replicates),
     Array.from({length: heads}, (_, head) => headErrors(context, head, replicates, 'mse')),
+    replicates.map(({model}) => model),
   )
 }
 
@@ -69,7 +86,7 @@ function headErrors(
   {input, yardsticks}: Pick<SweepContext, 'input' | 'yardsticks'>,
   head: number,
   replicates: readonly Replicate[],
-  name: 'mse' | 'rel_l2',
+  name: 'mse' | 'rel_l2' | 'token_mean_rel_l2',
 ): number[] {
   const ofHead = <Item>(items: readonly Item[]) => itemsOfHead(items, head, input)
   const own = ofHead(yardsticks)
@@ -175,13 +192,14 @@ export function perHead(
     const statistics = context.statistics.perHead[head]!
     const ownOfHead = own.perHead[head]!
     const ownYardsticks = itemsOfHead(context.yardsticks, head, context.input)
-    const median = (name: 'mse' | 'rel_l2') =>
+    const median = (name: 'mse' | 'rel_l2' | 'token_mean_rel_l2') =>
       summarise(headErrors(context, head, replicates, name)).median
     const [mse, rel_l2] = [median('mse'), median('rel_l2')]
     return {
       head,
       mse,
       rel_l2,
+      token_mean_rel_l2: median('token_mean_rel_l2'),
       mse_over_mean_value: overYardstick(mse, overall(ownYardsticks)),
       ...predictedError(curves?.perHead[head], cell, rel_l2),
       ...needOf(predictionOf(method, ownOfHead, headDim, cell.num_features)),
@@ -214,33 +232,78 @@ export function means(
   {replicates, split}: {replicates: readonly Replicate[]; split: ErrorSplit},
 ): Means {
   const errors = replicates.map(({all}) => all.mse)
-  if (!method.random && replicates.length === 1 && Number.isFinite(errors[0])) {
-    return {...nothingDrawn, bias_squared: errors[0]!, variance: 0}
+  const {unknown, ...parts} = partsOf(method, {replicates, errors, split})
+  const spread = drawsNothing(method, errors)
+    ? 0
+    : finiteOrNull(Math.sqrt(variance(errors) / errors.length))
+  return {...parts, mse_standard_error: unknown === null ? spread : null, means_unknown: unknown}
+}
+
+/** The same of the squares of relative errors. */
+export function modelMeans(
+  method: Pick<ResolvedMethod, 'random' | 'estimator'>,
+  {replicates, modelSplits: splits}: {replicates: readonly Replicate[]; modelSplits: ModelSplits},
+): Pick<ErrorSweepResult, 'token_mean_split' | 'projected_split' | 'residual_split'> {
+  const of = (name: keyof typeof MODEL_METRICS, split: ErrorSplit | undefined) => {
+    const known = measured(
+      replicates.map(({model}) => model),
+      name,
+    )
+    if (!known || !split) return null
+    const {unknown: _, ...parts} = partsOf(method, {
+      replicates,
+      errors: known.map(error => error ** 2),
+      split,
+    })
+    return parts
   }
-  const unknown = whyUnknown(method, replicates)
+  return {
+    token_mean_split: of('token_mean_rel_l2', splits.token_mean),
+    projected_split: of('projected_rel_l2', splits.projected),
+    residual_split: of('residual_error', splits.residual),
+  }
+}
+
+/** What bias and variance come from. */
+interface SquaredErrors {
+  replicates: readonly Replicate[]
+  /** Of each replicate. */
+  errors: readonly number[]
+  split: ErrorSplit
+}
+
+/** Bias and variance with their standard errors, or why these are unknown. */
+function partsOf(
+  method: Pick<ResolvedMethod, 'random' | 'estimator'>,
+  {replicates, errors, split}: SquaredErrors,
+) {
+  if (drawsNothing(method, errors)) {
+    const exactly = {bias_squared_standard_error: 0, variance_standard_error: 0, unknown: null}
+    return {bias_squared: errors[0]!, variance: 0, ...exactly}
+  }
+  const unknown = whyUnknown(method, replicates, errors)
   const known = (value: number | null) => (unknown === null ? value : null)
   return {
     bias_squared: split.biasSquared.value,
     variance: split.variance.value,
-    mse_standard_error: known(finiteOrNull(Math.sqrt(variance(errors) / errors.length))),
     bias_squared_standard_error: known(split.biasSquared.standardError),
     variance_standard_error: known(split.variance.standardError),
-    means_unknown: unknown,
+    unknown,
   }
 }
 
-const nothingDrawn = {
-  mse_standard_error: 0,
-  bias_squared_standard_error: 0,
-  variance_standard_error: 0,
-  means_unknown: null,
+function drawsNothing(
+  {random}: Pick<ResolvedMethod, 'random'>,
+  errors: readonly number[],
+): boolean {
+  return !random && errors.length === 1 && Number.isFinite(errors[0])
 }
 
 function whyUnknown(
   {estimator}: Pick<ResolvedMethod, 'estimator'>,
   replicates: readonly Replicate[],
+  errors: readonly number[],
 ): MeansUnknown | null {
-  const errors = replicates.map(({all}) => all.mse)
   if (!errors.every(Number.isFinite)) return 'not_finite'
   // a density that is positive at zero: 1 / den^2 has no mean
   if (!estimator.nonNegative && replicates.some(({all}) => all.negative_denominators_pct > 0)) {

@@ -70,6 +70,20 @@ function tiledOutput(input: AttentionInput, options: ExactOptions): Float64Array
   return Float64Array.from(out)
 }
 
+/** Of sequences, one after the other; the worst of precisions. */
+export function joinedTruth(truths: readonly Truth[]): Truth {
+  const [first, ...others] = truths as [Truth, ...Truth[]]
+  if (others.length === 0) return first
+  const output = new Float64Array(truths.reduce((sum, {output}) => sum + output.length, 0))
+  let end = 0
+  for (const truth of truths) {
+    output.set(truth.output, end)
+    end += truth.output.length
+  }
+  const tiled = truths.find(({precision}) => precision !== 'float64')
+  return {output, precision: tiled?.precision ?? 'float64'}
+}
+
 /** What averaging V gets wrong in one head of one batch element. */
 export interface Yardstick {
   /** L, queries that are judged. */

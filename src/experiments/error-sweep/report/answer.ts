@@ -13,6 +13,7 @@ import {methodLabel, projectionLabel, variantLabel} from '../../labels.js'
 import {logitSizeName} from '../../logit-scale.js'
 import {type CompletedSweep, type ErrorSweepRecord, replicatesOf} from '../schema.js'
 import {isDrawn, medianOf} from './comparison.js'
+import {leadingError} from './leading.js'
 import {axesOf, type Place, placeLabel, placesOf} from './places.js'
 import {errorOf, type Ranking, rankingOf} from './ranking.js'
 import {averageError, byError, byStanding, methodsOf, standingOf} from './standing.js'
@@ -93,7 +94,7 @@ function offBy(error: string): string {
 
 /** The error of a row with its 95 % interval, or with the range of fewer draws. */
 function errorPhrase(row: CompletedSweep): string {
-  const {median, low, high, min, max} = row.result.rel_l2
+  const {median, low, high, min, max} = leadingError(row)
   if (low !== null || high !== null || min === null || max === null || min === max) {
     return errorWithInterval(median, low, high)
   }

@@ -23,6 +23,7 @@ export function legend(records: readonly CompletedSweep[]): string {
     'M: random vectors; F: length of a feature vector; rel L2: |estimate - exact| / |exact|,',
     `median over replicates${spreadLegend(records)}.`,
     ...predictedLegend(records),
+    ...modelLegend(records),
     ...meansLegend(records),
     'vs mean(V): rel L2 over that of averaging V; above 1 is worse.',
     ...(averagingIsExact(records) ? [EXACT_LEGEND] : []),
@@ -44,6 +45,13 @@ function predictedLegend(records: readonly CompletedSweep[]): string[] {
 }
 
 const PREDICTED_LEGEND = 'predicted: rel L2 of other draws, or from theory.'
+
+/** What the errors that are nearer to the model are, as far as there are any. */
+function modelLegend(records: readonly CompletedSweep[]): string[] {
+  return MODEL_COLUMNS.flatMap(({title, read, legend}) =>
+    records.some(({result}) => read(result) !== null) ? [`${title}: ${legend}.`] : [],
+  )
+}
 
 /** What the columns of means say where there are any, or what they need. */
 function meansLegend(records: readonly CompletedSweep[]): string[] {
@@ -191,6 +199,25 @@ function estimate(
 
 type Column = ColumnSpec<CompletedSweep>
 
+/** Errors that are nearer to what a model loses than rel L2. */
+const MODEL_COLUMNS: readonly {title: string; read: Metric; legend: string}[] = [
+  {
+    title: 'token mean',
+    read: result => result.token_mean_rel_l2,
+    legend: 'rel L2 of the mean over tokens, head by head',
+  },
+  {
+    title: 'after W_O',
+    read: result => result.projected_rel_l2,
+    legend: 'rel L2 after the output projection',
+  },
+  {
+    title: 'of residual',
+    read: result => result.residual_error,
+    legend: 'size of that error over the size of the residual stream',
+  },
+]
+
 /** Row sums this close to 1 differ from it by float32 rounding. */
 const ROUNDING = 2 ** -16
 
@@ -264,6 +291,14 @@ const COLUMNS: readonly [Column, Column, ...Column[]] = [
     cell: ({result}) => significant(result.predicted_rel_l2),
     tells: ({result}) => result.predicted_rel_l2 !== null,
   },
+  ...MODEL_COLUMNS.map(
+    ({title, read}): Column => ({
+      title,
+      priority: 2,
+      cell: row => (isRounding(row) ? MISSING : significant(read(row.result)?.median ?? null)),
+      tells: row => read(row.result) !== null && !isRounding(row),
+    }),
+  ),
   // the mean, not the median: bias^2 and variance add up to it
   estimate('mean MSE', 2, ({mse, mse_standard_error: error}) => ({value: mse.mean, error})),
   estimate('bias^2', 3, ({bias_squared: value, bias_squared_standard_error: error}) => ({

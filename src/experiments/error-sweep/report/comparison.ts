@@ -12,8 +12,8 @@ import {
 import {FLOAT32_ROUNDOFF} from '../../../theory/rounding.js'
 import type {ComparedLine, Comparison, Related, UncomparedLine} from '../../comparison.js'
 import {inputLabel, methodLabel, projectionLabel} from '../../labels.js'
-import {replicateMetricsOf} from '../heavy-lists.js'
 import type {CompletedSweep, ErrorSweepCell} from '../schema.js'
+import {leadingError, leadingErrors} from './leading.js'
 
 /** Relative difference of two errors that counts as none. */
 export const EQUAL = 0.01
@@ -81,7 +81,7 @@ export function errorLine(
     return {...QUANTITY, reason: 'both errors are the rounding of float32', settled: true}
   }
   if (!own || !other) return lineOfMedians(a, b)
-  const line = {...QUANTITY, a: a.result.rel_l2.median!, b: b.result.rel_l2.median!}
+  const line = {...QUANTITY, a: leadingError(a).median!, b: leadingError(b).median!}
   const shared = a.cell.seed === b.cell.seed || !isDrawn(a) || !isDrawn(b)
   if (!shared) return {...line, ...unpaired(own, other)}
   const rounding = roundingOf(a)
@@ -115,7 +115,7 @@ function brokenReason(
   b: CompletedSweep,
   errors: readonly (readonly number[] | undefined)[],
 ): string | undefined {
-  if ([a, b].some(({result}) => result.rel_l2.median === null)) return 'an estimate is not finite'
+  if ([a, b].some(row => leadingError(row).median === null)) return 'an estimate is not finite'
   const all = errors.flatMap(own => own ?? [])
   if (all.some(Number.isNaN)) return 'an estimate is not finite'
   if (bothRounding(a, b)) return undefined
@@ -147,8 +147,7 @@ function roundingOf({result: {key_len, head_dim}}: CompletedSweep): number {
  * `NaN`.
  */
 export function errorsOf(row: CompletedSweep): number[] | undefined {
-  const kept = replicateMetricsOf(row)
-  const errors = kept?.rel_l2 ?? (isDrawn(row) ? undefined : [row.result.rel_l2.median])
+  const errors = leadingErrors(row) ?? (isDrawn(row) ? undefined : [leadingError(row).median])
   return errors?.map(error => error ?? Number.NaN)
 }
 
@@ -213,9 +212,9 @@ function lineOfMedians(a: CompletedSweep, b: CompletedSweep): ComparedLine {
   return {...QUANTITY, a: own.value, b: other.value, ratio, ...none, basis: 'medians'}
 }
 
-/** The median of rel L2 with its interval, which has no width where nothing is drawn; `NaN`: not known. */
+/** The median of the error with its interval, which has no width where nothing is drawn; `NaN`: not known. */
 export function medianOf(row: CompletedSweep): Estimate {
-  const {median, low, high} = row.result.rel_l2
+  const {median, low, high} = leadingError(row)
   const value = median ?? Number.NaN
   if (!isDrawn(row)) return {value, low: value, high: value}
   return {value, low: low ?? Number.NaN, high: high ?? Number.NaN}

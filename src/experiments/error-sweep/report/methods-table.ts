@@ -7,6 +7,7 @@ import {listed, shortened} from '../../../report/words.js'
 import {methodLabel, projectionLabel, variantLabel} from '../../labels.js'
 import type {CompletedSweep} from '../schema.js'
 import {medianOf} from './comparison.js'
+import {leadingError} from './leading.js'
 import type {Place} from './places.js'
 import {errorOf, type Ranking} from './ranking.js'
 import {atLargestFeatures} from './sections.js'
@@ -220,7 +221,7 @@ function cellText(rows: readonly CompletedSweep[], count: number | null, first: 
 export function endsOf(row: CompletedSweep): [number, number] {
   const {value, low, high} = medianOf(row)
   if (!Number.isNaN(low) && !Number.isNaN(high)) return [low, high]
-  const {min, max} = row.result.rel_l2
+  const {min, max} = leadingError(row)
   return [min ?? value, max ?? value]
 }
 

@@ -21,6 +21,7 @@ import {
   medianOf,
   pairedLogs,
 } from './comparison.js'
+import {leadingError} from './leading.js'
 
 /** The yardstick: compared with others, and never marked. */
 export const YARDSTICK = 'mean-value'
@@ -91,7 +92,7 @@ const tableKeys = new WeakMap<CompletedSweep, string>()
 
 /** The ranking of rows of one table. */
 export function rankingOf(rows: readonly CompletedSweep[]): Ranking {
-  const measured = rows.filter(row => row.result.rel_l2.median !== null && !isRounding(row))
+  const measured = rows.filter(row => leadingError(row).median !== null && !isRounding(row))
   const errors = measured.length > MOST_TESTED ? () => undefined : remembered(errorsOf)
   const tests = testsOf(measured, errors)
   const compare = (a: CompletedSweep, b: CompletedSweep) => compared(a, b, tests, errors)
@@ -197,7 +198,7 @@ function testsOf(rows: readonly CompletedSweep[], errorsBy: typeof errorsOf): Te
 
 /** Broken replicates leave an error that cannot be compared. */
 function isCompeting(row: CompletedSweep): boolean {
-  const {median, max} = row.result.rel_l2
+  const {median, max} = leadingError(row)
   const isWhole = median !== null && max !== null
   return (
     row.cell.method !== YARDSTICK &&
@@ -230,6 +231,6 @@ export function sizeOf({cell, result}: CompletedSweep): Size | undefined {
 }
 
 /** The number by which rows are put in order; what broke comes last. */
-export function errorOf({result}: CompletedSweep): number {
-  return result.rel_l2.median ?? Number.POSITIVE_INFINITY
+export function errorOf(row: CompletedSweep): number {
+  return leadingError(row).median ?? Number.POSITIVE_INFINITY
 }

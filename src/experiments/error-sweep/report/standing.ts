@@ -3,6 +3,7 @@ import {groupBy} from '../../../report/groups.js'
 import {methodLabel} from '../../labels.js'
 import type {CompletedSweep} from '../schema.js'
 import {isRounding} from './comparison.js'
+import {leadingError} from './leading.js'
 import {errorOf, isWorseThanAverage, YARDSTICK} from './ranking.js'
 
 /**
@@ -16,11 +17,12 @@ export type Standing = 'yardstick' | 'broken' | 'exact' | 'unusable' | 'worse' |
 
 /** How a row did. */
 export function standingOf(row: CompletedSweep): Standing {
-  const {rel_l2, means_unknown, mse_over_mean_value} = row.result
+  const {means_unknown, mse_over_mean_value} = row.result
+  const {median, max} = leadingError(row)
   if (row.cell.method === YARDSTICK) return 'yardstick'
-  if (rel_l2.median === null || rel_l2.max === null) return 'broken'
+  if (median === null || max === null) return 'broken'
   if (isRounding(row)) return 'exact'
-  const isWorse = isWorseThanAverage(row) || (mse_over_mean_value === null && rel_l2.median > 1)
+  const isWorse = isWorseThanAverage(row) || (mse_over_mean_value === null && median > 1)
   if (!isWorse) return 'better'
   return means_unknown === 'sign_changes' ? 'unusable' : 'worse'
 }
@@ -57,7 +59,8 @@ export function methodsOf(rows: readonly CompletedSweep[]): string[] {
  * @returns `undefined` where no row says so; 0 where V hardly varies
  */
 export function averageError(rows: readonly CompletedSweep[]): number | undefined {
-  const measured = rows.find(row => standingOf(row) === 'yardstick')?.result.rel_l2.median
+  const yardstick = rows.find(row => standingOf(row) === 'yardstick')
+  const measured = yardstick && leadingError(yardstick).median
   if (measured !== undefined && measured !== null) return measured
   for (const {result} of rows) {
     const {mean_value_mse, mse, rel_l2, mse_over_mean_value} = result

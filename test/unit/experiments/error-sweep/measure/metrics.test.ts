@@ -32,6 +32,7 @@ describe('errorMetrics', () => {
       mse: 0,
       rel_l2: 0,
       rel_l1: 0,
+      token_mean_rel_l2: 0,
       max_abs: 0,
       cosine: 1,
       row_sum_deviation: 0,
@@ -45,6 +46,8 @@ describe('errorMetrics', () => {
     expect(metrics.mse).toBe(6 / 6)
     expect(metrics.rel_l2).toBe(Math.sqrt(6 / 26))
     expect(metrics.rel_l1).toBe(4 / 8)
+    // means over rows: differences (0, 2), exact (4, 4), each over 3
+    expect(metrics.token_mean_rel_l2).toBe(Math.sqrt((2 / 3) ** 2 / ((4 / 3) ** 2 + (4 / 3) ** 2)))
     expect(metrics.max_abs).toBe(2)
     expect(metrics.cosine).toBe((28 / Math.sqrt(32 * 25) + 1 + 0) / 3)
   })
@@ -66,7 +69,15 @@ describe('errorMetrics of several heads', () => {
   const estimate = [3, 5, 4, 5]
 
   it('are those of all rows together', () => {
-    expect(metricsOf(estimate, exact, 2, 2)).toEqual(metricsOf(estimate, exact, 2))
+    const {token_mean_rel_l2: _, ...separate} = metricsOf(estimate, exact, 2, 2)
+    expect(metricsOf(estimate, exact, 2)).toMatchObject(separate)
+  })
+
+  it('take the means over the rows of each head', () => {
+    // one row in each of two heads, or two rows of one head, whose mean is off by (2, 0.5) of (1.5, 4.5)
+    expect(metricsOf(estimate, exact, 2, 2).token_mean_rel_l2).toBe(Math.sqrt(17 / 50))
+    const [off, size] = [2 ** 2 + 0.5 ** 2, 1.5 ** 2 + 4.5 ** 2]
+    expect(metricsOf(estimate, exact, 2).token_mean_rel_l2).toBe(Math.sqrt(off / size))
   })
 
   it('can be had of one alone', () => {
@@ -103,8 +114,13 @@ const OFF = [4, 4, 1.5, 0, 0, 1, 0, 2, 1, 0, 2, 0.75]
 describe('errorSums', () => {
   it('is zero, with a cosine of one for each row, for the exact output', () => {
     for (const sums of errorSums(call(EXACT))) {
-      const none = {squares: 0, absolutes: 0, largest: 0, notFinite: 0}
-      expect(sums).toEqual({...none, cosines: 2, rowSumDeviations: 0, spread: 0})
+      const none = {squares: 0, absolutes: 0, largest: 0, notFinite: 0, spread: 0}
+      expect(sums).toEqual({
+        ...none,
+        cosines: 2,
+        rowSumDeviations: 0,
+        rowsSum: Float64Array.of(0, 0),
+      })
     }
   })
 
@@ -112,12 +128,12 @@ describe('errorSums', () => {
     const [first, second] = errorSums(call(OFF))
     expect(first).toEqual({
       ...{squares: 1, absolutes: 1, largest: 1, notFinite: 0, rowSumDeviations: 0.5},
-      ...{cosines: 28 / Math.sqrt(32 * 25) + 1, spread: 0},
+      ...{cosines: 28 / Math.sqrt(32 * 25) + 1, spread: 0, rowsSum: Float64Array.of(1, 0)},
     })
     // (0, 2) is orthogonal to (1, 0)
     expect(second).toEqual({
       ...{squares: 5, absolutes: 3, largest: 2, notFinite: 0, rowSumDeviations: 0.25},
-      ...{cosines: 1, spread: 0},
+      ...{cosines: 1, spread: 0, rowsSum: Float64Array.of(-1, 2)},
     })
   })
 

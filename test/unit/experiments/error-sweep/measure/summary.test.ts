@@ -3,6 +3,7 @@ import type {Estimator} from '../../../../../src/attention/forms/estimator.js'
 import type {ErrorSplit} from '../../../../../src/experiments/error-sweep/measure/moments.js'
 import type {Replicate} from '../../../../../src/experiments/error-sweep/measure/replicates.js'
 import {means} from '../../../../../src/experiments/error-sweep/measure/summary.js'
+import {NO_MODEL_ERRORS} from '../../../../helpers/records/error-sweep.js'
 
 const METRICS = {
   ...{mse: 0, rel_l2: 0, rel_l1: 0, max_abs: 0, cosine: 1, row_sum_deviation: 0},
@@ -19,7 +20,8 @@ const methodOf = (nonNegative: boolean, random = true) => ({
 })
 
 function replicate(mse: number, negative_denominators_pct = 0): Replicate {
-  return {all: {...METRICS, mse, negative_denominators_pct}, perHead: [], rows: undefined}
+  const all = {...METRICS, mse, negative_denominators_pct}
+  return {all, model: NO_MODEL_ERRORS, perHead: [], rows: undefined}
 }
 
 const SIX = [1, 2, 3, 4, 5, 6]

@@ -6,7 +6,13 @@ import type {
   ErrorSweepCell,
 } from '../../../../../src/experiments/error-sweep/schema.js'
 import {logRatios, median, pairedRatio, welchTest} from '../../../../../src/stats/index.js'
-import {deterministic, metric, ranged, sweep} from '../../../../helpers/records/error-sweep.js'
+import {
+  deterministic,
+  metric,
+  NO_MODEL_ERRORS,
+  ranged,
+  sweep,
+} from '../../../../helpers/records/error-sweep.js'
 
 const {between, measured} = errorSweepComparison
 
@@ -15,7 +21,7 @@ function drawn(errors: (number | null)[], cell: Partial<ErrorSweepCell> = {}): C
   const rest = {rel_l1: [], max_abs: [], cosine: [], row_sum_deviation: []}
   const others = {negative_denominators_pct: [], row_kl_nats: null, row_total_variation: null}
   const none = {row_top1_agreement: null, row_top8_agreement: null, head_mse: null}
-  const metrics = {mse: [], rel_l2: errors, ...rest, ...others, ...none}
+  const metrics = {mse: [], rel_l2: errors, ...rest, ...others, ...none, ...NO_MODEL_ERRORS}
   const finite = errors.filter(error => error !== null)
   return sweep(cell, {replicate_metrics: metrics, rel_l2: metric(median(finite))})
 }
