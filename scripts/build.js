@@ -64,9 +64,10 @@ async function writeSchemas() {
 
 /** Writes the manifest that spares `--help` loading every command; each build renews it. */
 async function writeManifest() {
-  const {Config} = await import('@oclif/core')
-  const {name, plugins} = await Config.load({root, ignoreManifest: true})
+  const {Plugin} = await import('@oclif/core')
+  const plugin = new Plugin({root, ignoreManifest: true})
+  await plugin.load()
   const file = join(root, 'oclif.manifest.json')
-  writeFileSync(`${file}.next`, JSON.stringify(plugins.get(name).manifest))
+  writeFileSync(`${file}.next`, JSON.stringify(plugin.manifest))
   renameSync(`${file}.next`, file)
 }
