@@ -36,7 +36,9 @@ export function exactSums(exact: Float64Array, heads: number, valueDim: number):
 
 /** Squared length of the mean of some rows. @param rowsSum - their sum */
 function meanSquares(rowsSum: Float64Array, rows: number): number {
-  return rowsSum.reduce((sum, x) => sum + (x / rows) ** 2, 0)
+  let squares = 0
+  for (let d = 0; d < rowsSum.length; d++) squares += (rowsSum[d]! / rows) ** 2
+  return squares
 }
 
 /**
@@ -95,33 +97,41 @@ function headSums(call: ErrorSumsCall, firstRow: number, rows: number): ErrorSum
   return sums
 }
 
-/** Differences of one row, its cosine, and its part of the running mean. */
+/** Differences of one row, its cosine, and its part of the running mean. Numbers of objects are slow to add to: once a row. */
 function addRow(
   sums: ErrorSums,
   {estimate, exact, valueDim: dim, mean, count}: ErrorSumsCall,
   row: number,
 ): void {
   const share = 1 / count
+  const {rowsSum} = sums
+  let [squares, absolutes, spread, notFinite, largest] = [0, 0, 0, 0, sums.largest]
   let [inner, estimateNorm, exactNorm] = [0, 0, 0]
   for (let d = 0; d < dim; d++) {
-    const a = estimate[row * (dim + 1) + d]!
-    const b = exact[row * dim + d]!
+    const at = row * dim + d
+    const a = estimate[at + row]!
+    const b = exact[at]!
     const difference = a - b
     const magnitude = Math.abs(difference)
-    const before = difference - mean[row * dim + d]!
-    mean[row * dim + d]! += before * share
-    sums.spread += before * (difference - mean[row * dim + d]!)
-    sums.rowsSum[d]! += difference
-    sums.squares += difference * difference
-    sums.absolutes += magnitude
-    if (!(magnitude <= sums.largest)) sums.largest = magnitude
-    if (!Number.isFinite(a)) sums.notFinite++
+    const before = difference - mean[at]!
+    mean[at]! += before * share
+    spread += before * (difference - mean[at]!)
+    rowsSum[d]! += difference
+    squares += difference * difference
+    absolutes += magnitude
+    if (!(magnitude <= largest)) largest = magnitude
+    if (!Number.isFinite(a)) notFinite++
     inner += a * b
     estimateNorm += a * a
     exactNorm += b * b
   }
   const lengths = Math.sqrt(estimateNorm * exactNorm)
   sums.cosines += lengths === 0 ? (estimateNorm === exactNorm ? 1 : 0) : inner / lengths
+  sums.squares += squares
+  sums.absolutes += absolutes
+  sums.spread += spread
+  sums.notFinite += notFinite
+  sums.largest = largest
 }
 
 function addToGroup(

@@ -8,6 +8,7 @@ import type {
   ErrorSweepPlan,
   ErrorSweepResult,
 } from '../../../../../src/experiments/error-sweep/schema.js'
+import {planRun} from '../../../../../src/experiments/planned-run.js'
 import {writeArrays} from '../../../../../src/inputs/files/index.js'
 import {type NdArray, toFloat32} from '../../../../../src/inputs/nd-array.js'
 import {normals, randomStream} from '../../../../../src/random/index.js'
@@ -54,16 +55,24 @@ async function resultOf(
   arrays: Record<string, NdArray>,
   changes: Partial<ErrorSweepPlan> = {},
 ): Promise<ErrorSweepResult> {
+  const outcome = await firstOutcome(await planOn(name, arrays, changes))
+  if (outcome.status !== 'completed') throw new Error(outcome.reason)
+  return outcome.result as ErrorSweepResult
+}
+
+/** A cell of averaging V on a file of these arrays. */
+async function planOn(
+  name: string,
+  arrays: Record<string, NdArray>,
+  changes: Partial<ErrorSweepPlan> = {},
+): Promise<ErrorSweepPlan> {
   const path = join(folder, `${name}.safetensors`)
   await writeArrays(path, arrays, {})
-  const plan = sweep({
+  return sweep({
     input: {kind: 'file', paths: [path], names: {query: 'q', key: 'k', value: 'v'}},
     ...{methods: [method('mean-value')], scales: [1], seq_lens: null, targets: ['raw']},
     ...{replicates: 1, ...changes},
   })
-  const outcome = await firstOutcome(plan)
-  if (outcome.status !== 'completed') throw new Error(outcome.reason)
-  return outcome.result as ErrorSweepResult
 }
 
 type Row = number[]
@@ -166,6 +175,17 @@ it('are missing where the file has no output projection, or no norm', async () =
   const unscaled = await resultOf('unscaled', {...bare, o})
   expect(unscaled.projected_rel_l2).not.toBeNull()
   expect([unscaled.residual_error, unscaled.residual_split]).toEqual([null, null])
+})
+
+it('take time and memory that is predicted', async () => {
+  const {o, residual_norm: _, ...bare} = ARRAYS
+  const predicted = async (name: string, arrays: Record<string, NdArray>) =>
+    (await planRun(await planOn(name, arrays))).jobs[0]!
+  const [without, having] = [await predicted('less', bare), await predicted('more', {...bare, o})]
+  // weights as they are read and widened, and one product of all tokens: 2 operations for each weight at least
+  const weights = H * DV * WIDTH
+  expect(having.predictedBytes! - without.predictedBytes!).toBeGreaterThan(4 * 2 * weights)
+  expect(having.predictedCost - without.predictedCost).toBeGreaterThan(2 * B * L * weights)
 })
 
 describe('over draws', () => {

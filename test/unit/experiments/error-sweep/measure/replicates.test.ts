@@ -41,6 +41,8 @@ describe.each(await exactBackends())('replicates on %s', backend => {
       'max_abs',
       'cosine',
       'row_sum_deviation',
+      'token_mean_rel_l2',
+      'token_mean_split',
     ] as const) {
       expect(together[metric], metric).toEqual(alone[metric])
     }
