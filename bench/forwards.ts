@@ -28,8 +28,8 @@ const RUN = fileURLToPath(new URL('forward-run.js', import.meta.url))
 const REPETITIONS = 5
 /** Largest distance of two right outputs, over the largest number in them. */
 const TOLERANCE = 1e-5
-/** Ids that both tokenizers know. */
-const VOCABULARY = 64
+/** Ids that are words in both models: from the first one on, so many. */
+const [FIRST_ID, IDS] = [2000, 20_000]
 
 /** The cases, with their models in a folder that `dispose` removes. None where the peer lacks Transformers. */
 export function forwardCases(peer: Peer | undefined): {cases: ForwardCase[]; dispose(): void} {
@@ -95,7 +95,7 @@ function idsOf({batch, length}: Pick<ForwardCase, 'batch' | 'length'>): Int32Arr
   // Knuth's multiplicative hash
   return Int32Array.from(
     {length: batch * length},
-    (_, i) => Math.abs(Math.imul(i + 1, 0x9e3779b1) >> 8) % VOCABULARY,
+    (_, i) => FIRST_ID + ((Math.imul(i + 1, 0x9e3779b1) >>> 8) % IDS),
   )
 }
 

