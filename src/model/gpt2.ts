@@ -6,7 +6,7 @@ import {dense, normalizeRows} from '../attention/internal.js'
 import {tf} from '../tf.js'
 import type {ModelConfig} from './config.js'
 import {toRows} from './operations.js'
-import {attendRows, lookUp, type Parts, readHead, readLayer} from './parts.js'
+import {attendRows, lookUp, type Parts, readHead, readLayer, sizesOf} from './parts.js'
 import {matrix, vector, type Weights} from './weights.js'
 
 /** The prefix of a model with a separate head. */
@@ -26,10 +26,8 @@ export function gpt2Parts(config: ModelConfig, weights: Weights): Parts {
   }
   return {
     specs: [{words, places}, ...every, head],
-    async embed(batch) {
-      const byPosition = await weights.readData(places)
-      return lookUp(await weights.readData(words), batch, width, byPosition)
-    },
+    sizes: sizesOf(every[0]!, head, config.innerWidth),
+    embed: async batch => lookUp(weights, words, batch, await weights.readData(places)),
     layer: index =>
       readLayer(weights, every[index]!, (w, hidden, batch, attention) => {
         const x = toRows(hidden)

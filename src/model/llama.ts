@@ -6,7 +6,7 @@ import {normalizeRows} from '../attention/internal.js'
 import {tf} from '../tf.js'
 import type {ModelConfig} from './config.js'
 import {toRows} from './operations.js'
-import {attendRows, linear, lookUp, type Parts, readHead, readLayer} from './parts.js'
+import {attendRows, linear, lookUp, type Parts, readHead, readLayer, sizesOf} from './parts.js'
 import {quarterTurn, type Rotary, turn, turnsOf} from './rotary.js'
 import {matrix, vector, type Weights} from './weights.js'
 
@@ -26,7 +26,9 @@ export function llamaParts(config: ModelConfig, rotary: Rotary, weights: Weights
   }
   return {
     specs: [{words}, ...every, head],
-    embed: async batch => lookUp(await weights.readData(words), batch, width),
+    // gate, its partner and their product
+    sizes: sizesOf(every[0]!, head, 3 * config.innerWidth),
+    embed: batch => lookUp(weights, words, batch),
     layer: index =>
       readLayer(weights, every[index]!, (w, hidden, batch, attention) => {
         const x = toRows(hidden)

@@ -1,6 +1,5 @@
 /** One cell: a model with the attention of some layers exchanged, on all texts, for every draw. */
 import {attend, tf} from '../../../attention/index.js'
-import {hostData} from '../../../attention/internal.js'
 import {estimatorNamed} from '../../../attention/names.js'
 import {useBackend} from '../../../backends/index.js'
 import {exactLayerAttention, type LayerAttention, repeatHeads} from '../../../model/index.js'
@@ -14,6 +13,7 @@ import {type Effects, lossOf, type SwapCell, type SwapResult} from '../schema.js
 import {type Original, originalOf} from './context.js'
 import {causalEffects, encoderEffects} from './effects.js'
 import {largestSet} from './largest-set.js'
+import {overTokens, tokenDistances} from './token-squares.js'
 
 /** Runs one cell of a swap. */
 export async function runSwapCell(
@@ -22,12 +22,14 @@ export async function runSwapCell(
 ): Promise<CellOutcome<SwapResult>> {
   const backend = await useBackend(cell.backend, {threadShare: how.threadShare})
   const method = await resolveMethod(cell)
-  const original = await originalOf(cell)
+  let done = 0
+  const original = await originalOf(cell, passes =>
+    how.onStep?.(++done, passes * (1 + cell.replicates)),
+  )
   const {facts} = original.model
   const reason = reasonAgainst(cell, method, original)
   if (reason) return {status: 'skipped', reason}
-  let done = 0
-  const steps = layersRun(cell, facts.layers) * cell.replicates * original.batches.length
+  const steps = done + stepsOf(cell, original)
   const onStep = () => how.onStep?.(++done, steps)
   return {
     status: 'completed',
@@ -63,7 +65,7 @@ async function effectsOf(
   const {finals, errors} = await exchanged(cell, original, onStep)
   try {
     const effects = original.model.facts.causal
-      ? await causalEffects(original, finals)
+      ? await causalEffects(original, finals, onStep)
       : encoderEffects(original, finals)
     return {...effects, hidden_error: errors.map(finiteOrNull)}
   } finally {
@@ -98,6 +100,12 @@ function reasonAgainst(
   return unsupportedReason(method, form) ?? whyNotDrawn(cell, facts.headDim)
 }
 
+/** Steps of a cell: batches that a layer reads, for each draw; and the head of a causal model after these. */
+function stepsOf(cell: SwapCell, {model, batches}: Original): number {
+  const {layers, causal} = model.facts
+  return batches.length * (layersRun(cell, layers) * cell.replicates + (causal ? 1 : 0))
+}
+
 /** What comes out of the last layer, and how far the output of every layer is from the original. */
 interface Exchanged {
   /** Draws, in each the batches: `[B, L, width]`. */
@@ -126,13 +134,12 @@ async function exchanged(
       const heard = cell.layers.includes(index)
         ? drawnAttention(cell, replicate * layers + index)
         : exactLayerAttention
-      batches.forEach(({tokens, hidden}, at) => {
+      batches.forEach(({tokens, hidden, squares}, at) => {
         const before = own[at]!
-        own[at] = tf.tidy(() => layer.forward(before, tokens, heard))
+        own[at] = layer.forward(before, tokens, heard)
         before.dispose()
-        const [error, exact] = squaresOf(own[at]!, hidden[index + 1]!, tokens.lengths)
-        sums.error += error
-        sums.exact += exact
+        sums.error += overTokens(tokenDistances(own[at]!, hidden[index + 1]!), tokens)
+        sums.exact += overTokens(squares[index + 1]!, tokens)
         onStep?.()
       })
     })
@@ -160,23 +167,4 @@ function drawnAttention(cell: SwapCell, draw: number): LayerAttention {
     const call = {...options, scale: scale / factor, ...(keyMask && {keyMask})}
     return attend(own as tf.Tensor4D, ownKey!, ownValue!, call).out
   }
-}
-
-/** Squared error and squared size over the tokens of texts, without padding. */
-function squaresOf(
-  own: tf.Tensor3D,
-  exact: tf.Tensor3D,
-  lengths: readonly number[],
-): [error: number, exact: number] {
-  const [, length, width] = own.shape
-  const {a, b} = hostData(() => ({a: own, b: exact}))
-  let [error, size] = [0, 0]
-  lengths.forEach((tokens, text) => {
-    const start = text * length * width
-    for (let i = start; i < start + tokens * width; i++) {
-      error += (a[i]! - b[i]!) ** 2
-      size += b[i]! ** 2
-    }
-  })
-  return [error, size]
 }

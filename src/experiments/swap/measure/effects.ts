@@ -17,27 +17,28 @@ import {
 import {type NextTokens, nextTokens} from './next-tokens.js'
 import {natsByPosition, positionsOf} from './positions.js'
 
-/** @param finals - draws, in each the batches: `[B, L, width]` */
+/**
+ * @param finals - draws, in each the batches: `[B, L, width]`
+ * @param onStep - called after each batch
+ */
 export async function causalEffects(
   original: Original,
   finals: readonly (readonly tf.Tensor3D[])[],
+  onStep?: () => void,
 ): Promise<Effects> {
   const {model, batches} = original
   const table: NextTokens[][] = finals.map(() => [])
   const head = await model.head()
-  const logitsOf = (hidden: tf.Tensor3D): Float32Array => {
-    const {logits} = hostData(() => ({logits: head.logits(hidden)}))
-    return logits as Float32Array
-  }
+  const last = {head, vocabulary: model.facts.vocabulary}
   try {
     batches.forEach(({tokens, texts, hidden}, at) => {
-      const whole = logitsOf(hidden.at(-1)!)
-      finals.forEach((own, draw) => {
-        const found = nextTokens(tokens, whole, logitsOf(own[at]!))
+      const own = finals.map(batch => batch[at]!)
+      nextTokens(last, tokens, hidden.at(-1)!, own).forEach((found, draw) => {
         texts.forEach((text, place) => {
           table[draw]![text] = found[place]!
         })
       })
+      onStep?.()
     })
   } finally {
     head.dispose()
