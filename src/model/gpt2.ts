@@ -31,13 +31,18 @@ export function gpt2Parts(config: ModelConfig, weights: Weights): Parts {
     layer: index =>
       readLayer(weights, every[index]!, (w, hidden, batch, attention) => {
         const x = toRows(hidden)
-        const first = layerNorm(x, w.norm, w.normBias)
-        const rows = threeRows(dense(first, w.input, {bias: w.inputBias}))
-        const attended = attendRows(config, index, batch, rows, attention)
-        const middle = tf.add(x, dense(attended, w.output, {bias: w.outputBias})) as tf.Tensor2D
-        const second = layerNorm(middle, w.innerNorm, w.innerNormBias)
-        const inner = dense(second, w.inner, {bias: w.innerBias, activation: config.activation})
-        return tf.reshape(tf.add(middle, dense(inner, w.outer, {bias: w.outerBias})), hidden.shape)
+        const middle = tf.tidy(() => {
+          const first = layerNorm(x, w.norm, w.normBias)
+          const rows = threeRows(dense(first, w.input, {bias: w.inputBias}))
+          const attended = attendRows(config, index, batch, rows, attention)
+          return tf.add(x, dense(attended, w.output, {bias: w.outputBias})) as tf.Tensor2D
+        })
+        const outer = tf.tidy(() => {
+          const second = layerNorm(middle, w.innerNorm, w.innerNormBias)
+          const inner = dense(second, w.inner, {bias: w.innerBias, activation: config.activation})
+          return dense(inner, w.outer, {bias: w.outerBias})
+        })
+        return tf.reshape(tf.add(middle, outer), hidden.shape)
       }),
     head: () =>
       readHead(weights, head, (w, hidden) => {
@@ -52,7 +57,7 @@ function threeRows(x: tf.Tensor2D) {
   const [count, three] = x.shape
   const stacked = tf.transpose(tf.reshape(x, [count, 3, three / 3]), [1, 0, 2])
   const [query, key, value] = tf.unstack(stacked) as [tf.Tensor2D, tf.Tensor2D, tf.Tensor2D]
-  return {query, key, value}
+  return {query: () => query, key: () => key, value: () => value}
 }
 
 function layerSpecs({facts: {width}, innerWidth}: ModelConfig, index: number) {

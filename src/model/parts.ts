@@ -69,19 +69,22 @@ export function attendRows(
   {facts}: ModelConfig,
   layer: number,
   batch: TokenBatch,
-  {query, key, value}: Record<'query' | 'key' | 'value', tf.Tensor2D>,
+  {query, key, value}: Record<'query' | 'key' | 'value', () => tf.Tensor2D>,
   attention: LayerAttention,
   place: (x: tf.Tensor4D) => tf.Tensor4D = x => x,
 ): tf.Tensor2D {
   const {heads, keyHeads, causal, scale} = facts
   const keyMask = keyMaskOf(batch)
-  const out = attention(
-    place(splitHeads(query, batch, heads)),
-    place(splitHeads(key, batch, keyHeads)),
-    splitHeads(value, batch, keyHeads),
-    {layer, causal, scale, ...(keyMask && {keyMask})},
-  )
-  return mergeHeads(out)
+  // rows are gone as soon as their heads are apart: the next ones take their memory
+  const queries = tf.tidy(() => place(splitHeads(query(), batch, heads)))
+  const keys = tf.tidy(() => place(splitHeads(key(), batch, keyHeads)))
+  const values = tf.tidy(() => splitHeads(value(), batch, keyHeads))
+  return tf.tidy(() => {
+    const context = {layer, causal, scale, ...(keyMask && {keyMask})}
+    const out = mergeHeads(attention(queries, keys, values, context))
+    tf.dispose([queries, keys, values])
+    return out
+  })
 }
 
 /** Rows of a table of embeddings, `[B, L, W]`, summed with others that depend on the position, if any. */

@@ -7,8 +7,8 @@ import type {ModelFacts, TokenBatch, TokenizedTexts, TokenizeOptions} from './ty
 /** Texts of a batch where nothing else is said. */
 const BATCH_SIZE = 32
 
-/** Tokens of a batch at most, with padding: what a layer makes of them, some 20 numbers per entry, stays near the caches. */
-const BATCH_TOKENS = 2048
+/** Tokens of a batch at most, with padding: three blocks of rows of a product, and what a layer makes of them stays near the caches. */
+const BATCH_TOKENS = 1152
 
 /** What is used of a tokenizer of the package, whose types cannot be read by ECMAScript modules. */
 interface Tokenizer {

@@ -81,7 +81,7 @@ export interface ModelHead {
 export interface TokenizeOptions {
   /** Tokens where a text is cut, special ones included. Default, and at most: those of the model. */
   maxTokens?: number
-  /** Texts of a batch at most; one of several texts has 2048 tokens at most. Default 32. */
+  /** Texts of a batch at most; one of several texts has 1152 tokens at most. Default 32. */
   batchSize?: number
 }
 
