@@ -29,7 +29,8 @@ export async function runSwapCell(
   const {facts} = original.model
   const reason = reasonAgainst(cell, method, original)
   if (reason) return {status: 'skipped', reason}
-  const steps = done + stepsOf(cell, original)
+  const own = layersRun(cell, facts.layers) * cell.replicates * original.batches.length
+  const steps = done + own
   const onStep = () => how.onStep?.(++done, steps)
   return {
     status: 'completed',
@@ -65,7 +66,7 @@ async function effectsOf(
   const {finals, errors} = await exchanged(cell, original, onStep)
   try {
     const effects = original.model.facts.causal
-      ? await causalEffects(original, finals, onStep)
+      ? await causalEffects(original, finals)
       : encoderEffects(original, finals)
     return {...effects, hidden_error: errors.map(finiteOrNull)}
   } finally {
@@ -98,12 +99,6 @@ function reasonAgainst(
   const masked = batches.some(({tokens}) => tokens.lengths.some(own => own < tokens.length))
   const form = {causal: facts.causal, cross: false, masked: masked && !facts.causal}
   return unsupportedReason(method, form) ?? whyNotDrawn(cell, facts.headDim)
-}
-
-/** Steps of a cell: batches that a layer reads, for each draw; and the head of a causal model after these. */
-function stepsOf(cell: SwapCell, {model, batches}: Original): number {
-  const {layers, causal} = model.facts
-  return batches.length * (layersRun(cell, layers) * cell.replicates + (causal ? 1 : 0))
 }
 
 /** What comes out of the last layer, and how far the output of every layer is from the original. */

@@ -17,14 +17,10 @@ import {
 import {type NextTokens, nextTokens} from './next-tokens.js'
 import {natsByPosition, positionsOf} from './positions.js'
 
-/**
- * @param finals - draws, in each the batches: `[B, L, width]`
- * @param onStep - called after each batch
- */
+/** @param finals - draws, in each the batches: `[B, L, width]` */
 export async function causalEffects(
   original: Original,
   finals: readonly (readonly tf.Tensor3D[])[],
-  onStep?: () => void,
 ): Promise<Effects> {
   const {model, batches} = original
   const table: NextTokens[][] = finals.map(() => [])
@@ -38,7 +34,6 @@ export async function causalEffects(
           table[draw]![text] = found[place]!
         })
       })
-      onStep?.()
     })
   } finally {
     head.dispose()
