@@ -65,7 +65,7 @@ function judge(runs: ClaimRuns): Judgement {
         verdict: verdictOf(answers),
         statement: `factor of the error from layer to layer: ${factors('all')}; of an exchange in layer 0 alone: ${factors('first')}${tail}`,
         explanation:
-          'Every layer reads hidden states that are wrong already, and adds the error of its own attention. An error that is made in layer 0 alone is carried through the exact layers above it: the second factor says whether these make it larger.',
+          'Every layer reads hidden states that are wrong already, and adds the error of its attention. An error that is made in layer 0 alone is carried through the exact layers above it: the second factor says whether these make it larger.',
       }
     },
   }

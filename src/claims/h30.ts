@@ -143,7 +143,7 @@ function judge(runs: ClaimRuns): Judgement {
   )
   const rivals = RIVALS.flatMap(error =>
     settings.map(({name, gains}) => ({
-      hypothesis: `${name}: Spearman of ${ERRORS[error]} is no higher than that of rel L2`,
+      hypothesis: `${name}: Spearman of ${ERRORS[error]} is at most that of rel L2`,
       p: gains[error].above(0),
     })),
   )

@@ -53,7 +53,7 @@ function judge(runs: ClaimRuns): Judgement {
         verdict: verdictOf(answers),
         statement: `damage of all layers over the sum of single ones: noise ${textOf(true)}; bias ${textOf(false)}${openText(rows, answers)}`,
         explanation:
-          'Errors that are drawn independently in every layer point in different directions, so that their squares add, and the loss of a model near its optimum is about quadratic in them. A bias points in the same direction for every token and every draw: layers can make it larger together. Large errors do neither: a model whose predictions are lost cannot lose them again, and the whole is then less than the sum.',
+          'Errors that are drawn independently in every layer point in different directions, so that their squares add, and the loss of a model near its optimum is about quadratic in them. A bias points in the same direction for every token and every draw: layers can make it larger together. Large errors do neither: once the predictions of a model are lost, more error costs nothing, and the whole is then less than the sum.',
       }
     },
   }
@@ -79,7 +79,7 @@ export default {
   ours: `the packaged character model of 4 layers, damage in nats per token, M = ${FEATURES}; noise: ${NOISE.join(', ')}; bias: ${BIAS.join(', ')}; LARA has no causal form and is left out`,
   statistic:
     'damage with all layers exchanged over the sum of the damages with one layer exchanged, same draws and texts, by Student t along draws and groups of texts',
-  rule: `holds if the ratio is between ${LEAST} and ${MOST} for every method that errs by noise and above ${MOST} for every one that errs by bias, beyond chance; refuted if neither is so for any method; depends if it is so for some`,
+  rule: `holds if the ratio is between ${LEAST} and ${MOST} for every method with noise and above ${MOST} for every one with bias, beyond chance; refuted if neither is so for any method; depends if it is so for some`,
   plans: charlmRun,
   judge,
 } satisfies TestedClaim

@@ -74,7 +74,7 @@ export function variantsOf(records: readonly CompletedSwap[]): Variant[] {
 }
 
 /**
- * Ratio of two means over the same draws and texts. Its interval is that of the mean of `a - ratio b` (linearised: W. G. Cochran,
+ * Ratio of two means over the same draws and texts. The mean of `a - ratio b` gives the interval (linearised: W. G. Cochran,
  * Sampling Techniques, 1977, section 6.4); a bound is tested by the mean of `a - bound b`, without linearisation.
  */
 export function ratioOfMeans(a: PartTable, b: PartTable): CrossedEstimate {
@@ -117,7 +117,7 @@ const RESAMPLES = 200
 
 /**
  * Statistics of the parts of several cells together, with the spread that draws and groups of texts give them: each axis is drawn anew
- * with replacement, the other one fixed (bootstrap). The variance is that of the resamples times n / (n - 1).
+ * with replacement, the other one fixed (bootstrap). The variance of the resamples counts n / (n - 1) times.
  *
  * @param sizes - of the tables
  * @param statistic - by name, at given weights

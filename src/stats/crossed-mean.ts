@@ -37,7 +37,7 @@ export function crossedEstimate(value: number, axes: readonly CrossedAxis[]): Cr
 }
 
 /**
- * A mean over rows and columns that are both drawn. Its variance is that of the means of rows plus that of the means of columns, which
+ * A mean over rows and columns that are both drawn. The variances of the means of rows and of the means of columns add up, which
  * counts the rest of each cell twice: too large rather than too small (two-way random effects; A. B. Owen, The pigeonhole bootstrap,
  * Ann. Appl. Stat. 1, 2007, section 3).
  *

@@ -4,7 +4,7 @@
  * Spearman's rank correlation, ties at mean ranks. Source: Spearman 1904, "The proof and measurement of association between two
  * things", Am. J. Psychol. 15, 72-101.
  *
- * @param b - as many
+ * @param b - the same number of values
  * @returns `NaN` where one side is constant
  */
 export function spearman(a: ArrayLike<number>, b: ArrayLike<number>): number {

@@ -140,8 +140,7 @@ const attentionErrors = z.object({
   ),
   token_mean_residual: nullableNumber.describe('The same of means over the tokens of each text.'),
 })
-export type AttentionErrors = z.output<typeof attentionErrors>
-export type AttentionErrorName = keyof AttentionErrors
+export type AttentionErrorName = keyof z.output<typeof attentionErrors>
 export const ATTENTION_ERRORS = attentionErrors.keyof().options
 
 /** One draw on one group of texts. */

@@ -27,7 +27,7 @@ export interface SwapTruth {
   spread?: number
 }
 
-export function swapCell(changes: Partial<SwapCell> = {}): SwapCell {
+function swapCell(changes: Partial<SwapCell> = {}): SwapCell {
   return {
     ...{method: 'favor-pos', preset: 'exact', options: {}},
     ...{projection: 'orth', orth_sign: 'haar', num_features: 64},

@@ -70,12 +70,14 @@ function errorFigure(drawn: readonly Drawn[], name: AttentionErrorName, found: n
     y: {label: axis, scale: 'log'},
     series: groupBy(sorted, ({row}) => seriesKey(row)).map(own => {
       const {cell} = own[0]!.row
+      const several = cell.layers.length > 1
+      const label = [methodLabel(cell), projectionLabel(cell) ?? []].flat().join(' ')
       return {
-        label: [methodLabel(cell), projectionLabel(cell) ?? []].flat().join(' '),
+        label: several ? `${label}, several layers` : label,
         method: cell.method,
         projection: cell.projection,
         joined: false,
-        open: cell.layers.length > 1,
+        open: several,
         points: own.map(one => pointOf(one, name)),
       }
     }),
