@@ -92,18 +92,18 @@ describe('a swap', () => {
   })
 
   it('has errors of attention on what the original reads, whatever follows', async () => {
-    const cell = await cellOf('favor-pos', {M: 16})
+    const cell = await swapCellOf('favor-pos', {M: 16})
     const one = await resultOf({...cell, layers: [1]})
     const two = await resultOf({...cell, layers: [1, 3]})
     expect(one.attention_errors!.rel_l2).toBeGreaterThan(0.05)
     expect(two.attention_errors).toEqual(one.attention_errors)
-    const exact = await resultOf({...(await cellOf('softmax')), layers: [1]})
+    const exact = await resultOf({...(await swapCellOf('softmax')), layers: [1]})
     for (const error of Object.values(exact.attention_errors!)) expect(error).toBeLessThan(1e-5)
   })
 
   it('has parts, of which means are made', async () => {
     // three texts are three groups
-    const result = await resultOf(await cellOf('favor-pos', {M: 16}))
+    const result = await resultOf(await swapCellOf('favor-pos', {M: 16}))
     const parts = result.parts!
     expect(parts.map(({draw, group}) => `${draw}${group}`)).toEqual([
       '00',
