@@ -37,7 +37,7 @@ export function textSquares(
   return {all, mean}
 }
 
-/** Relative errors by draw and text: sums of squares, of which any part can be asked for. */
+/** Relative errors by draw and text: sums of squares of any of them. */
 export class RelativeSquares {
   readonly #errors: Float64Array
   readonly #sizes: Float64Array
