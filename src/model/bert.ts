@@ -35,21 +35,26 @@ export function bertParts(config: ModelConfig, weights: Weights): Parts {
       return embedded
     },
     layer: index =>
-      readLayer(weights, every[index]!, (w, hidden, batch, attention) => {
-        const x = toRows(hidden)
-        const rows = {
-          query: linear(x, w.query, w.queryBias),
-          key: linear(x, w.key, w.keyBias),
-          value: linear(x, w.value, w.valueBias),
-        }
-        const attended = attendRows(config, index, batch, rows, attention)
-        const mixed = tf.add(linear(attended, w.output, w.outputBias), x) as tf.Tensor2D
-        const middle = layerNorm(mixed, w.attentionNorm, w.attentionNormBias)
-        const inner = linear(middle, w.inner, w.innerBias, config.activation)
-        const sum = tf.add(linear(inner, w.outer, w.outerBias), middle) as tf.Tensor2D
-        const out = layerNorm(sum, w.norm, w.normBias)
-        return tf.reshape(out, hidden.shape)
-      }),
+      readLayer(
+        weights,
+        every[index]!,
+        (w, hidden, batch, attention) => {
+          const x = toRows(hidden)
+          const rows = {
+            query: linear(x, w.query, w.queryBias),
+            key: linear(x, w.key, w.keyBias),
+            value: linear(x, w.value, w.valueBias),
+          }
+          const attended = attendRows(config, index, batch, rows, attention)
+          const mixed = tf.add(linear(attended, w.output, w.outputBias), x) as tf.Tensor2D
+          const middle = layerNorm(mixed, w.attentionNorm, w.attentionNormBias)
+          const inner = linear(middle, w.inner, w.innerBias, config.activation)
+          const sum = tf.add(linear(inner, w.outer, w.outerBias), middle) as tf.Tensor2D
+          const out = layerNorm(sum, w.norm, w.normBias)
+          return tf.reshape(out, hidden.shape)
+        },
+        (w, rows) => linear(rows, w.output),
+      ),
   }
 }
 

@@ -31,16 +31,24 @@ export function gpt2Parts(config: ModelConfig, weights: Weights): Parts {
       return lookUp(await weights.readData(words), batch, width, byPosition)
     },
     layer: index =>
-      readLayer(weights, every[index]!, (w, hidden, batch, attention) => {
-        const x = toRows(hidden)
-        const first = layerNorm(x, w.norm, w.normBias)
-        const rows = threeRows(dense(first, w.input, {bias: w.inputBias}))
-        const attended = attendRows(config, index, batch, rows, attention)
-        const middle = tf.add(x, dense(attended, w.output, {bias: w.outputBias})) as tf.Tensor2D
-        const second = layerNorm(middle, w.innerNorm, w.innerNormBias)
-        const inner = dense(second, w.inner, {bias: w.innerBias, activation: config.activation})
-        return tf.reshape(tf.add(middle, dense(inner, w.outer, {bias: w.outerBias})), hidden.shape)
-      }),
+      readLayer(
+        weights,
+        every[index]!,
+        (w, hidden, batch, attention) => {
+          const x = toRows(hidden)
+          const first = layerNorm(x, w.norm, w.normBias)
+          const rows = threeRows(dense(first, w.input, {bias: w.inputBias}))
+          const attended = attendRows(config, index, batch, rows, attention)
+          const middle = tf.add(x, dense(attended, w.output, {bias: w.outputBias})) as tf.Tensor2D
+          const second = layerNorm(middle, w.innerNorm, w.innerNormBias)
+          const inner = dense(second, w.inner, {bias: w.innerBias, activation: config.activation})
+          return tf.reshape(
+            tf.add(middle, dense(inner, w.outer, {bias: w.outerBias})),
+            hidden.shape,
+          )
+        },
+        (w, rows) => dense(rows, w.output),
+      ),
     head: () =>
       readHead(weights, head, (w, hidden) => {
         const normed = layerNorm(toRows(hidden), w.norm, w.normBias)

@@ -20,6 +20,7 @@ export type {
   LayerContext,
   Model,
   ModelFacts,
+  ModelLayer,
   TokenBatch,
   TokenizedTexts,
 } from './types.js'

@@ -28,25 +28,30 @@ export function llamaParts(config: ModelConfig, rotary: Rotary, weights: Weights
     specs: [{words}, ...every, head],
     embed: async batch => lookUp(await weights.readData(words), batch, width),
     layer: index =>
-      readLayer(weights, every[index]!, (w, hidden, batch, attention) => {
-        const x = toRows(hidden)
-        const first = rmsNorm(x, w.norm)
-        const rows = {
-          query: linear(first, w.query, w.queryBias),
-          key: linear(first, w.key, w.keyBias),
-          value: linear(first, w.value, w.valueBias),
-        }
-        const turns = turnsOf(rotary, batch.length, headDim)
-        const quarter = quarterTurn(headDim)
-        const attended = attendRows(config, index, batch, rows, attention, heads =>
-          turn(heads, turns, quarter),
-        )
-        const middle = tf.add(x, linear(attended, w.output, w.outputBias)) as tf.Tensor2D
-        const second = rmsNorm(middle, w.innerNorm)
-        const gate = linear(second, w.gate, w.gateBias, config.activation)
-        const inner = tf.mul(gate, linear(second, w.inner, w.innerBias)) as tf.Tensor2D
-        return tf.reshape(tf.add(middle, linear(inner, w.outer, w.outerBias)), hidden.shape)
-      }),
+      readLayer(
+        weights,
+        every[index]!,
+        (w, hidden, batch, attention) => {
+          const x = toRows(hidden)
+          const first = rmsNorm(x, w.norm)
+          const rows = {
+            query: linear(first, w.query, w.queryBias),
+            key: linear(first, w.key, w.keyBias),
+            value: linear(first, w.value, w.valueBias),
+          }
+          const turns = turnsOf(rotary, batch.length, headDim)
+          const quarter = quarterTurn(headDim)
+          const attended = attendRows(config, index, batch, rows, attention, heads =>
+            turn(heads, turns, quarter),
+          )
+          const middle = tf.add(x, linear(attended, w.output, w.outputBias)) as tf.Tensor2D
+          const second = rmsNorm(middle, w.innerNorm)
+          const gate = linear(second, w.gate, w.gateBias, config.activation)
+          const inner = tf.mul(gate, linear(second, w.inner, w.innerBias)) as tf.Tensor2D
+          return tf.reshape(tf.add(middle, linear(inner, w.outer, w.outerBias)), hidden.shape)
+        },
+        (w, rows) => linear(rows, w.output),
+      ),
     head: () =>
       readHead(weights, head, (w, hidden) => linear(rmsNorm(toRows(hidden), w.norm), w.output)),
   }

@@ -1,4 +1,10 @@
 export {
+  type CrossedEstimate,
+  crossedEstimate,
+  crossedMean,
+  meanOfTable,
+} from './crossed-mean.js'
+export {
   mean,
   median,
   quantile,
@@ -33,6 +39,7 @@ export {LEAST_EFFICIENCY, pairsNeeded, studentNoncentrality, studentPower} from 
 export {leaning, type SharedVariance, sharedVariance} from './shared-variance.js'
 export {LEAST_FOR_FLIPS, type SignFlipOptions, signFlips} from './sign-flips.js'
 export {signedRank} from './signed-rank.js'
+export {spearman} from './spearman.js'
 export {studentTest} from './student-test.js'
 export {
   finiteOrNull,

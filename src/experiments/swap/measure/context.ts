@@ -13,7 +13,7 @@ import {modelDigest, readTexts} from '../files.js'
 import type {SwapCell} from '../schema.js'
 
 /** A batch with the hidden states of the original: `[B, L, width]` before the first layer and after each. */
-interface OriginalBatch {
+export interface OriginalBatch {
   tokens: TokenBatch
   /** Which of the texts they are. */
   texts: readonly number[]

@@ -1,15 +1,10 @@
 /** Means over draws and texts that are crossed: every draw reads every text. */
-import {mean, studentQuantile, variance} from '../../../stats/index.js'
+import {crossedMean, finiteOrNull, mean} from '../../../stats/index.js'
 import type {Effect} from '../schema.js'
-
-/** Coverage of intervals. */
-const LEVEL = 0.95
 
 /**
  * The mean of a table with its 95 % interval over rows and columns: another study would draw other features and read other texts.
- * The variance of the mean is the variance of the means of rows plus the variance of the means of columns. That counts the
- * rest of each cell twice: too large rather than too small (two-way random effects; A. B. Owen, The pigeonhole bootstrap, Ann. Appl.
- * Stat. 1, 2007, section 3). A single row, of a method without draws, adds no variance.
+ * A single row, of a method without draws, adds no variance. See `crossedMean`.
  *
  * @param table - a row for each draw, in it a number for each text
  */
@@ -35,22 +30,10 @@ export function byGroups(draws: readonly number[], without: readonly number[]): 
   return intervalOf(mean(draws), [draws, pseudo])
 }
 
-/**
- * Each axis reaches as far as Student's t of its own means, and reaches add in squares: with three draws, degrees of freedom by
- * Satterthwaite would cover 92.5 % where draws vary most.
- *
- * @param samples - means along each of the axes
- */
+/** @param samples - means along each of the axes, texts last */
 function intervalOf(center: number, samples: readonly (readonly number[])[]): Effect {
   if (!Number.isFinite(center)) return {mean: null, low: null, high: null}
   if (samples.at(-1)!.length < 2) return {mean: center, low: null, high: null}
-  const reaches = samples
-    .filter(sample => sample.length > 1)
-    .map(sample => {
-      const error = Math.sqrt(variance(sample) / sample.length)
-      return studentQuantile((1 + LEVEL) / 2, sample.length - 1) * error
-    })
-  const reach = Math.hypot(...reaches)
-  if (!Number.isFinite(reach)) return {mean: center, low: null, high: null}
-  return {mean: center, low: center - reach, high: center + reach}
+  const {low, high} = crossedMean(center, samples).estimate
+  return {mean: center, low: finiteOrNull(low), high: finiteOrNull(high)}
 }
