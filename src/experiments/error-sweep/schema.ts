@@ -16,6 +16,7 @@ import {
   drawPoint,
   featureDim,
   layerAxis,
+  layerFiles,
   layerPoint,
   logitScale,
   methodAxes,
@@ -73,6 +74,7 @@ export const errorSweepPlan = z.object({
   experiment: z.literal('error-sweep').describe('Name of the experiment.'),
   input,
   layers: layerAxis,
+  layer_files: layerFiles,
   head_dims: z
     .array(z.number().int().positive())
     .min(1)

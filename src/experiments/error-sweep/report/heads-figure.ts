@@ -3,16 +3,16 @@ import {table} from '../../../report/document.js'
 import type {Figure, Point} from '../../../report/figures/figure.js'
 import {groupBy} from '../../../report/groups.js'
 import {significant} from '../../../report/numbers.js'
-import {inputLabel, variantLabel} from '../../labels.js'
+import {inputsLabel, variantLabel} from '../../labels.js'
 import {headsOf} from '../heavy-lists.js'
 import type {CompletedSweep} from '../schema.js'
-import {atLargestFeatures} from './sections.js'
+import {atLargestFeatures, sourceOf} from './sections.js'
 
 /** Tiles in a row and rows that can be read; beyond them tables are better. */
 const [MOST_VARIANTS, MOST_HEADS] = [16, 64]
 
 /** Facts of a cell that are the same all over a figure. */
-const SHARED = ['input', 'seq_len', 'scale', 'logit_scale', 'causal', 'target'] as const
+const SHARED = ['seq_len', 'scale', 'logit_scale', 'causal', 'target'] as const
 
 /** A row of tiles: a head, and where the file has several its layer. */
 interface Head {
@@ -23,7 +23,9 @@ interface Head {
 /** One figure for each way of reading a file of several heads, at the most features of each method. */
 export function headsFigures(all: readonly CompletedSweep[]): Figure[] {
   const ofFiles = all.filter(({cell}) => cell.input.kind !== 'generator')
-  const groups = groupBy(ofFiles, ({cell}) => JSON.stringify(SHARED.map(field => cell[field])))
+  const groups = groupBy(ofFiles, ({cell}) =>
+    JSON.stringify([sourceOf(cell), ...SHARED.map(field => cell[field])]),
+  )
   return groups.flatMap(group => figureOf(atLargestFeatures(group)))
 }
 
@@ -42,7 +44,7 @@ function figureOf(records: readonly CompletedSweep[]): Figure[] {
   return [
     {
       name: 'error-by-head',
-      title: `Error of each head, ${inputLabel(cell.input)}, L=${records[0]!.result.query_len}${cell.causal ? ', causal' : ''}${cell.target === 'raw' ? '' : ', against what each converges to'}`,
+      title: `Error of each head, ${inputsLabel(records.map(one => one.cell.input))}, L=${records[0]!.result.query_len}${cell.causal ? ', causal' : ''}${cell.target === 'raw' ? '' : ', against what each converges to'}`,
       caption:
         'Median over draws of |estimate - exact| / |exact| (rel L2), at the most features of each method; darker is larger.',
       x: {label: 'variant', scale: 'linear', names: variants},
