@@ -73,6 +73,25 @@ export const ROW_METRICS = {
   },
 } satisfies Record<string, Meaning>
 
+/** What single queries add: quantiles over all queries of a replicate of |estimate - exact| / |exact|, norms of one row. */
+export const QUERY_METRICS = {
+  query_error_p50: {
+    description: 'Error |estimate - exact| / |exact| of a query: 50 % have at most this.',
+  },
+  query_error_p90: {description: 'Error of a query: 90 % have at most this.'},
+  query_error_p99: {description: 'Error of a query: 99 % have at most this.'},
+} satisfies Record<string, Meaning>
+
+/** Those of one replicate. */
+export type QueryMetrics = Record<keyof typeof QUERY_METRICS, number>
+
+/** The share of queries that each is of. */
+export const QUERY_QUANTILES: QueryMetrics = {
+  query_error_p50: 0.5,
+  query_error_p90: 0.9,
+  query_error_p99: 0.99,
+}
+
 /** A value for each of some metrics. */
 export function perMetric<Name extends string, Value>(
   metrics: Record<Name, Meaning>,

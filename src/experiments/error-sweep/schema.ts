@@ -31,6 +31,7 @@ import {
   MODEL_METRICS,
   OUTPUT_METRICS,
   perMetric,
+  QUERY_METRICS,
   ROW_METRICS,
   replicateMetrics,
 } from './replicate-metrics.js'
@@ -148,7 +149,15 @@ function metric(meaning: Meaning): z.ZodType<MetricSummary> {
     .meta({...meaning})
 }
 
-/** One that there is with row metrics alone. */
+/** A part of a sequence, by position. */
+export const positionResult = z.object({
+  position: z.number().int().describe('Eighth of the sequence that queries lie in, from 0.'),
+  query_error: metric({
+    description: 'Median over these queries of |estimate - exact| / |exact|, norms of one row.',
+  }),
+})
+
+/** One that not all records have. */
 function rowMetric(meaning: Meaning) {
   return metric(meaning)
     .nullable()
@@ -298,6 +307,16 @@ export const errorSweepResult = z.object({
     .enum(['float64', 'float32-tiled'])
     .describe('How the target was computed; `float32-tiled` where float64 would take too long.'),
   ...perMetric(OUTPUT_METRICS, (_, meaning) => metric(meaning)),
+  ...perMetric(QUERY_METRICS, (_, meaning) =>
+    rowMetric(meaning)
+      .default(null)
+      .meta({...meaning}),
+  ),
+  query_errors_by_position: z
+    .array(positionResult)
+    .nullable()
+    .default(null)
+    .describe('Errors of queries by their position; `null`: attention is not causal.'),
   row_kl_nats: rowMetric(ROW_METRICS.row_kl_nats),
   row_total_variation: rowMetric(ROW_METRICS.row_total_variation),
   row_kl_infinite_pct: nullableNumber.meta({

@@ -41,7 +41,10 @@ function contextWith(constantHeads: number): SweepContext {
 }
 
 /** One replicate whose output is the exact one in float32. */
-function roundedReplicate({truth, exactSums: exact}: SweepContext): Replicate {
+function roundedReplicate({
+  truth,
+  exactSums: exact,
+}: SweepContext): Pick<Replicate, 'all' | 'perHead'> {
   const rows = HEADS * LENGTH
   const estimate = new Float32Array(rows * (VALUE_DIM + 1)).fill(1)
   for (let row = 0; row < rows; row++) {
@@ -54,7 +57,6 @@ function roundedReplicate({truth, exactSums: exact}: SweepContext): Replicate {
     all: {...errorMetrics(sums, exact), negative_denominators_pct: 0, guarded_pct: 0},
     model: NO_MODEL_ERRORS,
     perHead: sums.map((sum, head) => errorMetrics([sum], [exact[head]!])),
-    rows: undefined,
   }
 }
 

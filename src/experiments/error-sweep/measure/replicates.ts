@@ -18,15 +18,18 @@ import type {SweepContext} from './context.js'
 import {type ErrorMetrics, errorMetrics} from './metrics.js'
 import {type ErrorSplit, OutputMoments, runsOfHeads} from './moments.js'
 import {Projection} from './projected.js'
+import {type QueryErrors, queryErrorsOf, type ReplicateQueries} from './query-errors.js'
 import type {RowMetrics} from './row-distances.js'
 import {RowTiles} from './row-tiles.js'
 import {TokenMeans} from './token-means.js'
 
-/** Metrics of one replicate: over everything, per head, and of rows where they are measured. */
+/** Metrics of one replicate: over everything, per head, of queries, and of rows where they are measured. */
 export interface Replicate {
   all: OutputMetrics
   model: ModelErrors
   perHead: ErrorMetrics[]
+  /** Of single queries. */
+  queries: ReplicateQueries
   rows: RowMetrics | undefined
 }
 
@@ -59,6 +62,7 @@ export function replicateRuns(request: ReplicateRequest) {
     rows: cell.row_metrics ? new RowTiles({input, exact}) : undefined,
     calls: new Calls(input),
     judged: judgedRows(input),
+    queries: queryErrorsOf(truth.output, exactSums, cell.causal),
   }
   const replicates: Replicate[] = []
   try {
@@ -105,6 +109,7 @@ interface Run {
   rows: RowTiles | undefined
   calls: Calls
   judged: Judged
+  queries: QueryErrors
 }
 
 /** Some replicates, by their places among all. */
@@ -197,7 +202,8 @@ function callOptions(cell: ErrorSweepCell, {query}: SweepContext['input'], {firs
 }
 
 /** Judges an output, and takes it into the moments of the run. */
-function replicateOf(drawn: Drawn, {request, moments, tokenMeans, projection}: Run): Replicate {
+function replicateOf(drawn: Drawn, run: Run): Replicate {
+  const {request, moments, tokenMeans, projection, queries} = run
   const {estimate, negativePct, guardedPct} = drawn
   const exact = request.context.exactSums
   const sums = moments.add(estimate)
@@ -208,6 +214,7 @@ function replicateOf(drawn: Drawn, {request, moments, tokenMeans, projection}: R
     all: {...all, ...guards},
     model: {token_mean_rel_l2, ...(projection?.add(estimate) ?? UNPROJECTED)},
     perHead: sums.map((sum, head) => errorMetrics([sum], [exact[head]!])),
+    queries: queries.of(estimate),
     rows: undefined,
   }
 }

@@ -26,8 +26,15 @@ export function legend(records: readonly CompletedSweep[]): string {
     ...modelLegend(records),
     ...meansLegend(records),
     'vs mean(V): rel L2 over that of averaging V; above 1 is worse.',
+    ...queriesLegend(records),
     ...(averagingIsExact(records) ? [EXACT_LEGEND] : []),
   ].join(' ')
+}
+
+/** What errors of queries are. */
+function queriesLegend(records: readonly CompletedSweep[]): string[] {
+  if (!records.some(({result}) => result.query_error_p50)) return []
+  return ['50, 90, 99 % of queries: their rows of outputs have at most this relative error.']
 }
 
 /** What a prediction is; `npm run bench:calibrate -- error-predictions` says how good. */
@@ -218,6 +225,23 @@ const MODEL_COLUMNS: readonly {title: string; read: Metric; legend: string}[] = 
   },
 ]
 
+/** Shares of queries, and the error that so many have at most. */
+const QUANTILES: readonly {title: string; read: Metric}[] = [
+  {title: '50 % of\nqueries', read: result => result.query_error_p50},
+  {title: '90 %', read: result => result.query_error_p90},
+  {title: '99 %', read: result => result.query_error_p99},
+]
+
+/** The error of queries, the median over replicates. */
+function queryError(title: string, read: Metric): Column {
+  return {
+    title,
+    priority: 3,
+    cell: row => (isRounding(row) ? MISSING : significant(read(row.result)?.median)),
+    tells: row => !isRounding(row) && read(row.result) !== null,
+  }
+}
+
 /** Row sums this close to 1 differ from it by float32 rounding. */
 const ROUNDING = 2 ** -16
 
@@ -307,6 +331,7 @@ const COLUMNS: readonly [Column, Column, ...Column[]] = [
   })),
   estimate('variance', 4, ({variance: value, variance_standard_error: error}) => ({value, error})),
   value('cosine', 3, result => result.cosine.median),
+  ...QUANTILES.map(({title, read}) => queryError(title, read)),
   metric('|row sum-1|', 6, result => result.row_sum_deviation, ROUNDING),
   metric('den<0 %', 2, result => result.negative_denominators_pct),
   metric('guarded %', 5, result => result.guarded_pct),

@@ -10,6 +10,7 @@ import type {CompletedSweep, ErrorSweepRecord} from '../schema.js'
 import {columnsOf, legend, overAverage, variantColumns} from './columns.js'
 import {featureNotes, inputNotes, precisionNotes, tableNotes} from './notes.js'
 import {pairedBlocks, pairedLegend} from './paired.js'
+import {positionBlocks} from './positions.js'
 import {type Ranking, rankingsOf} from './ranking.js'
 import {
   atLargestFeatures,
@@ -94,6 +95,7 @@ function targetBlocks(records: readonly CompletedSweep[], {rankings, mostRows}: 
     ...list(itemsByLayer(rows, tableNotes)),
     ...pairedBlocks(atLargestFeatures(rows), ranked),
     ...perHead(rows),
+    ...positionBlocks(rows),
   ]
 }
 
