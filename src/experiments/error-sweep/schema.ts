@@ -303,6 +303,11 @@ export const errorSweepResult = z.object({
   ...computedBy,
   operations: operationForms,
   target_label: z.string().describe('What the estimate is compared with, in words.'),
+  limit_distance: nullableNumber
+    .default(null)
+    .describe(
+      'How far the target is off softmax of the given q and k: |target - softmax| / |softmax|, Euclidean, over all outputs; `null`: recorded by a version that kept none.',
+    ),
   truth: z
     .enum(['float64', 'float32-tiled'])
     .describe('How the target was computed; `float32-tiled` where float64 would take too long.'),

@@ -87,6 +87,7 @@ const SWEEP_RESULT: ErrorSweepResult = {
   ...madeBy({backend: 'native', instruction_set: 'avx2', threads: 2}),
   operations: {},
   target_label: 'softmax',
+  limit_distance: null,
   truth: 'float64',
   mse: metric(0.0012),
   rel_l2: metric(0.25, 0.2, 0.3),

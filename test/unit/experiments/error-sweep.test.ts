@@ -33,6 +33,7 @@ function contextWith(constantHeads: number): SweepContext {
     input,
     logitScale: options.logitScale,
     truth,
+    distance: 0,
     exactSums: exactSums(truth.output, HEADS, VALUE_DIM),
     yardsticks: yardsticks(input, truth.output, false),
     projectedSquares: undefined,

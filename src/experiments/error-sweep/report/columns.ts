@@ -14,11 +14,12 @@ import {
   replicatesOf,
 } from '../schema.js'
 import {isRounding} from './comparison.js'
+import {type Limits, limitColumns, limitsLegend} from './limits.js'
 import {lowestError} from './lowest-errors.js'
 import type {Ranking} from './ranking.js'
 
 /** Said once below all tables: what the short column titles stand for. */
-export function legend(records: readonly CompletedSweep[]): string {
+export function legend(records: readonly CompletedSweep[], limits: Limits): string {
   return [
     'M: random vectors; F: length of a feature vector; rel L2: |estimate - exact| / |exact|,',
     `median over replicates${spreadLegend(records)}.`,
@@ -26,6 +27,7 @@ export function legend(records: readonly CompletedSweep[]): string {
     ...modelLegend(records),
     ...meansLegend(records),
     'vs mean(V): rel L2 over that of averaging V; above 1 is worse.',
+    ...limitsLegend(limits),
     ...queriesLegend(records),
     ...(averagingIsExact(records) ? [EXACT_LEGEND] : []),
   ].join(' ')
@@ -276,13 +278,20 @@ export const VARIANT_COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
   },
 ]
 
-/** All columns of an error table. @param rankings - of its rows */
+/** All columns of an error table. @param rankings - of its rows @param limits - what they converge to */
 export function columnsOf(
   rows: readonly CompletedSweep[],
   rankings: readonly Ranking[],
+  limits: Limits,
 ): readonly ColumnSpec<CompletedSweep>[] {
-  const [lengths, error, ...others] = COLUMNS
-  return [...variantColumns(rows), lengths, {...error, best: lowestError(rankings)}, ...others]
+  const [lengths, error, share, ...others] = COLUMNS
+  const best = lowestError(rankings)
+  return [
+    ...variantColumns(rows),
+    ...[lengths, {...error, best}, share],
+    ...limitColumns(limits),
+    ...others,
+  ]
 }
 
 /**
@@ -290,7 +299,7 @@ export function columnsOf(
  * purpose: a relative error of 0.5 reads well until averaging V has the same. Narrow terminals lose diagnostics first, then the
  * split of the error, then spreads, and never the error itself or F, without which methods cannot be compared.
  */
-const COLUMNS: readonly [Column, Column, ...Column[]] = [
+const COLUMNS: readonly [Column, Column, Column, ...Column[]] = [
   {
     title: 'F',
     cell: ({result}) => (result.feature_dim > 0 ? String(result.feature_dim) : MISSING),
