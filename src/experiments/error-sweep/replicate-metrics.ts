@@ -130,6 +130,13 @@ export const replicateMetrics = z
       .describe(
         `Mean squared error of each head, [heads][replicates]; with one sequence its root is proportional to rel_l2 of the head; \`null\`: more than ${MOST_OF_HEADS} numbers.`,
       ),
+    sequence_rel_l2: z
+      .array(z.array(nullableNumber))
+      .nullable()
+      .default(null)
+      .describe(
+        `rel_l2 of each sequence, [sequences][replicates]; \`null\`: there is one, or there are more than ${MOST_OF_HEADS} numbers.`,
+      ),
   })
   .nullable()
   .default(null)
@@ -139,7 +146,7 @@ export const replicateMetrics = z
 export type ReplicateMetrics = z.infer<typeof replicateMetrics>
 
 /** Paths of a result without a column: {@link replicateRows} are rows of a table. */
-export const REPLICATE_PATHS = [...Object.keys(lists.shape), 'head_mse'].map(
+export const REPLICATE_PATHS = [...Object.keys(lists.shape), 'head_mse', 'sequence_rel_l2'].map(
   name => `replicate_metrics.${name}`,
 )
 
@@ -154,7 +161,7 @@ export const replicateColumns = z.object({
 /** A row for each replicate. */
 export function replicateRows(metrics: ReplicateMetrics): Record<string, unknown>[] {
   if (!metrics) return []
-  const {head_mse: _, ...all} = metrics
+  const {head_mse: _, sequence_rel_l2: __, ...all} = metrics
   return metrics.mse.map((_, replicate) => ({
     replicate,
     ...Object.fromEntries(
@@ -170,12 +177,14 @@ export function replicateRows(metrics: ReplicateMetrics): Record<string, unknown
  * @param rows - with row metrics; `null`: not measured
  * @param heads - mean squared errors, `[heads][replicates]`
  * @param model - of each replicate; absent: not measured
+ * @param sequences - rel_l2, `[sequences][replicates]`
  */
 export function keptMetrics(
   over: readonly Pick<OutputMetrics, keyof typeof KEPT_METRICS>[],
   rows: readonly Record<keyof typeof ROW_METRICS, number>[] | null,
   heads: readonly (readonly number[])[],
   model: readonly ModelErrors[] = [],
+  sequences: readonly (readonly number[])[] = [],
 ): NonNullable<ReplicateMetrics> {
   return {
     ...perMetric(KEPT_METRICS, name => rounded(over.map(own => own[name]))),
@@ -184,7 +193,8 @@ export function keptMetrics(
       const errors = measured(model, name)
       return errors && rounded(errors)
     }),
-    head_mse: heads.length * over.length > MOST_OF_HEADS ? null : heads.map(rounded),
+    head_mse: fits(heads) ? heads.map(rounded) : null,
+    sequence_rel_l2: sequences.length > 1 && fits(sequences) ? sequences.map(rounded) : null,
   }
 }
 
@@ -195,6 +205,10 @@ export function measured(
 ): number[] | null {
   const known = errors.flatMap(own => own[name] ?? [])
   return known.length > 0 ? known : null
+}
+
+function fits(lists: readonly (readonly number[])[]): boolean {
+  return lists.length * (lists[0]?.length ?? 0) <= MOST_OF_HEADS
 }
 
 function rounded(values: readonly number[]): (number | null)[] {

@@ -312,6 +312,17 @@ export const errorSweepResult = z.object({
     .enum(['float64', 'float32-tiled'])
     .describe('How the target was computed; `float32-tiled` where float64 would take too long.'),
   ...perMetric(OUTPUT_METRICS, (_, meaning) => metric(meaning)),
+  rel_l2_over_texts: z
+    .object({
+      mean: nullableNumber.describe('Mean over sequences and replicates of rel_l2 of a sequence.'),
+      low: nullableNumber.describe(
+        'Lower end of its 95 % interval over sequences and replicates: another input would have other sequences, too.',
+      ),
+      high: nullableNumber.describe('Upper end of that interval.'),
+    })
+    .nullable()
+    .default(null)
+    .describe('rel_l2 of the sequences of a batch, as a mean; `null` of a single one.'),
   ...perMetric(QUERY_METRICS, (_, meaning) =>
     rowMetric(meaning)
       .default(null)

@@ -98,6 +98,7 @@ const SWEEP_RESULT: ErrorSweepResult = {
   negative_denominators_pct: metric(0),
   guarded_pct: metric(0),
   not_finite_pct: metric(0),
+  rel_l2_over_texts: null,
   query_error_p50: null,
   query_error_p90: null,
   query_error_p99: null,

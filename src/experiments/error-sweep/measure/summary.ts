@@ -1,6 +1,13 @@
 /** From replicates to what a record says of them. */
 import type {InputStatistics} from '../../../inputs/statistics.js'
-import {finiteOrNull, mean, summarise, variance} from '../../../stats/index.js'
+import {
+  finiteOrNull,
+  type MeanInterval,
+  mean,
+  overDrawsAndTexts,
+  summarise,
+  variance,
+} from '../../../stats/index.js'
 import {type Prediction, predictRelativeVariance} from '../../../theory/predictor.js'
 import type {ResolvedMethod} from '../../method.js'
 import {type Curve, errorAt, neededFor} from '../curve.js'
@@ -63,6 +70,12 @@ export function rowSummaries(replicates: readonly Replicate[]) {
   }
 }
 
+/** The mean of rel_l2 over sequences and replicates; `null` of a single sequence. */
+export function overTexts(replicates: readonly Replicate[]): MeanInterval | null {
+  const table = replicates.map(({perSequence}) => perSequence)
+  return table[0]!.length > 1 ? overDrawsAndTexts(table) : null
+}
+
 /** Errors of queries over replicates; by position where attention is causal. */
 export function querySummaries(replicates: readonly Replicate[]) {
   const all = replicates.map(({queries}) => queries)
@@ -93,6 +106,7 @@ export function replicateLists(
     rowsOf(replicates),
     Array.from({length: heads}, (_, head) => headErrors(context, head, replicates, 'mse')),
     replicates.map(({model}) => model),
+    replicates[0]!.perSequence.map((_, at) => replicates.map(own => own.perSequence[at]!)),
   )
 }
 

@@ -28,9 +28,18 @@ export function legend(records: readonly CompletedSweep[], limits: Limits): stri
     ...meansLegend(records),
     'vs mean(V): rel L2 over that of averaging V; above 1 is worse.',
     ...limitsLegend(limits),
+    ...textsLegend(records),
     ...queriesLegend(records),
     ...(averagingIsExact(records) ? [EXACT_LEGEND] : []),
   ].join(' ')
+}
+
+/** What the mean over texts is. */
+function textsLegend(records: readonly CompletedSweep[]): string[] {
+  if (!records.some(row => overTexts(row) !== null)) return []
+  return [
+    'mean over texts: of the rel L2 of each text, in [] its 95 % interval over texts and replicates; that of rel L2 is over replicates on these texts.',
+  ]
 }
 
 /** What errors of queries are. */
@@ -140,10 +149,15 @@ function withSpread(row: CompletedSweep): string {
   const {median, low, high, min, max} = row.result.rel_l2
   const spread = spreadOf(row.result.rel_l2)
   const [from, to] = spread === 'range' ? [min, max] : [low, high]
-  const digits = median && from !== null && to !== null && to - from > WIDE * median ? 2 : 3
+  const digits = digitsOf(median, from, to)
   if (spread !== 'range') return withInterval(median, low, high, digits)
   const [least, most] = [min, max].map(end => significant(end, digits))
   return `${significant(median, digits)} (${least} - ${most})`
+}
+
+/** Digits of a number with an interval. */
+function digitsOf(value: number | null, from: number | null, to: number | null): 2 | 3 {
+  return value && from !== null && to !== null && to - from > WIDE * value ? 2 : 3
 }
 
 /** What stands in the place of float32 rounding. */
@@ -226,6 +240,20 @@ const MODEL_COLUMNS: readonly {title: string; read: Metric; legend: string}[] = 
     legend: 'size of that error over the size of the residual stream',
   },
 ]
+
+/** Fewest texts that say something of others: of two, Student's t has one degree of freedom. */
+const LEAST_TEXTS = 3
+
+/** The mean over texts, where there are enough for an interval and an error that is not rounding. */
+export function overTexts(row: CompletedSweep): HeldSweepResult['rel_l2_over_texts'] {
+  return row.result.batch < LEAST_TEXTS || isRounding(row) ? null : row.result.rel_l2_over_texts
+}
+
+/** The mean over texts with the interval over these and draws. */
+function textsCell(row: CompletedSweep): string {
+  const {mean, low, high} = overTexts(row) ?? {mean: null, low: null, high: null}
+  return withInterval(mean, low, high, digitsOf(mean, low, high))
+}
 
 /** Shares of queries, and the error that so many have at most. */
 const QUANTILES: readonly {title: string; read: Metric}[] = [
@@ -317,6 +345,12 @@ const COLUMNS: readonly [Column, Column, Column, ...Column[]] = [
     title: 'vs mean(V)',
     cell: row => (isRounding(row) ? MISSING : overAverage(row.result)),
     short: {title: 'vs\nmean(V)'},
+  },
+  {
+    title: 'mean over\ntexts',
+    priority: 2,
+    cell: textsCell,
+    tells: row => overTexts(row) !== null,
   },
   {
     title: 'predicted',

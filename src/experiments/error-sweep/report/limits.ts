@@ -36,25 +36,37 @@ export function withoutPartner(
 /** Columns of floor and noise; none without limits. */
 export function limitColumns(limits: Limits): ColumnSpec<CompletedSweep>[] {
   if (limits.size === 0) return []
+  const floor: ColumnSpec<CompletedSweep> = {
+    title: 'floor',
+    priority: 1,
+    cell: row => floorText(row, limitOf(limits, row)),
+  }
   return [
-    {title: 'floor', priority: 1, cell: row => floorText(row, limitOf(limits, row))},
+    ...(hasFloors(limits) ? [floor] : []),
     {title: 'noise', priority: 1, cell: row => noiseText(row, limitOf(limits, row))},
   ]
 }
 
-/** Whether draws converge to softmax itself, so that all of their error is noise. */
-function convergesToSoftmax(row: CompletedSweep): boolean {
-  return isDrawn(row) && row.result.limit_distance === 0
+/** Whether floors are known: an earlier version kept none. */
+function hasFloors(limits: Limits): boolean {
+  return [...limits.values()].some(({result}) => result.limit_distance !== null)
 }
 
 function floorText(row: CompletedSweep, limit: CompletedSweep | undefined): string {
   if (limit) return significant(limit.result.limit_distance)
-  return convergesToSoftmax(row) ? '0' : MISSING
+  if (row.result.limit_distance === 0 && !isRounding(row)) return '0'
+  return isItsLimit(row) ? significant(finite(errorOf(row))) : MISSING
 }
 
 function noiseText(row: CompletedSweep, limit: CompletedSweep | undefined): string {
   if (limit) return isRounding(limit) ? '0' : significant(finite(errorOf(limit)))
-  return convergesToSoftmax(row) ? significant(finite(errorOf(row))) : MISSING
+  if (row.result.limit_distance === 0 && !isRounding(row)) return significant(finite(errorOf(row)))
+  return isItsLimit(row) ? '0' : MISSING
+}
+
+/** Whether a row draws nothing and converges to nothing but itself. */
+function isItsLimit(row: CompletedSweep): boolean {
+  return row.result.limit_distance === null && !isDrawn(row) && !isRounding(row)
 }
 
 function finite(value: number): number | null {
@@ -65,7 +77,10 @@ function finite(value: number): number | null {
 export function limitsLegend(limits: Limits): string[] {
   if (limits.size === 0) return []
   return [
-    'floor: how far what a method converges to is off softmax, which no M changes; noise: how far its estimates are off that, median over replicates.',
+    ...(hasFloors(limits)
+      ? ['floor: how far what a method converges to is off softmax, which no M changes;']
+      : []),
+    'noise: how far estimates are off what the method converges to, median over replicates.',
   ]
 }
 

@@ -130,6 +130,22 @@ describe('errorSweepReport', () => {
     )
   })
 
+  it('shows errors of queries and means over texts where records have them', () => {
+    const queries = {
+      query_error_p50: metric(0.125),
+      query_error_p90: metric(0.5),
+      query_error_p99: metric(2),
+      rel_l2_over_texts: {mean: 0.26, low: 0.2, high: 0.35},
+      batch: 3,
+    }
+    const text = report([sweep({}, queries), deterministic('elu')], 160)
+    expect(text).toMatch(/ mean over +.*\n.* texts +.* queries +90 % +99 %\n/)
+    expect(text).toMatch(/favor-pos .* 0\.26 \[0\.20, 0\.35\] .* 0\.125 +0\.500 +2\.00\n/)
+    const legend = text.replaceAll('\n', ' ')
+    expect(legend).toContain('in [] its 95 % interval over texts and replicates')
+    expect(legend).toContain('50, 90, 99 % of queries: their rows of outputs have at most')
+  })
+
   it('shows the range of few replicates, and says that it is one', () => {
     const few = sweep({replicates: 3}, {rel_l2: ranged(0.25, 0.2, 0.3)})
     const text = report([few, deterministic('softmax')])
