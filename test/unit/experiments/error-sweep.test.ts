@@ -11,7 +11,6 @@ import {computeTruth, yardsticks} from '../../../src/experiments/error-sweep/mea
 import {matchedTarget, RAW_TARGET, resolveMethod} from '../../../src/experiments/method.js'
 import {inputStatistics} from '../../../src/inputs/statistics.js'
 import {normals, randomStream} from '../../../src/random/index.js'
-import {NO_MODEL_ERRORS} from '../../helpers/records/error-sweep.js'
 
 const [HEADS, LENGTH, HEAD_DIM, VALUE_DIM] = [2, 31, 7, 5]
 
@@ -56,7 +55,6 @@ function roundedReplicate({
   const sums = new OutputMoments(truth.output, [sizes], 1).add(estimate)
   return {
     all: {...errorMetrics(sums, exact), negative_denominators_pct: 0, guarded_pct: 0},
-    model: NO_MODEL_ERRORS,
     perHead: sums.map((sum, head) => errorMetrics([sum], [exact[head]!])),
   }
 }
