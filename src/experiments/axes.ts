@@ -53,6 +53,7 @@ export const layerFiles = z
   .describe(
     'Files of each layer, where layers lie in several files; found when the files are read.',
   )
+  .meta({flag: 'input'})
 
 /** The layer of one cell. */
 export const layerPoint = z

@@ -1,4 +1,4 @@
-/** What an input is made of: the layers of one file, layers in files of their own, or several files that one layer read. */
+/** What an input is made of: the layers of one file, layers in separate files, or several files that one layer read. */
 import {basename} from 'node:path'
 import {describe, expected} from '../errors.js'
 import {filesText} from './arrangement.js'

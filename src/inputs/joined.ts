@@ -30,7 +30,7 @@ const ALIKE = [
 ] as const
 
 /**
- * The shapes of files as one batch: B adds up, lengths are those of the longest.
+ * The shapes of files as one batch: B adds up, lengths come from the longest.
  *
  * @param label - of the batch, in messages
  * @param files - at least one
@@ -54,7 +54,7 @@ export function joinedShapes(label: string, files: readonly FileShapes[]): Joine
   })
   const cross = files.find((_, at) => lengths[at]!.queryLen !== lengths[at]!.keyLen)
   if (short && cross) {
-    const what = 'one length, or with as many queries as keys,'
+    const what = 'one length, or with equal numbers of queries and keys,'
     throw unlike(
       label,
       what,
@@ -88,7 +88,7 @@ function unlike(
 
 /**
  * Joins what one layer computed on several texts. Shorter sequences are padded with zeros, and a key mask hides the padding.
- * An output projection is kept where all files have one; other arrays and texts are those of the first file.
+ * An output projection is kept where all files have one; other arrays and texts come from the first file.
  *
  * @param inputs - at least one, their keys and values not yet repeated for heads of queries
  * @throws {SHAPE_MISMATCH} see {@link joinedShapes}

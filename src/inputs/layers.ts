@@ -1,4 +1,4 @@
-/** Several layers of a model in one file: `layers.N.q`, `layers.N.k`, `layers.N.v` and what belongs to them; or in files of their own. */
+/** Several layers of a model in one file: `layers.N.q`, `layers.N.k`, `layers.N.v` and what belongs to them; or in separate files. */
 import {basename} from 'node:path'
 import {describe, expected} from '../errors.js'
 import type {Dtype} from './nd-array.js'

@@ -255,7 +255,7 @@ function textsCell(row: CompletedSweep): string {
   return withInterval(mean, low, high, digitsOf(mean, low, high))
 }
 
-/** Shares of queries, and the error that so many have at most. */
+/** The error that a share of the queries has at most. */
 const QUANTILES: readonly {title: string; read: Metric}[] = [
   {title: '50 % of\nqueries', read: result => result.query_error_p50},
   {title: '90 %', read: result => result.query_error_p90},

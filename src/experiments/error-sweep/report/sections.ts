@@ -6,7 +6,7 @@ import {causalLabel, inputsLabel, methodLabel, projectionLabel, variantLabel} fr
 import {unusualScale} from '../../logit-scale.js'
 import type {CompletedSweep, ErrorSweepCell, HeldSweepResult} from '../schema.js'
 
-/** What cells of one input share: layers of a run belong together, though each may lie in a file of its own. */
+/** What cells of one input share: layers of a run belong together, though each may lie in a separate file. */
 export function sourceOf({input, layer}: Pick<ErrorSweepCell, 'input' | 'layer'>): object {
   return input.kind === 'generator' || layer === undefined ? input : {names: input.names}
 }
