@@ -98,11 +98,11 @@ function screenNotes(
   const ofPlaces = [...new Set(places.flatMap(([first]) => inputNotes(first)))]
   return [
     ...troubleSentences(records),
+    ...textsNote(places),
     ...ofPlaces,
     ...roundingNotes(completed),
     ...limitNotes(completed),
     ...precisionNotes(completed),
-    ...textsNote(places),
     ...rowMetricsNote(places),
   ]
 }
@@ -148,7 +148,9 @@ function legend(places: readonly Place[]): string {
   const rows = places.flat()
   const counts = spanOf(rows.filter(isDrawn).map(replicatesOf))
   const isInterval = counts[0] >= LEAST_FOR_INTERVAL
-  const draws = `${[...new Set(counts)].join(' to ')} draws`
+  const texts =
+    places.length === 1 && rows.some(overTexts) ? ` on these ${rows[0]!.result.batch} texts` : ''
+  const draws = `${[...new Set(counts)].join(' to ')} draws${texts}`
   const over = rows.some(isDrawn) ? `, ${isInterval ? '95 % interval' : 'range'} over ${draws}` : ''
   const vectors = rows.some(({cell}) => cell.num_features !== null) ? ' M: random vectors.' : ''
   return `Error: |estimate-exact|/|exact|${over}.${vectors}`

@@ -693,5 +693,7 @@ describe('a batch of texts', () => {
 
   it('of two says nothing of others', () => {
     expect(screen([drawn('favor-pos', 0.25, {}, {batch: 2, ...over})])).not.toContain('texts')
+    const three = screen([drawn('favor-pos', 0.25, {}, {batch: 3, ...over})])
+    expect(three.replaceAll(/\s+/g, ' ')).toContain('95 % interval over 9 draws on these 3 texts.')
   })
 })
