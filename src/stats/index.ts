@@ -17,6 +17,7 @@ export {
   studentQuantile,
   studentTail,
 } from './distributions.js'
+export {byGroups, type MeanInterval, overDrawsAndTexts} from './draws-and-texts.js'
 export {
   type Estimate,
   factorOf,

@@ -71,6 +71,7 @@ function recordOf(
       row_top8_agreement: null,
       ...NO_MODEL_ERRORS,
       head_mse: [errors, errors],
+      sequence_rel_l2: null,
     },
   })
 }

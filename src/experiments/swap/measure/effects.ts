@@ -1,10 +1,9 @@
 /** From last hidden states to what they do to predictions and embeddings. */
 import type {tf} from '../../../attention/index.js'
 import {hostData} from '../../../attention/internal.js'
-import {mean} from '../../../stats/index.js'
+import {byGroups, mean, overDrawsAndTexts} from '../../../stats/index.js'
 import type {Effects} from '../schema.js'
 import type {Original} from './context.js'
-import {byGroups, overDrawsAndTexts} from './intervals.js'
 import {
   dot,
   type Embeddings,
