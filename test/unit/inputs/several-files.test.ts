@@ -220,7 +220,9 @@ describe('files of one layer', () => {
     await expect(loadInput(heads, ALL)).rejects.toThrow(refusal)
     await expect(inputFacts(heads, [null])).rejects.toThrow(refusal)
     const cross = files([one, await save('i.safetensors', qkv(0, {length: 4, keyLen: 9}))])
-    await expect(inputFacts(cross, [null])).rejects.toThrow(/one length, or with equal numbers of queries/)
+    await expect(inputFacts(cross, [null])).rejects.toThrow(
+      /one length, or with equal numbers of queries/,
+    )
     const scales = files([one, await save('j.safetensors', qkv(0))])
     await expect(loadInput(scales, ALL)).rejects.toThrow(/got 0\.5 in g.*, none in j/)
     const {logitScale} = await loadInput(scales, {...ALL, logitScale: 0.25})
