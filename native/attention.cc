@@ -114,4 +114,12 @@ void causal_feature_attention(const CausalFeatureAttention& op) {
             per_pair * static_cast<double>(op.batch * op.heads));
 }
 
+void causal_feature_gradient(const CausalFeatureGradient& op) {
+  const Pool::Session session;
+  // an exponential for each feature of a pair
+  const Size per_pair = 16 * op.features + op.value_dim;
+  run_items(kernels().causal_feature_gradient, op,
+            product({op.batch, op.heads, op.query_len, op.key_len, per_pair}));
+}
+
 }  // namespace rfa

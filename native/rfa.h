@@ -215,11 +215,26 @@ struct CausalFeatureAttention {
 };
 void causal_feature_attention(const CausalFeatureAttention& op);
 
+// Gradients of causal_feature_attention from the slopes of its output, of explicit logarithms: all arrays dense. Keys
+// at -1e30 are masked.
+struct CausalFeatureGradient {
+  Size batch = 0, heads = 0, query_len = 0, key_len = 0, features = 0, value_dim = 0;
+  const float* query = nullptr;   // a: [B, H, L, F]
+  const float* key = nullptr;     // b: [B, H, S, F]
+  const float* value = nullptr;   // [B, H, S, Dv]
+  const float* out = nullptr;     // [B, H, L, Dv]
+  const float* slopes = nullptr;  // [B, H, L, Dv]
+  float* to_query = nullptr;      // as the three inputs
+  float* to_key = nullptr;
+  float* to_value = nullptr;
+};
+void causal_feature_gradient(const CausalFeatureGradient& op);
+
 // ---- decoding: one token, state updated in place --------------------------------------------
 
 // Running sums of explicit features: S <- g S + (1 - g) phi(k) v^T, z likewise (no gate: S += ..),
 // then out = phi(q)^T S / guard(phi(q).(z + normalizer_epsilon)).
-// Features: any but the log kinds. projection here is TRANSPOSED, [1 or H, D, M] (see transpose).
+// Features: any but the log kinds. projection here is TRANSPOSED, [1 or H, D, M].
 struct LinearDecode {
   Size batch = 0, heads = 0, value_dim = 0, head_dim = 0;
   Features query, key;            // x: [B, H, 1, D]
@@ -283,13 +298,23 @@ struct MatMul {
 };
 void mat_mul(const MatMul& op);
 
-// Maximum errors in ULP over the whole float range stand in math-inl.h; relu, square, negate, abs and
-// sqrt round correctly.
-enum class Unary { kExp, kLog, kSin, kCos, kRelu, kElu, kSquare, kNegate, kAbs, kSqrt };
+// Maximum errors in ULP over the whole float range stand in math-inl.h; relu, square, negate, abs, sqrt, reciprocal,
+// sign and step round correctly, rsqrt has 1.5 ULP, sigmoid 3.
+enum class Unary {
+  kExp, kLog, kSin, kCos, kRelu, kElu, kSquare, kNegate, kAbs, kSqrt, kRsqrt, kReciprocal,
+  kSign,  // 0 for NaN
+  kStep,  // 1 above 0, else 0; NaN stays
+  kSigmoid,
+};
 // out_i = f(in_i). out may be in.
 void unary(Unary op, const float* in, float* out, Size count);
 
-enum class Binary { kAdd, kSubtract, kMultiply, kDivide, kMaximum, kMinimum };
+enum class Binary {
+  kAdd, kSubtract, kMultiply, kDivide, kMaximum, kMinimum, kSquaredDifference,
+  kPower,  // in double; NaN where the exponent is NaN, and for 1 and -1 to an infinite one, as in JavaScript
+  // comparisons, which write 1 or 0 to `truth` in place of `out`
+  kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual,
+};
 constexpr int kMaxRank = 8;
 // out is dense of the given shape; a and b have a stride per axis (0 = broadcast). out may be a or
 // b where that one is dense and not broadcast. rank <= kMaxRank.
@@ -302,11 +327,19 @@ struct BinaryOp {
   Size a_strides[kMaxRank] = {};
   Size b_strides[kMaxRank] = {};
   float* out = nullptr;
+  std::uint8_t* truth = nullptr;  // of comparisons
 };
 void binary(const BinaryOp& op);
 
-// Along the last axis of a dense [rows, columns] array. Empty rows: sum 0, max and log-sum-exp -inf.
-enum class Reduction { kSum, kMax, kLogSumExp };
+// out_i = yes_i where condition_i is 1, else no_i.
+void select(const std::uint8_t* condition, const float* yes, const float* no, float* out, Size count);
+
+// Over the middle axis of a dense [outer, length, inner] array. Of nothing: sum and mean 0, product 1, max and
+// log-sum-exp -inf, min inf. Log-sum-exp with inner = 1 only. Sums in blocks of 1024 numbers in 4 W chains (rows), or of
+// 64 in one (inner > 1), then in double: error at most 72 2^-24 of the sum of magnitudes.
+enum class Reduction { kSum, kMax, kLogSumExp, kMean, kMin, kProduct };
+void reduce(Reduction op, const float* in, float* out, Size outer, Size length, Size inner);
+// The same with inner = 1.
 void reduce_rows(Reduction op, const float* in, float* out, Size rows, Size columns);
 // Which columns the rows of matrices on top of each other see; by default all of them.
 struct RowVisibility {
@@ -332,16 +365,72 @@ struct NormRows {
 };
 void norm_rows(const NormRows& op);
 
-// out[i_perm[0], .., i_perm[rank-1]] = in[i_0, .., i_{rank-1}], as tf.transpose: out axis a is in
-// axis perm[a]. Both dense.
-struct Transpose {
+// Gradients of norm_rows from the slopes of its output.
+struct NormRowsGradient {
+  Size rows = 0, columns = 0;
+  const float* in = nullptr;
+  const float* weight = nullptr;  // [columns]
+  const float* slopes = nullptr;  // [rows, columns]
+  float epsilon = 0;
+  bool centred = true;
+  float* to_in = nullptr;      // [rows, columns]
+  float* to_weight = nullptr;  // [columns], sums over all rows
+  float* to_bias = nullptr;    // [columns]
+};
+void norm_rows_gradient(const NormRowsGradient& op);
+
+// A step of Adam: m <- decay1 m + share1 g, v <- decay2 v + share2 g^2, x <- x - rate m / (sqrt(scale v) + epsilon), where
+// the caller puts what corrects the bias of m into rate, that of v into scale. Outputs may be the inputs.
+struct AdamStep {
+  Size count = 0;
+  const float *value = nullptr, *gradient = nullptr, *first = nullptr, *second = nullptr;  // x, g, m, v
+  float decay1 = 0, share1 = 1, decay2 = 0, share2 = 1, rate = 0, scale = 1, epsilon = 0;
+  float *to_value = nullptr, *to_first = nullptr, *to_second = nullptr;
+};
+void adam_step(const AdamStep& op);
+
+// out[sum_a i_a out_stride_a] = in[sum_a i_a in_stride_a] for every index i below the shape: slices, transpositions,
+// padding, joining. Axes in the order in which they lie in out, which the copy does not write twice. Strides in
+// elements: 0 in `in` repeats, a negative one runs backwards.
+struct StridedCopy {
   int rank = 0;
-  Size shape[kMaxRank] = {};  // of in
-  int perm[kMaxRank] = {};
+  Size shape[kMaxRank] = {};
+  Size in_strides[kMaxRank] = {};
+  Size out_strides[kMaxRank] = {};
+  Size element = 4;          // bytes: 4 or 1
+  const void* in = nullptr;  // where index 0 lies
+  void* out = nullptr;
+};
+void strided_copy(const StridedCopy& op);
+
+// out[b, o, i] = in[b, o, index[b, i]], rows of `columns` numbers.
+struct GatherRows {
+  Size batch = 0, outer = 0, length = 0, columns = 0;  // in: [batch, outer, length, columns]
+  Size count = 0;                                      // out: [batch, outer, count, columns]
+  const std::int32_t* index = nullptr;                 // [batch, count], each in 0 .. length - 1
   const float* in = nullptr;
   float* out = nullptr;
 };
-void transpose(const Transpose& op);
+void gather_rows(const GatherRows& op);
+
+// out[s] = sum of the rows of `in` with index s; rows with another index than 0 .. segments - 1 count nowhere.
+struct SegmentSums {
+  Size rows = 0, columns = 0, segments = 0;
+  const std::int32_t* index = nullptr;  // [rows]
+  const float* in = nullptr;            // [rows, columns]
+  float* out = nullptr;                 // [segments, columns]
+};
+void segment_sums(const SegmentSums& op);
+
+// Running sums over the middle axis of a dense [outer, length, inner] array, one float32 addition after the other.
+struct CumulativeSums {
+  Size outer = 0, length = 0, inner = 0;
+  bool exclusive = false;  // without the element itself
+  bool reverse = false;    // from the last one
+  const float* in = nullptr;
+  float* out = nullptr;
+};
+void cumulative_sums(const CumulativeSums& op);
 
 // ---- judging estimates, in double precision -------------------------------------------------
 

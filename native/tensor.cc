@@ -1,45 +1,17 @@
 // The plain tensor operations: cuts a call into items and shares them out.
 #include <algorithm>
-#include <cstring>
 
 #include "dispatch.h"
-#include "pool.h"
 #include "rfa.h"
+#include "share.h"
 
 namespace rfa {
 
 namespace {
 
-constexpr Size kItemElements = 16384;    // 64 KiB: well above the cost of taking an item
-constexpr Size kPlaneRows = 256;         // rows of a transposed plane per item
-constexpr double kTranscendental = 16;   // multiply-adds that one exponential stands for
-
-Size ceil_div(Size a, Size b) { return (a + b - 1) / b; }
-
-// body(item) for every item.
-template <class Body>
-void share(Size items, double work, const Body& body) {
-  Pool::instance().run(
-      items, 0, work,
-      [](const void* context, Size item, float*) { (*static_cast<const Body*>(context))(item); },
-      &body);
-}
-
-// body(first, count) for every stretch of `count` elements, cut at multiples of `step`.
-template <class Body>
-void share_range(Size count, Size step, double work, const Body& body) {
-  share(ceil_div(count, step), work, [&](Size item) {
-    const Size first = item * step;
-    body(first, std::min(step, count - first));
-  });
-}
-
-// Rows per item.
-Size rows_per_item(Size columns) {
-  return std::max<Size>(1, kItemElements / std::max<Size>(1, columns));
-}
-
-double product(Size a, Size b) { return static_cast<double>(a) * static_cast<double>(b); }
+constexpr double kTranscendental = 16;  // multiply-adds that one exponential stands for
+constexpr Size kSummedRows = 64;        // rows of an item that sums over them: chains of as many additions
+constexpr Size kStripColumns = 64;      // columns that are reduced per item: a row of them is four cache lines
 
 // Drops axes of one element and joins neighbours that one stride covers, for both arguments.
 // A dense product of any rank becomes one row of elements, a broadcast row two axes. Sizes of 0
@@ -64,50 +36,6 @@ BinaryOp simplified(const BinaryOp& op) {
     out.rank++;
   }
   return out;
-}
-
-// A transposition as planes: axes of in (size, stride in and out), the last axis of in and the axis
-// that becomes the last of out apart.
-// A permutation moves data within planes of two axes, in's last and out's last; all others only say
-// where a plane starts. Where both last axes are one, whole rows move and a plane is a row.
-struct Planes {
-  int outer = 0;
-  Size size[kMaxRank], in_stride[kMaxRank], out_stride[kMaxRank];
-  Size count = 1;
-  Size rows = 1, row_stride = 0;         // the axis that is last in out
-  Size columns = 1, column_stride = 1;   // the last axis of in: its stride in out
-  bool same_last = false;                // rows are copied, columns = the last axis of both
-};
-
-Planes planes_of(const Transpose& op) {
-  Planes p;
-  Size in_stride[kMaxRank], stride = 1;
-  for (int axis = op.rank - 1; axis >= 0; axis--) {
-    in_stride[axis] = stride;
-    stride *= op.shape[axis];
-  }
-  // strides of out, from its last axis on
-  stride = 1;
-  const int last_in = op.rank - 1, last_out = op.rank > 0 ? op.perm[op.rank - 1] : 0;
-  p.same_last = op.rank == 0 || last_in == last_out;
-  for (int place = op.rank - 1; place >= 0; place--) {
-    const int axis = op.perm[place];
-    if (axis == last_in) {
-      p.columns = op.shape[axis];
-      p.column_stride = stride;
-    } else if (axis == last_out) {
-      p.rows = op.shape[axis];
-      p.row_stride = in_stride[axis];
-    } else {
-      p.size[p.outer] = op.shape[axis];
-      p.in_stride[p.outer] = in_stride[axis];
-      p.out_stride[p.outer] = stride;
-      p.outer++;
-      p.count *= op.shape[axis];
-    }
-    stride *= op.shape[axis];
-  }
-  return p;
 }
 
 }  // namespace
@@ -158,41 +86,68 @@ void norm_rows(const NormRows& op) {
               [&](Size first, Size n) { function(op, first, n); });
 }
 
-void transpose(const Transpose& op) {
+void norm_rows_gradient(const NormRowsGradient& op) {
   const Pool::Session session;
-  const Planes p = planes_of(op);
-  const auto function = kernels().transpose_plane;
-  const double work = product(p.count, p.rows) * static_cast<double>(p.columns);
-  // an axis of 0: nothing to move, and no row to divide by
-  if (work == 0) return;
-  const Size step = p.same_last ? rows_per_item(p.columns) : kPlaneRows;
-  const Size blocks = p.same_last ? 1 : ceil_div(p.rows, step);
-  // start of a plane: mixed-radix digits of its number, times the strides of either side
-  const auto move = [&](Size plane, Size first_row, Size rows) {
-    const float* in = op.in + first_row * p.row_stride;
-    float* out = op.out + first_row;
-    for (int axis = 0; axis < p.outer; axis++) {
-      const Size index = plane % p.size[axis];
-      plane /= p.size[axis];
-      in += index * p.in_stride[axis];
-      out += index * p.out_stride[axis];
-    }
-    if (p.same_last) {
-      std::memcpy(out, in, static_cast<std::size_t>(p.columns) * sizeof(float));
-    } else {
-      function(in, p.row_stride, out, p.column_stride, rows, p.columns);
-    }
-  };
-  if (p.same_last) {
-    share_range(p.count, step, work, [&](Size first, Size n) {
-      for (Size plane = first; plane < first + n; plane++) move(plane, 0, 1);
-    });
-  } else {
-    share(p.count * blocks, work, [&](Size item) {
-      const Size first = item % blocks * step;
-      move(item / blocks, first, std::min(step, p.rows - first));
-    });
+  const auto function = kernels().norm_rows_gradient;
+  const Size items = ceil_div(op.rows, kSummedRows), width = 2 * op.columns;
+  // a part for each item, added in their order and in double
+  float* parts = Pool::instance().shared().reserve(items * width);
+  share_range(op.rows, kSummedRows, 6 * product(op.rows, op.columns), [&](Size first, Size n) {
+    function(op, first, n, parts + first / kSummedRows * width);
+  });
+  for (Size c = 0; c < width; c++) {
+    double total = 0;
+    for (Size item = 0; item < items; item++) total += static_cast<double>(parts[item * width + c]);
+    (c < op.columns ? op.to_weight[c] : op.to_bias[c - op.columns]) = static_cast<float>(total);
   }
+}
+
+void adam_step(const AdamStep& op) {
+  const Pool::Session session;
+  const auto function = kernels().adam;
+  share_range(op.count, kItemElements, kTranscendental * static_cast<double>(op.count),
+              [&](Size first, Size n) { function(op, first, n); });
+}
+
+void select(const std::uint8_t* condition, const float* yes, const float* no, float* out, Size count) {
+  const Pool::Session session;
+  const auto function = kernels().select;
+  share_range(count, kItemElements, static_cast<double>(count), [&](Size first, Size n) {
+    function(condition + first, yes + first, no + first, out + first, n);
+  });
+}
+
+void reduce(Reduction op, const float* in, float* out, Size outer, Size length, Size inner) {
+  if (inner == 1) return reduce_rows(op, in, out, outer, length);
+  const Pool::Session session;
+  const auto function = kernels().reduce_columns;
+  const Size strips = ceil_div(inner, kStripColumns);
+  const Size step = rows_per_item(length * kStripColumns);
+  share_range(outer * strips, step, product(outer, length) * static_cast<double>(inner), [&](Size first, Size n) {
+    for (Size item = first; item < first + n; item++) {
+      const Size plane = item / strips, column = item % strips * kStripColumns;
+      function(op, in + plane * length * inner + column, out + plane * inner + column, length, inner,
+               std::min(kStripColumns, inner - column));
+    }
+  });
+}
+
+void cumulative_sums(const CumulativeSums& op) {
+  const Pool::Session session;
+  const Size plane = op.length * op.inner;
+  share_range(op.outer, rows_per_item(plane), product(op.outer, plane), [&](Size first, Size n) {
+    for (Size at = first * plane; at < (first + n) * plane; at += plane) {
+      for (Size place = 0; place < op.length; place++) {
+        const Size row = at + (op.reverse ? op.length - 1 - place : place) * op.inner;
+        const Size before = op.reverse ? row + op.inner : row - op.inner;
+        const float* term = op.in + (op.exclusive ? before : row);
+        for (Size c = 0; c < op.inner; c++) {
+          if (place == 0) op.out[row + c] = op.exclusive ? 0 : op.in[row + c];
+          else op.out[row + c] = op.out[before + c] + term[c];
+        }
+      }
+    }
+  });
 }
 
 }  // namespace rfa

@@ -52,7 +52,7 @@ const RUNS = {
 }
 
 /** Runs of claims without their records, which are the largest. Those of single replicates are left out of all. */
-const LARGEST = ['h11-output', 'h19-bias']
+const LARGEST = ['h11-output', 'h19-bias', 'charlm-swap']
 /** Of the runs of claims, the one that README shows. */
 const DRAWN = 'lengths'
 

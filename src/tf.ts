@@ -28,6 +28,7 @@ export const tf: typeof core = Object.create(
 /** The types that are used under its name. */
 export declare namespace tf {
   type DataType = core.DataType
+  type GradConfig = core.GradConfig
   type KernelFunc = core.KernelFunc
   type NamedAttrMap = core.NamedAttrMap
   type NamedTensorMap = core.NamedTensorMap

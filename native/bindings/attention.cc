@@ -82,6 +82,26 @@ void optimal_mixture(const CallbackInfo& info) {
   rfa::optimal_mixture(op);
 }
 
+void causal_feature_gradient(const CallbackInfo& info) {
+  const Object from = info[0].As<Object>();
+  rfa::CausalFeatureGradient op;
+  op.batch = size_of(from, "batch");
+  op.heads = size_of(from, "heads");
+  op.query_len = size_of(from, "queryLen");
+  op.key_len = size_of(from, "keyLen");
+  op.features = size_of(from, "featureDim");
+  op.value_dim = size_of(from, "valueDim");
+  op.query = data_of(from.Get("query"));
+  op.key = data_of(from.Get("key"));
+  op.value = data_of(from.Get("value"));
+  op.out = data_of(from.Get("out"));
+  op.slopes = data_of(from.Get("slopes"));
+  op.to_query = data_of(from.Get("toQuery"));
+  op.to_key = data_of(from.Get("toKey"));
+  op.to_value = data_of(from.Get("toValue"));
+  rfa::causal_feature_gradient(op);
+}
+
 }  // namespace
 
 void export_attention(Env env, Object exports) {
@@ -89,6 +109,7 @@ void export_attention(Env env, Object exports) {
   export_procedure<sample_keys>(env, exports, "sampleKeys");
   export_procedure<segment_means>(env, exports, "segmentMeans");
   export_procedure<optimal_mixture>(env, exports, "optimalMixture");
+  export_procedure<causal_feature_gradient>(env, exports, "causalFeatureGradient");
 }
 
 }  // namespace rfa::bindings

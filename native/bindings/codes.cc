@@ -51,16 +51,32 @@ Object codes(Env env) {
                                       {"Square", Unary::kSquare},
                                       {"Neg", Unary::kNegate},
                                       {"Abs", Unary::kAbs},
-                                      {"Sqrt", Unary::kSqrt}}));
+                                      {"Sqrt", Unary::kSqrt},
+                                      {"Rsqrt", Unary::kRsqrt},
+                                      {"Reciprocal", Unary::kReciprocal},
+                                      {"Sign", Unary::kSign},
+                                      {"Step", Unary::kStep},
+                                      {"Sigmoid", Unary::kSigmoid}}));
   out.Set("binary", names<Binary>(env, {{"Add", Binary::kAdd},
                                         {"Sub", Binary::kSubtract},
                                         {"Multiply", Binary::kMultiply},
                                         {"RealDiv", Binary::kDivide},
                                         {"Maximum", Binary::kMaximum},
-                                        {"Minimum", Binary::kMinimum}}));
+                                        {"Minimum", Binary::kMinimum},
+                                        {"SquaredDifference", Binary::kSquaredDifference},
+                                        {"Pow", Binary::kPower},
+                                        {"Equal", Binary::kEqual},
+                                        {"NotEqual", Binary::kNotEqual},
+                                        {"Less", Binary::kLess},
+                                        {"LessEqual", Binary::kLessEqual},
+                                        {"Greater", Binary::kGreater},
+                                        {"GreaterEqual", Binary::kGreaterEqual}}));
   out.Set("reduction", names<Reduction>(env, {{"Sum", Reduction::kSum},
                                               {"Max", Reduction::kMax},
-                                              {"LogSumExp", Reduction::kLogSumExp}}));
+                                              {"LogSumExp", Reduction::kLogSumExp},
+                                              {"Mean", Reduction::kMean},
+                                              {"Min", Reduction::kMin},
+                                              {"Prod", Reduction::kProduct}}));
   return out;
 }
 

@@ -45,7 +45,12 @@ void binary(const CallbackInfo& info) {
   op.op = code_of<rfa::Binary>(info[0]);
   op.a = data_of(info[1]);
   op.b = data_of(info[2]);
-  op.out = data_of(info[3]);
+  const auto out = info[3].As<Napi::TypedArray>();
+  if (out.TypedArrayType() == napi_uint8_array) {
+    op.truth = info[3].As<Napi::Uint8Array>().Data();
+  } else {
+    op.out = data_of(info[3]);
+  }
   op.rank = static_cast<int>(layout.ElementLength() / 3);
   const double* numbers = layout.Data();
   for (int axis = 0; axis < op.rank; axis++) {
@@ -56,10 +61,30 @@ void binary(const CallbackInfo& info) {
   rfa::binary(op);
 }
 
-// reduceRows(code, in, out, rows, columns)
-void reduce_rows(const CallbackInfo& info) {
-  rfa::reduce_rows(code_of<rfa::Reduction>(info[0]), data_of(info[1]), data_of(info[2]),
-                   size_of(info[3]), size_of(info[4]));
+// select(condition, yes, no, out)
+void select(const CallbackInfo& info) {
+  const auto condition = info[0].As<Napi::Uint8Array>();
+  rfa::select(condition.Data(), data_of(info[1]), data_of(info[2]), data_of(info[3]),
+              static_cast<Size>(condition.ElementLength()));
+}
+
+// reduce(code, in, out, outer, length, inner)
+void reduce(const CallbackInfo& info) {
+  rfa::reduce(code_of<rfa::Reduction>(info[0]), data_of(info[1]), data_of(info[2]), size_of(info[3]),
+              size_of(info[4]), size_of(info[5]));
+}
+
+// cumulativeSums(in, out, outer, length, inner, exclusive, reverse)
+void cumulative_sums(const CallbackInfo& info) {
+  rfa::CumulativeSums op;
+  op.in = data_of(info[0]);
+  op.out = data_of(info[1]);
+  op.outer = size_of(info[2]);
+  op.length = size_of(info[3]);
+  op.inner = size_of(info[4]);
+  op.exclusive = info[5].As<Napi::Boolean>().Value();
+  op.reverse = info[6].As<Napi::Boolean>().Value();
+  rfa::cumulative_sums(op);
 }
 
 // softmaxRows(in, out, rows, columns, {causalRows, present, sharedRows} or nothing)
@@ -89,18 +114,88 @@ void norm_rows(const CallbackInfo& info) {
   rfa::norm_rows(op);
 }
 
-// transpose(in, out, layout): layout is a Float64Array of shape and permutation
-void transpose(const CallbackInfo& info) {
-  const auto layout = info[2].As<Napi::Float64Array>();
-  rfa::Transpose op;
-  op.in = data_of(info[0]);
-  op.out = data_of(info[1]);
-  op.rank = static_cast<int>(layout.ElementLength() / 2);
+// stridedCopy(in, inOffset, out, outOffset, layout, rank): layout holds length, stride in `in` and stride in `out` of each
+// axis. Both arrays are of one type, of which only the size of an element counts.
+void strided_copy(const CallbackInfo& info) {
+  const auto out = info[2].As<Napi::Uint8Array>();
+  const auto layout = info[4].As<Napi::Float64Array>();
+  rfa::StridedCopy op;
+  op.element = out.TypedArrayType() == napi_uint8_array ? 1 : 4;
+  op.in = info[0].As<Napi::Uint8Array>().Data() + op.element * size_of(info[1]);
+  op.out = info[2].As<Napi::Uint8Array>().Data() + op.element * size_of(info[3]);
+  op.rank = static_cast<int>(size_of(info[5]));
+  const double* numbers = layout.Data();
   for (int axis = 0; axis < op.rank; axis++) {
-    op.shape[axis] = static_cast<Size>(layout[axis]);
-    op.perm[axis] = static_cast<int>(layout[op.rank + axis]);
+    op.shape[axis] = static_cast<Size>(numbers[3 * axis]);
+    op.in_strides[axis] = static_cast<Size>(numbers[3 * axis + 1]);
+    op.out_strides[axis] = static_cast<Size>(numbers[3 * axis + 2]);
   }
-  rfa::transpose(op);
+  rfa::strided_copy(op);
+}
+
+// gatherRows(in, index, out, batch, outer, length, columns)
+void gather_rows(const CallbackInfo& info) {
+  const auto index = info[1].As<Napi::Int32Array>();
+  rfa::GatherRows op;
+  op.in = data_of(info[0]);
+  op.index = index.Data();
+  op.out = data_of(info[2]);
+  op.batch = size_of(info[3]);
+  op.outer = size_of(info[4]);
+  op.length = size_of(info[5]);
+  op.columns = size_of(info[6]);
+  op.count = static_cast<Size>(index.ElementLength()) / op.batch;
+  rfa::gather_rows(op);
+}
+
+// segmentSums(in, index, out, columns)
+void segment_sums(const CallbackInfo& info) {
+  const auto index = info[1].As<Napi::Int32Array>();
+  const auto out = info[2].As<Napi::Float32Array>();
+  rfa::SegmentSums op;
+  op.in = data_of(info[0]);
+  op.index = index.Data();
+  op.out = data_of(info[2]);
+  op.rows = static_cast<Size>(index.ElementLength());
+  op.columns = size_of(info[3]);
+  op.segments = op.columns == 0 ? 0 : static_cast<Size>(out.ElementLength()) / op.columns;
+  rfa::segment_sums(op);
+}
+
+// normRowsGradient({rows, columns, input, weight, slopes, epsilon, centred, toInput, toWeight, toBias})
+void norm_rows_gradient(const CallbackInfo& info) {
+  const Object from = info[0].As<Object>();
+  rfa::NormRowsGradient op;
+  op.rows = size_of(from, "rows");
+  op.columns = size_of(from, "columns");
+  op.in = data_of(from.Get("input"));
+  op.weight = data_of(from.Get("weight"));
+  op.slopes = data_of(from.Get("slopes"));
+  op.epsilon = number_of(from, "epsilon");
+  op.centred = flag_of(from, "centred");
+  op.to_in = data_of(from.Get("toInput"));
+  op.to_weight = data_of(from.Get("toWeight"));
+  op.to_bias = data_of(from.Get("toBias"));
+  rfa::norm_rows_gradient(op);
+}
+
+// adamStep(value, gradient, first, second, toValue, toFirst, toSecond, factors): factors is a Float64Array of both decays,
+// both shares, rate, scale and epsilon
+void adam_step(const CallbackInfo& info) {
+  const auto value = info[0].As<Napi::Float32Array>();
+  const double* factors = info[7].As<Napi::Float64Array>().Data();
+  rfa::AdamStep op;
+  op.count = static_cast<Size>(value.ElementLength());
+  op.value = data_of(info[0]);
+  op.gradient = data_of(info[1]);
+  op.first = data_of(info[2]);
+  op.second = data_of(info[3]);
+  op.to_value = data_of(info[4]);
+  op.to_first = data_of(info[5]);
+  op.to_second = data_of(info[6]);
+  float* const fields[] = {&op.decay1, &op.decay2, &op.share1, &op.share2, &op.rate, &op.scale, &op.epsilon};
+  for (int i = 0; i < 7; i++) *fields[i] = static_cast<float>(factors[i]);
+  rfa::adam_step(op);
 }
 
 }  // namespace
@@ -109,10 +204,16 @@ void export_tensor(Env env, Object exports) {
   export_procedure<mat_mul>(env, exports, "matMul");
   export_procedure<unary>(env, exports, "unary");
   export_procedure<binary>(env, exports, "binary");
-  export_procedure<reduce_rows>(env, exports, "reduceRows");
+  export_procedure<adam_step>(env, exports, "adamStep");
+  export_procedure<select>(env, exports, "select");
+  export_procedure<reduce>(env, exports, "reduce");
+  export_procedure<cumulative_sums>(env, exports, "cumulativeSums");
   export_procedure<softmax_rows>(env, exports, "softmaxRows");
   export_procedure<norm_rows>(env, exports, "normRows");
-  export_procedure<transpose>(env, exports, "transpose");
+  export_procedure<norm_rows_gradient>(env, exports, "normRowsGradient");
+  export_procedure<strided_copy>(env, exports, "stridedCopy");
+  export_procedure<gather_rows>(env, exports, "gatherRows");
+  export_procedure<segment_sums>(env, exports, "segmentSums");
 }
 
 }  // namespace rfa::bindings

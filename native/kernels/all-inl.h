@@ -3,7 +3,9 @@
 
 #include "kernels/cache-decode-inl.h"
 #include "kernels/causal-feature-attention-inl.h"
+#include "kernels/causal-feature-gradient-inl.h"
 #include "kernels/causal-linear-attention-inl.h"
+#include "kernels/columns-inl.h"
 #include "kernels/elementwise-inl.h"
 #include "kernels/error-sums-inl.h"
 #include "kernels/exact-softmax-inl.h"
@@ -40,6 +42,7 @@ constexpr KernelTable kTable = {
     {LinearReadItems, LinearReadScratch, LinearReadItem},
     {CausalLinearItems, CausalLinearScratch, CausalLinearItem},
     {CausalFeatureItems, CausalFeatureScratch, CausalFeatureItem},
+    {FeatureGradientItems, FeatureGradientScratch, FeatureGradientItem},
     {LinearDecodeItems, LinearDecodeScratch, LinearDecodeItem},
     {LogFeatureDecodeItems, LogFeatureDecodeScratch, LogFeatureDecodeItem},
     {CacheDecodeItems, CacheDecodeScratch, CacheDecodeItem},
@@ -56,9 +59,13 @@ constexpr KernelTable kTable = {
     {OrthonormalizeItems, OrthonormalizeScratch, OrthonormalizeItem},
     UnaryRange,
     BinaryRange,
+    AdamRange,
+    SelectRange,
     ReduceRows,
+    ReduceColumns,
     SoftmaxRows,
     NormalizeRows,
+    NormalizeRowsGradient,
     TransposePlane,
     RandomWords,
     NormalDoubles,

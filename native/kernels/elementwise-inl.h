@@ -9,6 +9,8 @@
 
 RFA_KERNELS_BEGIN
 
+RFA_INLINE V Negated(V x) { return FromBits(XorI(Bits(x), SetI(INT32_MIN))); }
+
 // ---- one argument ---------------------------------------------------------------------------
 
 // Whole vectors, then a masked one. In place is fine: an element is read before it is written.
@@ -41,11 +43,28 @@ inline void UnaryRange(Unary op, const float* in, float* out, Size count) {
       return Apply(in, out, count, [](V x) { return Mul(x, x); });
     // by the sign bit, zeros and NaN included
     case Unary::kNegate:
-      return Apply(in, out, count, [](V x) { return FromBits(XorI(Bits(x), SetI(INT32_MIN))); });
+      return Apply(in, out, count, [](V x) { return Negated(x); });
     case Unary::kAbs:
       return Apply(in, out, count, [](V x) { return FromBits(AndI(Bits(x), SetI(INT32_MAX))); });
     case Unary::kSqrt:
       return Apply(in, out, count, [](V x) { return Sqrt(x); });
+    case Unary::kRsqrt:
+      return Apply(in, out, count, [](V x) { return Div(Set(1.0f), Sqrt(x)); });
+    case Unary::kReciprocal:
+      return Apply(in, out, count, [](V x) { return Div(Set(1.0f), x); });
+    // no comparison holds for NaN
+    case Unary::kSign:
+      return Apply(in, out, count, [](V x) {
+        return Select(Less(Zero(), x), Set(1.0f), Select(Less(x, Zero()), Set(-1.0f), Zero()));
+      });
+    case Unary::kStep:
+      return Apply(in, out, count, [](V x) {
+        return Select(Less(Zero(), x), Set(1.0f), Select(Equal(x, x), Zero(), x));
+      });
+    case Unary::kSigmoid:
+      return Apply(in, out, count, [](V x) {
+        return Div(Set(1.0f), Add(Set(1.0f), Exp(Sub(Zero(), x))));
+      });
   }
 }
 
@@ -84,6 +103,13 @@ RFA_INLINE void Zip(const float* a, Size a_step, const float* b, Size b_step, fl
   }
 }
 
+// x^y in double. C has 1 where JavaScript has NaN.
+inline float Power(float x, float y) {
+  const double base = static_cast<double>(x), exponent = static_cast<double>(y);
+  const bool none = y != y || (fabs(base) == 1 && fabs(exponent) == static_cast<double>(kInfinity));
+  return none ? kInfinity - kInfinity : static_cast<float>(pow(base, exponent));
+}
+
 inline void BinaryRow(Binary op, const float* a, Size a_step, const float* b, Size b_step, float* out,
                       Size count) {
   switch (op) {
@@ -102,6 +128,51 @@ inline void BinaryRow(Binary op, const float* a, Size a_step, const float* b, Si
     case Binary::kMinimum:
       return Zip(a, a_step, b, b_step, out, count,
                  [](V x, V y) { return Select(Equal(x, x), Min(x, y), x); });
+    case Binary::kSquaredDifference:
+      return Zip(a, a_step, b, b_step, out, count, [](V x, V y) {
+        const V d = Sub(x, y);
+        return Mul(d, d);
+      });
+    case Binary::kPower:
+      // a square, as in a norm: the same bits, for the product of two floats is exact in double
+      if (b_step == 0 && *b == 2 && a_step == 1) return UnaryRange(Unary::kSquare, a, out, count);
+      for (Size i = 0; i < count; i++) out[i] = Power(a[i * a_step], b[i * b_step]);
+      return;
+    default:  // comparisons
+      return;
+  }
+}
+
+// Steps of 1 and 0 apart: with constants compilers make vectors of the loops.
+template <class F>
+RFA_INLINE void Compare(const float* a, Size a_step, const float* b, Size b_step, std::uint8_t* out,
+                        Size count, F f) {
+  if (a_step == 1 && b_step == 1) {
+    for (Size i = 0; i < count; i++) out[i] = f(a[i], b[i]);
+  } else if (a_step == 1 && b_step == 0) {
+    for (Size i = 0; i < count; i++) out[i] = f(a[i], *b);
+  } else {
+    for (Size i = 0; i < count; i++) out[i] = f(a[i * a_step], b[i * b_step]);
+  }
+}
+
+inline void CompareRow(Binary op, const float* a, Size a_step, const float* b, Size b_step,
+                       std::uint8_t* out, Size count) {
+  switch (op) {
+    case Binary::kEqual:
+      return Compare(a, a_step, b, b_step, out, count, [](float x, float y) { return x == y; });
+    case Binary::kNotEqual:
+      return Compare(a, a_step, b, b_step, out, count, [](float x, float y) { return x != y; });
+    case Binary::kLess:
+      return Compare(a, a_step, b, b_step, out, count, [](float x, float y) { return x < y; });
+    case Binary::kLessEqual:
+      return Compare(a, a_step, b, b_step, out, count, [](float x, float y) { return x <= y; });
+    case Binary::kGreater:
+      return Compare(a, a_step, b, b_step, out, count, [](float x, float y) { return x > y; });
+    case Binary::kGreaterEqual:
+      return Compare(a, a_step, b, b_step, out, count, [](float x, float y) { return x >= y; });
+    default:  // arithmetic
+      return;
   }
 }
 
@@ -122,8 +193,13 @@ inline void BinaryRange(const BinaryOp& op, Size first, Size count) {
   }
   for (;;) {
     const Size n = Least(count, inner - column);
-    BinaryRow(op.op, op.a + a_at + column * a_step, a_step, op.b + b_at + column * b_step, b_step,
-              op.out + first, n);
+    const float* a = op.a + a_at + column * a_step;
+    const float* b = op.b + b_at + column * b_step;
+    if (op.truth) {
+      CompareRow(op.op, a, a_step, b, b_step, op.truth + first, n);
+    } else {
+      BinaryRow(op.op, a, a_step, b, b_step, op.out + first, n);
+    }
     first += n;
     count -= n;
     if (count == 0) return;
@@ -139,13 +215,35 @@ inline void BinaryRange(const BinaryOp& op, Size first, Size count) {
   }
 }
 
+// Plain loops: compilers make vectors of them.
+inline void SelectRange(const std::uint8_t* condition, const float* yes, const float* no, float* out,
+                        Size count) {
+  for (Size i = 0; i < count; i++) out[i] = condition[i] == 1 ? yes[i] : no[i];
+}
+
+inline void AdamRange(const AdamStep& op, Size first, Size count) {
+  const V scale = Set(op.scale), epsilon = Set(op.epsilon), rate = Set(op.rate);
+  for (Size i = first; i < first + count; i += W) {
+    const Size n = first + count - i;
+    const V g = LoadUpTo(op.gradient + i, n);
+    const V m = Fma(Set(op.decay1), LoadUpTo(op.first + i, n), Mul(Set(op.share1), g));
+    const V v = Fma(Set(op.decay2), LoadUpTo(op.second + i, n), Mul(Set(op.share2), Mul(g, g)));
+    const V step = Div(Mul(rate, m), Add(Sqrt(Mul(scale, v)), epsilon));
+    StoreUpTo(op.to_value + i, Sub(LoadUpTo(op.value + i, n), step), n);
+    StoreUpTo(op.to_first + i, m, n);
+    StoreUpTo(op.to_second + i, v, n);
+  }
+}
+
 // ---- rows -----------------------------------------------------------------------------------
 
-// Largest element; NaN where there is one, -inf of none.
+// Largest element, or largest negated one; NaN where there is one, -inf of none.
+template <bool kNegated = false>
 inline float RowMax(const float* x, Size n) {
   V top = Set(-kInfinity);
   for (Size i = 0; i < n; i += W) {
     V y = LoadUpTo(x + i, n - i);
+    if (kNegated) y = Negated(y);
     // lanes beyond the end repeat the maximum so far: zeros would beat negative rows
     if (n - i < W) y = Select(FirstN(n - i), y, top);
     // NaN in y is taken by the selection, NaN in top by Max as its second operand: none is lost
@@ -183,11 +281,28 @@ RFA_INLINE double SumOf(const float* x, Size n, F f) {
   return total;
 }
 
+// In double: a float32 product would overflow on its way to a result that is finite.
+inline float RowProduct(const float* x, Size n) {
+  double product = 1;
+  for (Size i = 0; i < n; i++) product *= static_cast<double>(x[i]);
+  return static_cast<float>(product);
+}
+
 inline void ReduceRows(Reduction op, const float* in, float* out, Size rows, Size columns) {
   for (Size r = 0; r < rows; r++) {
     const float* x = in + r * columns;
-    if (op == Reduction::kSum) {
-      out[r] = static_cast<float>(SumOf(x, columns, [](V y, Size) { return y; }));
+    if (op == Reduction::kSum || op == Reduction::kMean) {
+      const double sum = SumOf(x, columns, [](V y, Size) { return y; });
+      const double divisor = op == Reduction::kMean ? static_cast<double>(Most(1, columns)) : 1;
+      out[r] = static_cast<float>(sum / divisor);
+      continue;
+    }
+    if (op == Reduction::kMin) {
+      out[r] = -RowMax<true>(x, columns);
+      continue;
+    }
+    if (op == Reduction::kProduct) {
+      out[r] = RowProduct(x, columns);
       continue;
     }
     // log sum e^x = max + log sum e^(x - max): no term exceeds 1, the largest is 1, so the sum is
@@ -265,6 +380,37 @@ inline void NormalizeRows(const NormRows& op, Size first, Size count) {
       const V d = Mul(Sub(LoadUpTo(x + i, n - i), middle), scale);
       const V w = LoadUpTo(op.weight + i, n - i);
       StoreUpTo(y + i, op.bias ? Fma(d, w, LoadUpTo(op.bias + i, n - i)) : Mul(d, w), n - i);
+    }
+  }
+}
+
+// Rows first .. first + count - 1; `sums` [2, columns] becomes their part of the gradients of weight and bias. With unit
+// rows n = d / r and g = slopes weight: (g - mean g - n mean(g n)) / r for the rows, sums of slopes n and of slopes.
+inline void NormalizeRowsGradient(const NormRowsGradient& op, Size first, Size count, float* sums) {
+  const Size n = op.columns;
+  const double each = 1 / static_cast<double>(n);
+  for (Size i = 0; i < 2 * n; i++) sums[i] = 0;
+  for (Size r = first; r < first + count; r++) {
+    const float* x = op.in + r * n;
+    const float* dy = op.slopes + r * n;
+    float* dx = op.to_in + r * n;
+    const double mean = op.centred ? each * SumOf(x, n, [](V z, Size) { return z; }) : 0;
+    const V middle = Set(static_cast<float>(mean));
+    const double squares = SumOf(x, n, [&](V z, Size) {
+      const V d = Sub(z, middle);
+      return Mul(d, d);
+    });
+    const V scale = Set(static_cast<float>(1 / sqrt(each * squares + static_cast<double>(op.epsilon))));
+    const auto unit = [&](Size i) { return Mul(Sub(LoadUpTo(x + i, n - i), middle), scale); };
+    const auto weighted = [&](V y, Size i) { return Mul(y, LoadUpTo(op.weight + i, n - i)); };
+    const double along = each * SumOf(dy, n, [&](V y, Size i) { return Mul(weighted(y, i), unit(i)); });
+    const V mean_slope = Set(static_cast<float>(op.centred ? each * SumOf(dy, n, weighted) : 0));
+    for (Size i = 0; i < n; i += W) {
+      const V y = LoadUpTo(dy + i, n - i), u = unit(i);
+      const V g = Sub(weighted(y, i), mean_slope);
+      StoreUpTo(dx + i, Mul(Fnma(Set(static_cast<float>(along)), u, g), scale), n - i);
+      StoreUpTo(sums + i, Fma(y, u, LoadUpTo(sums + i, n - i)), n - i);
+      StoreUpTo(sums + n + i, Add(y, LoadUpTo(sums + n + i, n - i)), n - i);
     }
   }
 }

@@ -55,6 +55,7 @@ struct KernelTable {
   ItemKernel<LinearPlan> linear_sum, linear_merge, linear_read;
   ItemKernel<LinearAttention> causal_linear_attention;
   ItemKernel<CausalFeatureAttention> causal_feature_attention;
+  ItemKernel<CausalFeatureGradient> causal_feature_gradient;
   ItemKernel<LinearDecode> linear_decode;
   ItemKernel<LogFeatureDecode> log_feature_decode;
   ItemKernel<CacheDecode> cache_decode;
@@ -71,10 +72,14 @@ struct KernelTable {
   // the following work on a part of a call: a range of elements or rows, one plane
   void (*unary)(Unary, const float* in, float* out, Size count);
   void (*binary)(const BinaryOp&, Size first, Size count);
+  void (*adam)(const AdamStep&, Size first, Size count);
+  void (*select)(const std::uint8_t* condition, const float* yes, const float* no, float* out, Size count);
   void (*reduce_rows)(Reduction, const float* in, float* out, Size rows, Size columns);
+  void (*reduce_columns)(Reduction, const float* in, float* out, Size length, Size stride, Size columns);
   void (*softmax_rows)(const float* in, float* out, Size first, Size count, Size columns,
                        const RowVisibility&);
   void (*norm_rows)(const NormRows&, Size first, Size count);
+  void (*norm_rows_gradient)(const NormRowsGradient&, Size first, Size count, float* sums);
   void (*transpose_plane)(const float* in, Size in_stride, float* out, Size out_stride, Size rows,
                           Size columns);
   // random blocks, and normals from a block on

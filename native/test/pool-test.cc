@@ -161,17 +161,37 @@ std::vector<Shared> operations() {
        &Arrays::square},
       {"transpose",
        [](Arrays& a) {
-         Transpose op;
+         StridedCopy op;
          op.rank = 3;
-         const Size shape[] = {kHeads, kLength, kDim * 13};
-         const int perm[] = {0, 2, 1};
+         const Size shape[] = {kHeads, kDim * 13, kLength};
+         const Size from[] = {kLength * kDim * 13, 1, kDim * 13}, to[] = {kDim * 13 * kLength, kLength, 1};
          for (int axis = 0; axis < 3; axis++) {
            op.shape[axis] = shape[axis];
-           op.perm[axis] = perm[axis];
+           op.in_strides[axis] = from[axis];
+           op.out_strides[axis] = to[axis];
          }
          op.in = a.long_input.data();
          op.out = a.square.data();
-         transpose(op);
+         strided_copy(op);
+       },
+       &Arrays::square},
+      {"column sums",
+       [](Arrays& a) {
+         reduce(Reduction::kSum, a.long_input.data(), a.rows.data(), 1, kHeads * 13 * kDim, kLength);
+       },
+       &Arrays::rows},
+      {"sums by index",
+       [](Arrays& a) {
+         std::vector<std::int32_t> index(static_cast<std::size_t>(kHeads * 13 * kDim));
+         for (std::size_t i = 0; i < index.size(); i++) index[i] = static_cast<std::int32_t>(i % 3);
+         SegmentSums op;
+         op.rows = kHeads * 13 * kDim;
+         op.columns = kLength;
+         op.segments = 3;
+         op.index = index.data();
+         op.in = a.long_input.data();
+         op.out = a.square.data();
+         segment_sums(op);
        },
        &Arrays::square},
       {"decode",

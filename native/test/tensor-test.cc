@@ -1,4 +1,4 @@
-// mat_mul, binary, reduce_rows, softmax_rows and transpose against plain loops.
+// mat_mul, binary, reduce_rows and softmax_rows against plain loops.
 #include <algorithm>
 
 #include "harness.h"
@@ -385,43 +385,6 @@ void rows() {
   });
 }
 
-// ---- transposition --------------------------------------------------------------------------
-
-void check_transpose(const std::vector<Size>& shape) {
-  std::vector<int> perm(shape.size());
-  for (std::size_t i = 0; i < perm.size(); i++) perm[i] = static_cast<int>(i);
-  do {
-    std::string name = "transpose";
-    for (std::size_t i = 0; i < shape.size(); i++) name += text(" ", shape[i], ">", perm[i]);
-    run_case(name, [&] {
-      Transpose op;
-      op.rank = static_cast<int>(shape.size());
-      Size count = 1;
-      for (std::size_t i = 0; i < shape.size(); i++) {
-        op.shape[i] = shape[i];
-        op.perm[i] = perm[i];
-        count *= shape[i];
-      }
-      const Buffer in = Buffer::normals(count, 1);
-      Buffer out(count, 3);
-      op.in = in.data();
-      op.out = out.data();
-      transpose(op);
-      expect(out.guards_hold(), "wrote outside the output");
-      for (Size i = 0; i < count; i++) {
-        Size rest = i, index[kMaxRank] = {}, at = 0;
-        for (std::size_t axis = shape.size(); axis-- > 0;) {
-          const auto from = static_cast<std::size_t>(perm[axis]);
-          index[from] = rest % shape[from];
-          rest /= shape[from];
-        }
-        for (std::size_t axis = 0; axis < shape.size(); axis++) at = at * shape[axis] + index[axis];
-        expect(out[i] == in[at], text("element ", i));
-      }
-    });
-  } while (std::next_permutation(perm.begin(), perm.end()));
-}
-
 }  // namespace
 
 int main() {
@@ -429,15 +392,7 @@ int main() {
     products();
     binaries();
     rows();
-  norms();
-    check_transpose({});
-    check_transpose({7});
-    check_transpose({37, 67});
-    check_transpose({3, 5, 17});
-    check_transpose({2, 3, 5, 7});
-    check_transpose({5, 1, 0, 3});
-    check_transpose({600, 19});
-    check_transpose({1, 3, 1, 9});
+    norms();
   });
   return finish("tensor operations");
 }

@@ -46,7 +46,7 @@ export function shapeOf(records: readonly ErrorSweepRecord[]): LayerShape {
 }
 
 /** The error where records lack what advice takes: cells that failed may be run again, others may not. */
-function nothingIn(records: readonly CellRecord<MethodSpec>[], what: string): RfaError {
+export function nothingIn(records: readonly CellRecord<MethodSpec>[], what: string): RfaError {
   const failed = records.some(({status}) => status === 'failed')
   const [why = 'none'] = troubleItems(records)
   return expected(failed ? 'CELL_CRASHED' : 'UNSUPPORTED', 'advise', what, why)

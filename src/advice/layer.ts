@@ -74,13 +74,22 @@ export function costFields({time, from, bytes}: Timed) {
   }
 }
 
-function gainFields({value, low, high}: Estimate) {
+/** A speed-up as documents have it. */
+export function gainFields({value, low, high}: Estimate) {
   return {gain: finiteOrNull(value), gain_low: finiteOrNull(low), gain_high: finiteOrNull(high)}
+}
+
+/** The length from which something is faster, as documents have it. */
+export function crossoverFields(length: Estimate | undefined) {
+  return {
+    crossover_len: finiteOrNull(length?.value),
+    crossover_low_len: finiteOrNull(length?.low),
+    crossover_high_len: finiteOrNull(length?.high),
+  }
 }
 
 function rowOf({candidate, timed, gain}: Joined, onFront: boolean, times: Times): AdviceCandidate {
   const {label, cell, featureDim, error, heads, unfit, overMean} = candidate
-  const crossover = times.crossover(cell)
   return {
     label,
     method: cell.method,
@@ -93,9 +102,7 @@ function rowOf({candidate, timed, gain}: Joined, onFront: boolean, times: Times)
     over_mean_high: finiteOrNull(overMean.high),
     ...costFields(timed),
     ...gainFields(gain),
-    crossover_len: crossover?.value ?? null,
-    crossover_low_len: crossover ? finiteOrNull(crossover.low) : null,
-    crossover_high_len: crossover ? finiteOrNull(crossover.high) : null,
+    ...crossoverFields(times.crossover(cell)),
     unfit,
     on_front: onFront,
     heads: heads.map(errorFields),

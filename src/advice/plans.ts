@@ -173,7 +173,7 @@ function longestTimed(
  * longest length are not timed, but for the smallest: times of those are predicted.
  */
 export function benchPlanFor(
-  request: AdviceRequest,
+  request: Pick<AdviceRequest, 'effort' | 'seqLen' | 'seed' | 'threads'>,
   shape: LayerShape,
   variants: readonly Variant[],
   counted: Counted,

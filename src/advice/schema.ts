@@ -9,7 +9,7 @@ const ns = (description: string) => ({unit: 'ns', description})
 const tokens = (description: string) => ({unit: 'tokens', description})
 
 /** Time and memory of a form at the length advised for. */
-const costFields = {
+export const costFields = {
   time_ns: nullableNumber.meta(ns('Time of a call over all heads, median.')),
   time_low_ns: nullableNumber.meta(ns('Lower end of its 95 % interval.')),
   time_high_ns: nullableNumber.meta(ns('Upper end of that interval.')),
@@ -33,7 +33,7 @@ const headError = z.object({
   error_high: nullableNumber.describe('Upper end of that interval.'),
 })
 
-const gainFields = {
+export const gainFields = {
   gain: nullableNumber.describe('Times faster than the faster exact form at that length.'),
   gain_low: nullableNumber.describe('Lower end of its 95 % interval.'),
   gain_high: nullableNumber.describe('Upper end of that interval.'),
@@ -48,12 +48,17 @@ const gainFields = {
 
 const overMean = nullableNumber.default(null)
 
-const candidate = z.object({
+/** What a candidate is. */
+export const variantFields = {
   label: z.string().describe('Method, projection and M.'),
   method: z.string().describe('Estimator, as `--methods` takes it.'),
   projection: z.string().nullable().describe('Random matrix; `null`: it draws none.'),
   num_features: z.number().int().nullable().describe('M; `null`: the method has none.'),
   feature_dim: z.number().int().describe('F, length of phi; 0: the method has no features.'),
+}
+
+const candidate = z.object({
+  ...variantFields,
   ...headError.shape,
   over_mean: overMean.describe(
     'rel_l2 over that of averaging V, centre of the ratios of replicates; `null`: not known.',

@@ -9,7 +9,8 @@ import type {AttentionArray, AttentionInput} from '../inputs/attention-input.js'
 import {arrayExtension, writeArrays} from '../inputs/files/index.js'
 import {checkOutput} from '../inputs/files/output.js'
 import {inputWarnings} from '../inputs/input-facts.js'
-import {causalOf, layersOf, layoutOf} from '../inputs/input-files.js'
+import {layoutOf} from '../inputs/input-files.js'
+import {causalOf, partsOf} from '../inputs/input-parts.js'
 import {KEY_MASK} from '../inputs/key-mask.js'
 import {layerName} from '../inputs/layers.js'
 import {DEFAULT_LAYOUT, exchangeAxes, exchanged, type Layout} from '../inputs/layout.js'
@@ -56,19 +57,20 @@ export async function applyEstimator(
 ): Promise<ApplyRecord> {
   const {output, method, preset, threads, seed} = asked
   await checkOutput(output, {inputs: inputFiles(asked.input), force: asked.force})
-  const layers = await layersOf(asked.input, asked.layers)
-  if (layers && layers.length > 1) checkSeveral(output, layers)
-  const places = (layers ?? [undefined]).map(layer => ({layer, logitScale: asked.scale}))
-  const causal = asked.causal ?? (await causalOf(asked.input, layers))
+  const parts = await partsOf(asked.input, asked.layers)
+  const layers = parts.flatMap(({layer}) => layer ?? [])
+  if (layers.length > 1) checkSeveral(output, layers)
+  const places = parts.map(part => ({...part, logitScale: asked.scale}))
+  const causal = asked.causal ?? (await causalOf(asked.input, asked.layers))
   const request: SettledRequest = {...asked, causal}
   const warnings = await Promise.all(
-    places.map(place => inputWarnings(request.input, {...place, causal})),
+    places.map(({input, ...place}) => inputWarnings(input, {...place, causal})),
   )
   for (const text of new Set(warnings.flat())) warn?.(text)
   const layout = await layoutOf(request.input)
   const resolved = await resolveMethod(request)
-  const load = (place: (typeof places)[number]) =>
-    loadInput(request.input, {seqLen: null, seed, ...place})
+  const load = ({input, ...place}: (typeof places)[number]) =>
+    loadInput(input, {seqLen: null, seed, ...place})
   let input = await load(places[0]!) // faults of the file come before faults of the backend
   const backend = await useBackend(request.backend, {threads, note})
   const applied: Output[] = []
@@ -76,7 +78,7 @@ export async function applyEstimator(
     if (i > 0) input = await load(place)
     const several = places.length > 1
     applied.push(
-      outputOf(applyLayer(request, resolved, input, layout), {input, ...place, several, layout}),
+      outputOf(applyLayer(request, resolved, input, layout), {...place, input, several, layout}),
     )
   }
   await writeOutputs(request, applied, {metadata: input.metadata, layout})

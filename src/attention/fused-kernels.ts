@@ -11,6 +11,9 @@ export {
   stepMismatch,
 } from './check-tensor.js'
 export {
+  type AdamAttributes,
+  adamCount,
+  causalFeatureGradientSizes,
   checkArray,
   checkRows,
   checkSegments,
@@ -23,6 +26,7 @@ export {
   type MixtureAttributes,
   maskedSoftmaxSizes,
   type NormalizeRowsAttributes,
+  normalizeRowsGradientSizes,
   normalizeRowsSizes,
   optimalMixtureSizes,
   type SoftmaxAttributes,

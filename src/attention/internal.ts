@@ -16,7 +16,13 @@ export type {KernelFacts} from './forms/estimator.js'
 export {symmetricEigen} from './forms/exponential/symmetric.js'
 export {callNoise, noiseSpecs} from './forms/noise.js'
 export {hostData} from './host-data.js'
-export {type DenseActivation, dense, normalizeRows} from './kernels/index.js'
+export {
+  type AdamParameter,
+  adamStep,
+  type DenseActivation,
+  dense,
+  normalizeRows,
+} from './kernels/index.js'
 export {orthonormalizeRows} from './projections/orthogonal.js'
 export {drawnInPlane, planeRows} from './projections/plane.js'
 export {projectionTensor} from './projections/tensor.js'

@@ -4,6 +4,7 @@
  */
 import type {BenchPlan} from '../experiments/bench/schema.js'
 import type {ErrorSweepPlan} from '../experiments/error-sweep/schema.js'
+import type {SwapPlan} from '../experiments/swap/schema.js'
 import type {VariancePlan} from '../experiments/variance/schema.js'
 import type {ClaimRuns} from './runs.js'
 
@@ -45,7 +46,7 @@ interface ClaimFacts {
 }
 
 /** A plan of one of the experiments. */
-export type ClaimPlan = VariancePlan | ErrorSweepPlan | BenchPlan
+export type ClaimPlan = VariancePlan | ErrorSweepPlan | BenchPlan | SwapPlan
 
 /** How plans of a claim are made. */
 export interface PlanRequest {
@@ -66,7 +67,7 @@ export interface TestedClaim extends ClaimFacts {
    * The runs by the names of their folders, if theory alone does not decide. Claims that name the same run have the
    * same plan, which is run once.
    */
-  plans(request: PlanRequest): Record<string, ClaimPlan>
+  plans(request: PlanRequest): Record<string, ClaimPlan> | Promise<Record<string, ClaimPlan>>
   /** @throws {Unmeasured} where records lack what it takes */
   judge(runs: ClaimRuns): Judgement | Promise<Judgement>
 }

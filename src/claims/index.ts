@@ -3,9 +3,9 @@ import {unknownName} from '../errors.js'
 import type {Claim, ClaimVerdict} from './claim.js'
 import {quoted} from './quoted.js'
 
-/** Its verdict in the reference run, what it is about in a few words, and its file. */
+/** Its verdict in the reference run, if that has it, what it is about in a few words, and its file. */
 type Entry = readonly [
-  reference: ClaimVerdict,
+  reference: ClaimVerdict | undefined,
   title: string,
   load: () => Promise<{default: Claim}>,
 ]
@@ -32,7 +32,7 @@ const REGISTRY = {
     'features are redrawn in training',
     async () => ({default: quoted('H17')}),
   ],
-  H18: ['not_measurable', 'errors grow through layers', async () => ({default: quoted('H18')})],
+  H18: ['not_measurable', 'errors grow through layers', () => import('./h18.js')],
   H19: ['holds', 'RFA is biased, RA is not', () => import('./h19.js')],
   H20: ['depends', 'RA beats LARA beats RFA', () => import('./h20.js')],
   H21: ['holds', 'RA takes twice the time', () => import('./h21.js')],
@@ -43,6 +43,8 @@ const REGISTRY = {
   H26: ['depends', 'simplex rows vary least', () => import('./h26.js')],
   H27: ['depends', 'elu generates >100x as fast', () => import('./h27.js')],
   H28: ['not_measurable', 'Performer twice as fast as Reformer', () => import('./h28.js')],
+  H30: [undefined, 'rel L2 orders methods by damage', () => import('./h30.js')],
+  H31: [undefined, 'noise adds up, bias compounds', () => import('./h31.js')],
 } as const satisfies Record<string, Entry>
 
 export const CLAIM_IDS = Object.keys(REGISTRY) as readonly (keyof typeof REGISTRY)[]
@@ -63,7 +65,7 @@ export function titleOf(id: string): string | undefined {
   return entryOf(id)?.[1]
 }
 
-/** Its verdict in the full run that is kept with the source; `undefined` for a claim of another version. */
+/** Its verdict in the full run that is kept with the source; `undefined` for a claim that it lacks. */
 export function referenceVerdict(id: string): ClaimVerdict | undefined {
   return entryOf(id)?.[0]
 }

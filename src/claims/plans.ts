@@ -2,8 +2,11 @@
 import type {ProjectionName} from '../attention/names.js'
 import {type BenchPlan, benchPlan} from '../experiments/bench/schema.js'
 import {type ErrorSweepPlan, errorSweepPlan} from '../experiments/error-sweep/schema.js'
+import {modelDigest, readTexts} from '../experiments/swap/files.js'
+import {type SwapPlan, swapPlan} from '../experiments/swap/schema.js'
 import {type VariancePlan, variancePlan} from '../experiments/variance/schema.js'
 import {packagedFile} from '../inputs/packaged.js'
+import {openModel} from '../model/index.js'
 import type {PlanRequest} from './claim.js'
 
 /** Estimators in their exact forms, at default options. */
@@ -181,4 +184,44 @@ export function samplersRun(request: PlanRequest): Record<string, BenchPlan> {
   const plan = benchPlanOf({methods, numFeatures: [49], lengths}, request)
   const timing = {...plan.timing, min_runs: Math.max(24, plan.timing.min_runs)}
   return {samplers: {...plan, timing}}
+}
+
+/** The run of all claims about a whole model: its attention exchanged in all layers at once, and in each by itself. */
+export const CHARLM_RUN = 'charlm-swap'
+
+/** What is exchanged, on how much text. */
+const SWAPS = {
+  quick: {
+    methods: ['favor-pos', 'favor-hyp', 'rfa', 'elu', 'cosformer', 'mean-value'],
+    numFeatures: [64],
+    ...{replicates: 6, texts: 40, maxTokens: 64},
+  },
+  full: {
+    methods: ['favor-pos', 'favor-hyp', 'oprf', 'rfa', 'elu', 'cosformer', 'mean-value'],
+    numFeatures: [64, 256],
+    ...{replicates: 10, texts: 120, maxTokens: 128},
+  },
+}
+
+/** A swap of the packaged character model. */
+export async function charlmRun({effort, seed}: PlanRequest): Promise<Record<string, SwapPlan>> {
+  const [folder, path] = [packagedFile('charlm'), packagedFile('charlm/texts.txt')]
+  const {facts} = await openModel(folder)
+  const {digest} = await readTexts(path)
+  const {methods, numFeatures, replicates, texts, maxTokens} = SWAPS[effort]
+  const layers = Array.from({length: facts.layers}, (_, layer) => layer)
+  const plan = swapPlan.parse({
+    experiment: 'swap',
+    methods: exactForms(methods),
+    projections: ['orth'],
+    num_features: numFeatures,
+    layer_sets: [layers, ...layers.map(layer => [layer])],
+    model: {folder, digest: await modelDigest(folder)},
+    texts: {path, digest, count: texts},
+    max_tokens: maxTokens,
+    causal: facts.causal,
+    ...{replicates, seed},
+    backend: 'auto',
+  })
+  return {[CHARLM_RUN]: plan}
 }

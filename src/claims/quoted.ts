@@ -19,13 +19,6 @@ const QUOTATIONS = {
     needs:
       'models trained with and without redrawing; every error sweep shows the spread over draws for a fixed input, which is why it matters',
   },
-  H18: {
-    sentence: 'The error of an approximate layer grows through the layers above it',
-    source: 'Choromanski et al. 2021, arXiv:2009.14794, appendix D.1',
-    paper: 'the error against depth; the sources at hand quote no number',
-    needs:
-      'all weights of a pretrained model: errors grow through its projections, norms and feed-forward parts, which files of queries, keys and values do not contain',
-  },
   H23: {
     sentence: 'RA and LARA keep nearly the quality of softmax attention, where RFA loses much',
     source: "Zheng et al. 2022, arXiv:2204.04667, and the authors' summary of it",

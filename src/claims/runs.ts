@@ -5,6 +5,7 @@ import {machineVerdictOf} from '../experiments/bench/report/machine-verdict.js'
 import type {TimedRecord} from '../experiments/bench/schema.js'
 import {PairedTimes} from '../experiments/bench/times/paired-times.js'
 import type {CompletedSweep} from '../experiments/error-sweep/schema.js'
+import type {CompletedSwap} from '../experiments/swap/schema.js'
 import type {CompletedVariance} from '../experiments/variance/schema.js'
 import type {CellRecord} from '../results/record.js'
 
@@ -58,6 +59,10 @@ export class ClaimRuns {
 
   sweep(name: string): CompletedSweep[] {
     return this.completed(name) as CompletedSweep[]
+  }
+
+  swap(name: string): CompletedSwap[] {
+    return this.completed(name) as CompletedSwap[]
   }
 
   timed(name: string): TimedRecord[] {

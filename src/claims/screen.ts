@@ -14,7 +14,7 @@ const MOST_IN_FULL = 3
 const ORDER: readonly ClaimVerdict[] = ['refuted', 'inconclusive', 'depends', 'holds']
 
 /**
- * At most 36 lines of 80 columns for all claims: counts, refuted claims in full, then each claim with its number in a line.
+ * At most 38 lines of 80 columns for all claims: counts, refuted claims in full, then each claim with its number in a line.
  * Claims that take training or hardware have one line together.
  */
 export function claimsScreen(outcomes: readonly ClaimOutcome[]): Block[] {

@@ -83,6 +83,11 @@ async function documentSchemas(): Promise<Named[]> {
       documents.adviceForecast(plan),
     ],
     ['advice', 'advise.json, and what rfa advise prints under --json', documents.adviceDocument],
+    [
+      'model-advice',
+      'model-advice.json, and what rfa advise --model prints under --json',
+      documents.modelAdviceDocument,
+    ],
     ['claims', 'claims.json, and what rfa claims prints under --json', documents.claimsDocument],
     [
       'figure',

@@ -6,6 +6,9 @@ import {z} from 'zod'
 import type {CallOptions} from '../attention/index.js'
 import {ORTH_SIGNS, PRESET_NAMES, PROJECTION_NAMES, projectionNamed} from '../attention/names.js'
 import {expected} from '../errors.js'
+import type {InputPart} from '../inputs/input-parts.js'
+import type {LayerChoice} from '../inputs/layers.js'
+import {layerFiles as filesOfLayer, type InputSpec, type LayerFiles} from '../inputs/spec.js'
 import {pluginRecords} from '../plugins/record.js'
 import {distinct} from './cells.js'
 
@@ -42,6 +45,16 @@ export const layerAxis = z
   )
   .meta({flag: 'layer'})
 
+/** Files of layers, as plans list them. */
+export const layerFiles = z
+  .array(filesOfLayer)
+  .min(1)
+  .optional()
+  .describe(
+    'Files of each layer, where layers lie in several files; found when the files are read.',
+  )
+  .meta({flag: 'input'})
+
 /** The layer of one cell. */
 export const layerPoint = z
   .number()
@@ -50,10 +63,26 @@ export const layerPoint = z
   .optional()
   .describe('Layer of a file with several, by number; absent: the file has no numbered layers.')
 
+/** What a plan says of its input. */
+interface InputAxes {
+  input: InputSpec
+  layers?: LayerChoice | undefined
+  layer_files?: readonly LayerFiles[] | undefined
+}
+
+/** What cells of a plan read, in turn. @throws {BAD_OPTION} where a plan leaves its layers open */
+export function inputParts({input, layers, layer_files}: InputAxes): InputPart[] {
+  if (layer_files === undefined || input.kind !== 'file') {
+    return layersOf(layers).map(layer => ({input, layer}))
+  }
+  const {kind, names} = input
+  return layer_files.map(({layer, ...files}) => ({input: {kind, names, ...files}, layer}))
+}
+
 /**
  * The layers of a plan; one `undefined` for a file without numbers. @throws {BAD_OPTION} where a plan leaves them open
  */
-export function layersOf(layers: z.output<typeof layerAxis>): (number | undefined)[] {
+function layersOf(layers: LayerChoice | undefined): (number | undefined)[] {
   if (layers === undefined) return [undefined]
   if (layers !== 'all') return distinct(layers)
   throw expected('BAD_OPTION', '`layers` of a plan', 'numbers, once its file is known', layers)

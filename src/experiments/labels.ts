@@ -1,5 +1,5 @@
 /** How plans, cells and records are called in tables and lists. */
-import {basename} from 'node:path'
+import {filesText} from '../inputs/arrangement.js'
 import {axesOf} from '../inputs/layout.js'
 import type {InputSpec} from '../inputs/spec.js'
 import {plural} from '../report/numbers.js'
@@ -54,8 +54,17 @@ export function backendItems(records: readonly {result: ComputedBy}[]): string[]
 /** Where an input comes from: file names with a layout other than the default; or the generator. */
 export function inputLabel(input: InputSpec): string {
   if (input.kind === 'generator') return `generated ${input.name}`
-  const files = input.paths.map(path => basename(path)).join(', ')
+  const files = filesText(input.paths)
   return input.layout === undefined ? files : `${files} as ${axesOf(input.layout)}`
+}
+
+/** Where several parts of an input come from: one label for all, or how many files there are. */
+export function inputsLabel(inputs: readonly InputSpec[]): string {
+  const labels = [...new Set(inputs.map(inputLabel))]
+  if (labels.length === 1) return labels[0]!
+  const paths = inputs.flatMap(input => (input.kind === 'file' ? input.paths : []))
+  const isFiles = inputs.every(({kind}) => kind === 'file')
+  return plural(isFiles ? new Set(paths).size : labels.length, isFiles ? 'file' : 'input')
 }
 
 /**

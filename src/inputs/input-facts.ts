@@ -1,6 +1,6 @@
 /** Facts about an input that need no reading or generating. */
-import {basename} from 'node:path'
 import {describe, expected} from '../errors.js'
+import {filesText} from './arrangement.js'
 import {
   type AttentionShapes,
   checkAttentionShapes,
@@ -13,14 +13,17 @@ import type {GeneratorShape} from './generators/index.js'
 import {
   type FileSpec,
   factsOf,
+  filesOf,
   layoutIn,
   maskPlaceOf,
+  type OneFile,
   type OptionalPlace,
   type Place,
   placesOf,
   textsOf,
   withInput,
 } from './input-files.js'
+import {commonWidth, joinedShapes} from './joined.js'
 import {checkMaskShape} from './key-mask.js'
 import {DEFAULT_LAYOUT, type Layout} from './layout.js'
 import {rankWarning, readLayout, type StatedTexts, unreadTexts} from './metadata.js'
@@ -70,17 +73,19 @@ export async function inputFacts(
     return {sizes, keyHeads: spec.heads, loadingBytes: 0, masked: false, projectedWidth: 0}
   }
   const headers = await readHeaders(spec, part)
-  const {batch, heads, headDim, valueDim} = sizesOf(headers)
+  const label = labelOf(spec, part)
+  const {padded, ...shapes} = joinedShapes(label, headers)
+  const {batch, heads, headDim, valueDim} = sizesOf(shapes)
   const sizes = seqLens.map(seqLen => {
-    const [queryLen, keyLen] = cutLengths({label: labelOf(spec, part), ...headers}, seqLen)
+    const [queryLen, keyLen] = cutLengths({label, ...shapes}, seqLen)
     return {batch, heads, queryLen, keyLen, headDim, valueDim}
   })
   return {
     sizes,
-    keyHeads: headers.key.shape[1],
-    loadingBytes: loadingBytes(headers),
-    masked: headers.mask !== undefined,
-    projectedWidth: headers.projection?.shape[1] ?? 0,
+    keyHeads: shapes.key.shape[1],
+    loadingBytes: loadingBytes(headers, shapes),
+    masked: padded || headers.some(({mask}) => mask !== undefined),
+    projectedWidth: commonWidth(headers.map(({projection}) => projection)),
   }
 }
 
@@ -96,19 +101,20 @@ export async function inputWarnings(
   {causal, ...part}: PartOfInput & {causal?: boolean | undefined} = {},
 ): Promise<string[]> {
   if (spec.kind === 'generator') return []
-  const headers = await readHeaders(spec, part)
-  const {layout, texts, places} = headers
   const overrides = {logitScale: part.logitScale, layout: spec.layout}
-  const rank = places[0]!.shape.length
-  return [
-    layoutWarning(sizesOf(headers), layout),
-    spec.layout === undefined ? rankWarning(texts.layout, rank) : undefined,
-    ...unreadTexts(texts, {...overrides, causal}),
-    overridden('layout', texts.layout, spec.layout),
-    overridden('scale', texts.scale, part.logitScale),
-  ]
-    .filter(text => text !== undefined)
-    .map(text => `${labelOf(spec, {})}: ${text}`)
+  return (await readHeaders(spec, part)).flatMap(headers => {
+    const {layout, texts, places, name} = headers
+    const rank = places[0]!.shape.length
+    return [
+      layoutWarning(sizesOf(headers), layout),
+      spec.layout === undefined ? rankWarning(texts.layout, rank) : undefined,
+      ...unreadTexts(texts, {...overrides, causal}),
+      overridden('layout', texts.layout, spec.layout),
+      overridden('scale', texts.scale, part.logitScale),
+    ]
+      .filter(text => text !== undefined)
+      .map(text => `${name}: ${text}`)
+  })
 }
 
 /** A setting that is another than what the file says. */
@@ -124,6 +130,9 @@ function overridden(
 }
 
 interface Headers extends AttentionShapes {
+  /** Of the file; `label` with the layer. */
+  name: string
+  label: string
   places: Place[]
   mask: OptionalPlace | undefined
   projection: OptionalPlace | undefined
@@ -131,46 +140,61 @@ interface Headers extends AttentionShapes {
   texts: StatedTexts
 }
 
-/** The shapes of queries, keys and values, which belong together, and what the file says of them. */
-function readHeaders(spec: FileSpec, part: PartOfInput): Promise<Headers> {
-  const {layer, logitScale} = part
-  return withInput(spec, layer, async files => {
-    const layout = layoutIn(files, spec, layer)
-    factsOf(files, spec, layer, {logitScale}) // which says what is wrong with a scale
-    const places = await placesOf(files, spec, {layer, layout})
-    const [query, key, value] = places.map(({shape, where}) => ({
-      shape: fourAxes(shape, where, layout),
-    }))
-    const shapes = {query: query!, key: key!, value: value!}
-    checkAttentionShapes(labelOf(spec, part), shapes, layout)
-    const mask = maskPlaceOf(files, spec, layer)
-    const {batch, keyLen, heads, valueDim} = sizesOf(shapes)
-    if (mask) checkMaskShape(mask.shape, mask.where, batch, keyLen)
-    const {projection} = outputPlacesOf(files, layer)
-    if (projection) checkProjection(projection, heads * valueDim)
-    return {...shapes, places, mask, projection, layout, texts: textsOf(files, layer)}
+/** What each file of a part says. */
+function readHeaders(spec: FileSpec, part: PartOfInput): Promise<Headers[]> {
+  return withInput(spec, part.layer, async files => {
+    const headers: Headers[] = []
+    for (const one of filesOf(files, spec)) headers.push(await headersOf(one, part))
+    return headers
   })
+}
+
+/** The shapes of queries, keys and values, which belong together, and what the file says of them. */
+async function headersOf({files, spec}: OneFile, part: PartOfInput): Promise<Headers> {
+  const {layer, logitScale} = part
+  const [name, label] = [labelOf(spec, {}), labelOf(spec, part)]
+  const layout = layoutIn(files, spec, layer)
+  factsOf(files, spec, layer, {logitScale}) // which says what is wrong with a scale
+  const places = await placesOf(files, spec, {layer, layout})
+  const [query, key, value] = places.map(({shape, where}) => ({
+    shape: fourAxes(shape, where, layout),
+  }))
+  const shapes = {query: query!, key: key!, value: value!}
+  checkAttentionShapes(label, shapes, layout)
+  const mask = maskPlaceOf(files, spec, layer)
+  const {batch, keyLen, heads, valueDim} = sizesOf(shapes)
+  if (mask) checkMaskShape(mask.shape, mask.where, batch, keyLen)
+  const {projection} = outputPlacesOf(files, layer)
+  if (projection) checkProjection(projection, heads * valueDim)
+  const texts = textsOf(files, layer)
+  return {name, label, ...shapes, places, mask, projection, layout, texts}
 }
 
 /**
  * Bytes of the arrays as they are read, and of those that are made of them: float32 that stays in its order is not
- * copied, numbers of 16 bits are widened into new memory, keys and values of shared heads are repeated.
+ * copied, numbers of 16 bits are widened into new memory, keys and values of shared heads are repeated, and files of one
+ * batch are copied into it.
  */
-function loadingBytes({places, mask, projection, layout, query, key, value}: Headers): number {
-  const read = places.reduce((sum, {shape, dtype}) => {
-    const count = elementCount(shape)
-    const held = DTYPES[dtype].storage === Float32Array
-    const widened = held && dtype !== 'float32' ? FLOAT : 0
-    const made = held && layout === DEFAULT_LAYOUT ? 0 : FLOAT
-    return sum + count * (DTYPES[dtype].bytes + widened + made)
-  }, 0)
+function loadingBytes(files: readonly Headers[], {query, key, value}: AttentionShapes): number {
+  const count = ({shape}: {shape: readonly number[]}) => elementCount(shape)
   const group = query.shape[1] / key.shape[1]
-  const repeated = group === 1 ? 0 : group * (elementCount(key.shape) + elementCount(value.shape))
+  const repeated = group === 1 ? 0 : group * (count(key) + count(value))
+  const joined = files.length === 1 ? 0 : count(query) + count(key) + count(value)
+  return files.reduce((sum, own) => sum + readingBytes(own), FLOAT * (repeated + joined))
+}
+
+/** Of one file. */
+function readingBytes({places, mask, projection, layout}: Headers): number {
   const masked = mask ? elementCount(mask.shape) * (DTYPES[mask.dtype ?? 'uint8'].bytes + 1) : 0
   const projected = projection
     ? elementCount(projection.shape) * (DTYPES[projection.dtype ?? 'float32'].bytes + FLOAT)
     : 0
-  return read + FLOAT * repeated + masked + projected
+  return places.reduce((sum, {shape, dtype}) => {
+    const held = DTYPES[dtype].storage === Float32Array
+    const widened = held && dtype !== 'float32' ? FLOAT : 0
+    const made = held && layout === DEFAULT_LAYOUT ? 0 : FLOAT
+    return sum + elementCount(shape) * (DTYPES[dtype].bytes + widened + made)
+  }, masked + projected)
 }
 
 /** @throws {BAD_OPTION} without a length */
@@ -187,6 +211,6 @@ export function generatedSizes(
 
 /** File names without folders, and the layer. */
 export function labelOf({paths}: FileSpec, {layer}: PartOfInput): string {
-  const files = paths.map(path => basename(path)).join(', ')
+  const files = filesText(paths)
   return layer === undefined ? files : `${files}, layer ${layer}`
 }

@@ -4,7 +4,7 @@ import {describe, expected, shownName} from '../errors.js'
 import {type Arrangement, arrangementOf, wrongFiles} from './arrangement.js'
 import {type ArrayReader, missingArray, openArrays} from './files/index.js'
 import {KEY_MASK} from './key-mask.js'
-import {chosenLayers, type LayerChoice, layerName, layersWith, numbered} from './layers.js'
+import {layerName, layerOfFile, layersWith} from './layers.js'
 import {DEFAULT_LAYOUT, type Layout, shapesOf} from './layout.js'
 import {
   type StatedFacts,
@@ -43,13 +43,15 @@ export function withInput<Result>(
   read: (files: InputFiles) => Promise<Result>,
 ): Promise<Result> {
   return withFiles(spec, files => {
-    if (files.arrangement === 'named') checkNames(files.readers[0]!, spec, layer)
+    if (files.arrangement === 'named') {
+      for (const reader of files.readers) checkNames(reader, spec, layer)
+    }
     return read(files)
   })
 }
 
 /** The same whatever arrays they hold. @throws {BAD_OPTION | FILE_MISSING | BAD_FILE} */
-async function withFiles<Result>(
+export async function withFiles<Result>(
   {paths}: FileSpec,
   read: (files: InputFiles) => Promise<Result>,
 ): Promise<Result> {
@@ -64,64 +66,29 @@ async function withFiles<Result>(
   }
 }
 
-/**
- * The layers that are read of an input, see {@link chosenLayers}.
- *
- * @throws {BAD_OPTION} when layers are asked for of files that can hold none
- * @throws what {@link withInput} and {@link chosenLayers} throw
- */
-export function layersOf(spec: InputSpec, asked?: LayerChoice): Promise<number[] | undefined> {
-  if (spec.kind !== 'file') return Promise.resolve(undefined)
-  return withFiles(spec, async files => layersIn(files, spec, asked))
+/** Whether the model ran with a causal mask, by what a file says; `undefined`: it does not say. */
+export function statedCausal({metadata, path}: ArrayReader, layer: number | undefined) {
+  const {causal} = statedTexts(metadata, layer)
+  return statedFacts({causal}, path).ranCausal
 }
 
-function layersIn(
-  {arrangement, readers}: InputFiles,
-  {names, paths}: FileSpec,
-  asked: LayerChoice | undefined,
-): number[] | undefined {
-  if (arrangement === 'named') {
-    const {path, entries} = readers[0]!
-    return chosenLayers(asked, {path, entries, query: names.query})
-  }
-  if (asked === undefined) return undefined
-  const what = 'a .safetensors or .npz file, with named arrays'
-  throw expected('BAD_OPTION', '`layer`', what, describe(paths))
+/** A file of an input, or what is read as one. */
+export interface OneFile {
+  files: InputFiles
+  spec: FileSpec
 }
 
-/**
- * Whether attention on an input is causal where nothing else is asked for: as its file says, else it is not.
- *
- * @throws {BAD_OPTION} where it says one thing of some of the layers and another of others
- * @throws as {@link layersOf}
- */
-export function causalOf(spec: InputSpec, asked?: LayerChoice): Promise<boolean> {
-  if (spec.kind !== 'file') return Promise.resolve(false)
-  return withFiles(spec, async files => {
-    const layers = layersIn(files, spec, asked)
-    if (layers === undefined) return ranCausal(files, undefined)
-    const causal = layers.filter(layer => ranCausal(files, layer))
-    const others = layers.filter(layer => !causal.includes(layer))
-    if (causal.length === 0 || others.length === 0) return causal.length > 0
-    const got = `causal in ${numbered(causal)}, not in ${numbered(others)}`
-    const [first] = files.readers
-    throw expected(
-      'BAD_OPTION',
-      `${first!.path}, metadata causal`,
-      'the same in all layers',
-      got,
-      'take one kind with `layer`',
-      'or say which for all: `causal` or `noCausal`',
-    )
-  })
+/** Each of several files of named arrays by itself; others together. */
+export function filesOf(files: InputFiles, spec: FileSpec): OneFile[] {
+  const {arrangement, readers} = files
+  if (arrangement !== 'named' || readers.length === 1) return [{files, spec}]
+  return readers.map((reader, at) => ({
+    files: {arrangement, readers: [reader]},
+    spec: {...spec, paths: [spec.paths[at]!]},
+  }))
 }
 
-function ranCausal(files: InputFiles, layer: number | undefined): boolean {
-  const {causal} = textsOf(files, layer)
-  return statedFacts({causal}, files.readers[0]!.path).ranCausal ?? false
-}
-
-/** The layout that an input is read in. @throws as {@link layersOf} and {@link layoutIn} */
+/** The layout that an input is read in. @throws as {@link withInput} and {@link layoutIn} */
 export function layoutOf(spec: InputSpec): Promise<Layout> {
   if (spec.kind !== 'file') return Promise.resolve(DEFAULT_LAYOUT)
   return withFiles(spec, async files => layoutIn(files, spec, undefined))
@@ -182,7 +149,7 @@ export async function placesOf(
   const places = ROLES.map((role, i) => {
     const reader = readers[i] ?? readers[0]!
     const only = [...reader.entries.keys()][0]!
-    const name = arrangement === 'named' ? nameIn(layer, names[role]) : only
+    const name = arrangement === 'named' ? nameIn(reader, {names}, layer, names[role]) : only
     const where = {
       named: `${reader.path}[${shownName(name)}]`,
       three: `${paths[i]} (${role})`,
@@ -249,14 +216,24 @@ export function optionalPlaceOf(
   wanted: string,
 ): OptionalPlace | undefined {
   const [reader] = readers as [ArrayReader]
-  const name = [nameIn(layer, wanted), wanted].find(known => reader.entries.has(known))
+  const own = layer === undefined ? wanted : layerName(layer, wanted)
+  const name = [own, wanted].find(known => reader.entries.has(known))
   if (arrangement !== 'named' || name === undefined) return undefined
   const {shape, dtype} = reader.entries.get(name)!
   return {where: `${reader.path}[${shownName(name)}]`, shape, dtype, reader, name}
 }
 
-function nameIn(layer: number | undefined, name: string): string {
-  return layer === undefined ? name : layerName(layer, name)
+/** The name of an array of a layer in a file; the plain one where the file is that layer as a whole. */
+function nameIn(
+  reader: ArrayReader,
+  {names}: Pick<FileSpec, 'names'>,
+  layer: number | undefined,
+  name: string,
+): string {
+  if (layer === undefined) return name
+  const isNumbered = reader.entries.has(layerName(layer, names.query))
+  const isWhole = reader.entries.has(names.query) && layerOfFile(reader) === layer
+  return isWhole && !isNumbered ? name : layerName(layer, name)
 }
 
 /**
@@ -270,18 +247,16 @@ export async function digestOf({readers}: Pick<InputFiles, 'readers'>): Promise<
   return hash.digest('hex')
 }
 
-function checkNames(
-  {path, entries}: ArrayReader,
-  {names}: FileSpec,
-  layer: number | undefined,
-): void {
-  const missing = ROLES.find(role => !entries.has(nameIn(layer, names[role])))
+function checkNames(reader: ArrayReader, {names}: FileSpec, layer: number | undefined): void {
+  const {path, entries} = reader
+  const nameOf = (role: (typeof ROLES)[number]) => nameIn(reader, {names}, layer, names[role])
+  const missing = ROLES.find(role => !entries.has(nameOf(role)))
   if (missing === undefined) return
   const layers = layer === undefined ? layersWith(entries, names.query) : []
   const hint =
     layers.length > 0
       ? `say which layers with \`layer\`: there are ${layers.join(', ')}`
       : 'name the arrays with `queryName`, `keyName` and `valueName`'
-  const taken = ROLES.filter(role => role !== missing).map(role => nameIn(layer, names[role]))
-  throw missingArray(path, nameIn(layer, names[missing]), entries, {suggestions: [hint], taken})
+  const taken = ROLES.filter(role => role !== missing).map(nameOf)
+  throw missingArray(path, nameOf(missing), entries, {suggestions: [hint], taken})
 }

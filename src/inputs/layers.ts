@@ -1,4 +1,5 @@
-/** Several layers of a model in one file: `layers.N.q`, `layers.N.k`, `layers.N.v` and what belongs to them. */
+/** Several layers of a model in one file: `layers.N.q`, `layers.N.k`, `layers.N.v` and what belongs to them; or in separate files. */
+import {basename} from 'node:path'
 import {describe, expected} from '../errors.js'
 import type {Dtype} from './nd-array.js'
 
@@ -28,6 +29,27 @@ export function layersWith(entries: ReadonlyMap<string, unknown>, name: string):
   return layers.sort((a, b) => a - b)
 }
 
+const IN_NAME = /layers?[-_. ]?(\d+)/gi
+
+/**
+ * The layer that a file without numbered arrays is: by its metadata `layers`, else by its name, such as `layer3.npz` or
+ * `minilm-layer5.safetensors`; `undefined`: neither says.
+ */
+export function layerOfFile({
+  path,
+  metadata,
+}: {
+  path: string
+  metadata: Readonly<Record<string, string>>
+}): number | undefined {
+  const {layers = ''} = metadata
+  const said = /^\s*\d+\s*$/.test(layers)
+    ? layers
+    : [...basename(path).matchAll(IN_NAME)].at(-1)?.[1]
+  const layer = Number(said)
+  return said !== undefined && Number.isSafeInteger(layer) ? layer : undefined
+}
+
 /** What a file says of its arrays, as far as it matters here. */
 type Entries = ReadonlyMap<string, {shape: readonly number[]; dtype: Dtype | null}>
 
@@ -37,15 +59,18 @@ type Entries = ReadonlyMap<string, {shape: readonly number[]; dtype: Dtype | nul
  * @param asked - those that were asked for; `undefined`: the arrays without a layer, or all layers where there are none
  * @param file.path - in messages
  * @param file.query - name of the array of queries within a layer
+ * @param file.whole - the layer that the file is where its arrays have no numbers, see {@link layerOfFile}
  * @returns each once, as asked; `undefined`: the arrays that belong to no layer
  * @throws {ARRAY_MISSING} for a layer that the file does not hold, or any where it holds none; lists those that it holds
  */
 export function chosenLayers(
   asked: LayerChoice | undefined,
-  file: {path: string; query: string; entries: Entries},
+  file: {path: string; query: string; entries: Entries; whole?: number | undefined},
 ): number[] | undefined {
-  const {path, query, entries} = file
-  const present = layersWith(entries, query)
+  const {path, query, entries, whole} = file
+  const inside = layersWith(entries, query)
+  const isWhole = inside.length === 0 && entries.has(query) && whole !== undefined
+  const present = isWhole && asked !== undefined ? [whole] : inside
   if (asked === undefined) return entries.has(query) || present.length === 0 ? undefined : present
   if (present.length === 0) throw noLayers(path, query)
   if (asked === 'all') return present

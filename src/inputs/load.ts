@@ -17,14 +17,17 @@ import {
   digestOf,
   type FileSpec,
   factsOf,
+  filesOf,
   type InputFiles,
   layoutIn,
   maskPlaceOf,
+  type OneFile,
   type Place,
   placesOf,
   ROLES,
   withInput,
 } from './input-files.js'
+import {joinInputs} from './joined.js'
 import {cutKeyMask, toKeyMask} from './key-mask.js'
 import {layerName, layerOf} from './layers.js'
 import type {Layout} from './layout.js'
@@ -46,7 +49,8 @@ export const MAX_EXTRA_BYTES = 2 ** 28
  * From a file: the three arrays named in the plan; or a single .npy that stacks them in a leading axis of 3 (`[3,
  * L, D]` to `[3, B, H, L, D]`); or three .npy files in the order query, key, value. Whatever the layout of the
  * file, arrays come as `[B, H, L, D]`, with a copy of keys and values for each head of queries; extras stay as in
- * the file. Extras do not include a matrix `o` and a number `residual_norm`.
+ * the file. Extras do not include a matrix `o` and a number `residual_norm`. Several files of named arrays are sequences of
+ * one batch, see {@link joinInputs}.
  *
  * @param spec - where they come from; what is read from files with a digest is verified to be of it
  * @param options.seqLen - query length. File: that many queries from the first, and also keys and values if they
@@ -75,35 +79,67 @@ export async function loadInput(
 
 /** Reads, brings to four axes and checks. */
 function loadFile(spec: FileSpec, part: PartOfInput, extras: boolean): Promise<AttentionInput> {
-  const {layer, logitScale} = part
+  const {layer} = part
   const label = labelOf(spec, part)
   return withInput(spec, layer, async files => {
-    const layout = layoutIn(files, spec, layer)
-    const {layout: _, ...stated} = factsOf(files, spec, layer, {logitScale})
-    const places = await placesOf(files, spec, {layer, layout})
-    const arrays = await readPlaces(files, places)
-    const mask = maskPlaceOf(files, spec, layer)
-    const maskArray = await mask?.reader.read(mask.name)
-    const after = outputPlacesOf(files, layer)
-    const read = [...arrays, ...(maskArray ? [maskArray] : [])]
-    const outputs = await readOutputs(
-      after,
-      () => outputEntries(places, layout),
-      array => read.push(array),
+    const read: ReadFile[] = []
+    for (const one of filesOf(files, spec)) read.push(await readFile(one, part, extras))
+    await verify(
+      {...spec, layer},
+      label,
+      files,
+      read.flatMap(({arrays}) => arrays),
     )
-    const taken = [...places, mask, ...Object.values(after)].flatMap(place => place?.name ?? [])
-    const others = await readOthers(files, {taken: new Set(taken), layer, extras})
-    read.push(...others.extras.values())
-    await verify({...spec, layer}, label, files, read)
-    const [query, key, value] = arrays.map((array, i) =>
-      toAttentionArray(array, places[i]!.where, layout),
+    return joinInputs(
+      label,
+      read.map(({checked}) => checked()),
     )
-    const parts = {query: query!, key: key!, value: value!}
-    checkAttentionShapes(label, parts, layout)
-    const {batch, keyLen} = sizesOf(parts)
-    const keyMask = maskArray && toKeyMask(maskArray, mask!.where, batch, keyLen)
-    return {label, ...parts, ...stated, ...(keyMask && {keyMask}), ...outputs, ...others}
   })
+}
+
+/** A file as it was read. */
+interface ReadFile {
+  arrays: NdArray[]
+  /** Brings them to four axes. @throws {SHAPE_MISMATCH | NOT_FINITE | BAD_FILE} */
+  checked(): AttentionInput
+}
+
+async function readFile(
+  {files, spec}: OneFile,
+  part: PartOfInput,
+  extras: boolean,
+): Promise<ReadFile> {
+  const {layer, logitScale} = part
+  const label = labelOf(spec, part)
+  const layout = layoutIn(files, spec, layer)
+  const {layout: _, ...stated} = factsOf(files, spec, layer, {logitScale})
+  const places = await placesOf(files, spec, {layer, layout})
+  const arrays = await readPlaces(files, places)
+  const mask = maskPlaceOf(files, spec, layer)
+  const maskArray = await mask?.reader.read(mask.name)
+  const after = outputPlacesOf(files, layer)
+  const read = [...arrays, ...(maskArray ? [maskArray] : [])]
+  const outputs = await readOutputs(
+    after,
+    () => outputEntries(places, layout),
+    array => read.push(array),
+  )
+  const taken = [...places, mask, ...Object.values(after)].flatMap(place => place?.name ?? [])
+  const others = await readOthers(files, {taken: new Set(taken), layer, extras})
+  read.push(...others.extras.values())
+  return {
+    arrays: read,
+    checked() {
+      const [query, key, value] = arrays.map((array, i) =>
+        toAttentionArray(array, places[i]!.where, layout),
+      )
+      const parts = {query: query!, key: key!, value: value!}
+      checkAttentionShapes(label, parts, layout)
+      const {batch, keyLen} = sizesOf(parts)
+      const keyMask = maskArray && toKeyMask(maskArray, mask!.where, batch, keyLen)
+      return {label, ...parts, ...stated, ...(keyMask && {keyMask}), ...outputs, ...others}
+    },
+  }
 }
 
 /** H Dv of queries, keys and values in a file. */

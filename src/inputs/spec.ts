@@ -12,8 +12,9 @@ export const inputSpec = z.discriminatedUnion('kind', [
     paths: z
       .array(z.string())
       .min(1)
-      .max(3)
-      .describe('One file with all arrays, or three `.npy` in the order query, key, value.'),
+      .describe(
+        'One file with all arrays, several of them, or three `.npy` in the order query, key, value.',
+      ),
     names: z
       .object({
         query: z.string().describe('Name of the array of queries, [B, H, L, D].'),
@@ -54,6 +55,15 @@ export const inputSpec = z.discriminatedUnion('kind', [
   }),
 ])
 export type InputSpec = z.infer<typeof inputSpec>
+
+/** Files of one layer, where layers lie in several files. */
+export const layerFiles = z.object({
+  layer: z.number().int().nonnegative().describe('Number of the layer.'),
+  paths: z.array(z.string()).min(1).describe('Its files; several: sequences of one batch.'),
+  layout: z.enum(LAYOUTS).optional().describe('As in `input`.'),
+  digest: z.string().optional().describe("SHA-256 of these files' bytes."),
+})
+export type LayerFiles = z.infer<typeof layerFiles>
 
 /** Norms and entropy of one head, or averaged over heads, as records have them. */
 export const inputStatistics: z.ZodType<InputStatistics> = z.object({

@@ -36,25 +36,30 @@ export function bertParts(config: ModelConfig, weights: Weights): Parts {
       return embedded
     },
     layer: index =>
-      readLayer(weights, every[index]!, (w, hidden, batch, attention) => {
-        const x = toRows(hidden)
-        const rows = {
-          query: () => linear(x, w.query, w.queryBias),
-          key: () => linear(x, w.key, w.keyBias),
-          value: () => linear(x, w.value, w.valueBias),
-        }
-        const middle = tf.tidy(() => {
-          const attended = attendRows(config, index, batch, rows, attention)
-          const mixed = tf.add(linear(attended, w.output, w.outputBias), x) as tf.Tensor2D
-          return layerNorm(mixed, w.attentionNorm, w.attentionNormBias)
-        })
-        const outer = tf.tidy(() => {
-          const inner = linear(middle, w.inner, w.innerBias, config.activation)
-          return linear(inner, w.outer, w.outerBias)
-        })
-        const sum = tf.add(outer, middle) as tf.Tensor2D
-        return tf.reshape(layerNorm(sum, w.norm, w.normBias), hidden.shape)
-      }),
+      readLayer(
+        weights,
+        every[index]!,
+        (w, hidden, batch, attention) => {
+          const x = toRows(hidden)
+          const rows = {
+            query: () => linear(x, w.query, w.queryBias),
+            key: () => linear(x, w.key, w.keyBias),
+            value: () => linear(x, w.value, w.valueBias),
+          }
+          const middle = tf.tidy(() => {
+            const attended = attendRows(config, index, batch, rows, attention)
+            const mixed = tf.add(linear(attended, w.output, w.outputBias), x) as tf.Tensor2D
+            return layerNorm(mixed, w.attentionNorm, w.attentionNormBias)
+          })
+          const outer = tf.tidy(() => {
+            const inner = linear(middle, w.inner, w.innerBias, config.activation)
+            return linear(inner, w.outer, w.outerBias)
+          })
+          const sum = tf.add(outer, middle) as tf.Tensor2D
+          return tf.reshape(layerNorm(sum, w.norm, w.normBias), hidden.shape)
+        },
+        (w, rows) => linear(rows, w.output),
+      ),
   }
 }
 

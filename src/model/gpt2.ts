@@ -29,21 +29,26 @@ export function gpt2Parts(config: ModelConfig, weights: Weights): Parts {
     sizes: sizesOf(every[0]!, head, config.innerWidth),
     embed: async batch => lookUp(weights, words, batch, await weights.readData(places)),
     layer: index =>
-      readLayer(weights, every[index]!, (w, hidden, batch, attention) => {
-        const x = toRows(hidden)
-        const middle = tf.tidy(() => {
-          const first = layerNorm(x, w.norm, w.normBias)
-          const rows = threeRows(dense(first, w.input, {bias: w.inputBias}))
-          const attended = attendRows(config, index, batch, rows, attention)
-          return tf.add(x, dense(attended, w.output, {bias: w.outputBias})) as tf.Tensor2D
-        })
-        const outer = tf.tidy(() => {
-          const second = layerNorm(middle, w.innerNorm, w.innerNormBias)
-          const inner = dense(second, w.inner, {bias: w.innerBias, activation: config.activation})
-          return dense(inner, w.outer, {bias: w.outerBias})
-        })
-        return tf.reshape(tf.add(middle, outer), hidden.shape)
-      }),
+      readLayer(
+        weights,
+        every[index]!,
+        (w, hidden, batch, attention) => {
+          const x = toRows(hidden)
+          const middle = tf.tidy(() => {
+            const first = layerNorm(x, w.norm, w.normBias)
+            const rows = threeRows(dense(first, w.input, {bias: w.inputBias}))
+            const attended = attendRows(config, index, batch, rows, attention)
+            return tf.add(x, dense(attended, w.output, {bias: w.outputBias})) as tf.Tensor2D
+          })
+          const outer = tf.tidy(() => {
+            const second = layerNorm(middle, w.innerNorm, w.innerNormBias)
+            const inner = dense(second, w.inner, {bias: w.innerBias, activation: config.activation})
+            return dense(inner, w.outer, {bias: w.outerBias})
+          })
+          return tf.reshape(tf.add(middle, outer), hidden.shape)
+        },
+        (w, rows) => dense(rows, w.output),
+      ),
     head: () =>
       readHead(weights, head, (w, hidden) => {
         const normed = layerNorm(toRows(hidden), w.norm, w.normBias)

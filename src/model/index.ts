@@ -21,6 +21,7 @@ export type {
   Model,
   ModelFacts,
   ModelHead,
+  ModelLayer,
   TokenBatch,
   TokenizedTexts,
 } from './types.js'

@@ -30,30 +30,35 @@ export function llamaParts(config: ModelConfig, rotary: Rotary, weights: Weights
     sizes: sizesOf(every[0]!, head, 3 * config.innerWidth),
     embed: batch => lookUp(weights, words, batch),
     layer: index =>
-      readLayer(weights, every[index]!, (w, hidden, batch, attention) => {
-        const x = toRows(hidden)
-        const first = rmsNorm(x, w.norm)
-        const rows = {
-          query: () => linear(first, w.query, w.queryBias),
-          key: () => linear(first, w.key, w.keyBias),
-          value: () => linear(first, w.value, w.valueBias),
-        }
-        const turns = turnsOf(rotary, batch.length, headDim)
-        const quarter = quarterTurn(headDim)
-        const middle = tf.tidy(() => {
-          const attended = attendRows(config, index, batch, rows, attention, heads =>
-            turn(heads, turns, quarter),
-          )
-          return tf.add(x, linear(attended, w.output, w.outputBias)) as tf.Tensor2D
-        })
-        const outer = tf.tidy(() => {
-          const second = rmsNorm(middle, w.innerNorm)
-          const gate = linear(second, w.gate, w.gateBias, config.activation)
-          const inner = tf.mul(gate, linear(second, w.inner, w.innerBias)) as tf.Tensor2D
-          return linear(inner, w.outer, w.outerBias)
-        })
-        return tf.reshape(tf.add(middle, outer), hidden.shape)
-      }),
+      readLayer(
+        weights,
+        every[index]!,
+        (w, hidden, batch, attention) => {
+          const x = toRows(hidden)
+          const first = rmsNorm(x, w.norm)
+          const rows = {
+            query: () => linear(first, w.query, w.queryBias),
+            key: () => linear(first, w.key, w.keyBias),
+            value: () => linear(first, w.value, w.valueBias),
+          }
+          const turns = turnsOf(rotary, batch.length, headDim)
+          const quarter = quarterTurn(headDim)
+          const middle = tf.tidy(() => {
+            const attended = attendRows(config, index, batch, rows, attention, heads =>
+              turn(heads, turns, quarter),
+            )
+            return tf.add(x, linear(attended, w.output, w.outputBias)) as tf.Tensor2D
+          })
+          const outer = tf.tidy(() => {
+            const second = rmsNorm(middle, w.innerNorm)
+            const gate = linear(second, w.gate, w.gateBias, config.activation)
+            const inner = tf.mul(gate, linear(second, w.inner, w.innerBias)) as tf.Tensor2D
+            return linear(inner, w.outer, w.outerBias)
+          })
+          return tf.reshape(tf.add(middle, outer), hidden.shape)
+        },
+        (w, rows) => linear(rows, w.output),
+      ),
     head: () =>
       readHead(weights, head, (w, hidden) => linear(rmsNorm(toRows(hidden), w.norm), w.output)),
   }

@@ -38,11 +38,17 @@ export async function readLayer<Specs extends WeightSpecs>(
     batch: TokenBatch,
     attention: LayerAttention,
   ) => tf.Tensor3D,
+  project: (weights: WeightTensors<Specs>, rows: tf.Tensor2D) => tf.Tensor2D,
 ): Promise<ModelLayer> {
   const tensors = await weights.read(specs)
   return {
     forward: (hidden, batch, attention) =>
       tf.tidy(() => forward(tensors, hidden, batch, attention)),
+    project: attended =>
+      tf.tidy(() => {
+        const [batch, , length] = attended.shape
+        return tf.reshape(project(tensors, mergeHeads(attended)), [batch, length, -1])
+      }),
     dispose: () => tf.dispose(tensors),
   }
 }

@@ -64,6 +64,13 @@ export interface ModelLayer {
    * @returns the input of the next layer, `[B, L, W]`
    */
   forward(hidden: tf.Tensor3D, batch: TokenBatch, attention: LayerAttention): tf.Tensor3D
+  /**
+   * What outputs of attention add to the residual stream, without the bias of the projection: linear in them.
+   *
+   * @param attended - `[B, H, L, D]`; kept
+   * @returns `[B, L, W]`
+   */
+  project(attended: tf.Tensor4D): tf.Tensor3D
   dispose(): void
 }
 

@@ -2,7 +2,7 @@
 import {z} from 'zod'
 import {BACKEND_CHOICES, BACKEND_NAMES, type BackendChoice} from '../backends/index.js'
 import type {LayerChoice} from '../inputs/layers.js'
-import type {InputSpec} from '../inputs/spec.js'
+import type {InputSpec, LayerFiles} from '../inputs/spec.js'
 import type {PluginRecord} from '../plugins/record.js'
 
 /** A number as files hold it: JSON has no NaN, so what could not be computed is `null`. */
@@ -62,6 +62,8 @@ export interface Plan {
   input?: InputSpec
   /** Which layers of a file of several; `all` until the file is looked into. */
   layers?: LayerChoice | undefined
+  /** The files of each layer, where layers lie in several files and these were read. */
+  layer_files?: LayerFiles[] | undefined
   /** Whether a query sees the keys up to its own place only, where that is part of it. */
   causal?: boolean
   /** beta of all logits, where it is not left to the file. */

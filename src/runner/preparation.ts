@@ -9,6 +9,7 @@ import {
   tryPreferred,
   useBackend,
 } from '../backends/index.js'
+import {inputParts} from '../experiments/axes.js'
 import {MOST_CELLS, MOST_FORCED} from '../experiments/cells.js'
 import {experimentNamed} from '../experiments/index.js'
 import {
@@ -18,9 +19,8 @@ import {
   stopCountingPlugins,
 } from '../experiments/planned-run.js'
 import {heldBytes} from '../free-memory.js'
-import {pinInput} from '../inputs/digest.js'
+import {pinnedInput} from '../inputs/digest.js'
 import {inputWarnings} from '../inputs/input-facts.js'
-import {layersOf} from '../inputs/input-files.js'
 import type {Plan} from '../results/record.js'
 import type {Threading} from './schedule.js'
 import {shardsOf} from './shards.js'
@@ -144,21 +144,18 @@ export async function checkInput(plan: Plan): Promise<void> {
 async function pinned(plan: Plan): Promise<Plan> {
   if (plan.plugins) await (await import('../plugins/load.js')).requirePlugins(plan.plugins)
   if (!plan.input) return plan
-  const {layers: asked, ...rest} = plan
-  const layers = await layersOf(plan.input, asked)
-  const input = await pinInput(plan.input, layers?.[0])
-  return {...rest, input, ...(layers && {layers})}
+  const {layers: asked, layer_files: _, ...rest} = plan
+  return {...rest, ...(await pinnedInput(plan.input, asked))}
 }
 
 /** Warnings about the input, each once for all layers that it is true of. */
-async function warningsOf({
-  input,
-  layers,
-  logit_scale: logitScale,
-  causal,
-}: Plan): Promise<string[]> {
+async function warningsOf(plan: Plan): Promise<string[]> {
+  const {input, logit_scale: logitScale, causal} = plan
   if (!input) return []
-  const of = (layer?: number) => inputWarnings(input, {layer, logitScale, causal})
-  const all = await Promise.all(Array.isArray(layers) ? layers.map(of) : [of()])
+  const all = await Promise.all(
+    inputParts({...plan, input}).map(({input, layer}) =>
+      inputWarnings(input, {layer, logitScale, causal}),
+    ),
+  )
   return [...new Set(all.flat())]
 }

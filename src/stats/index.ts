@@ -1,4 +1,10 @@
 export {
+  type CrossedEstimate,
+  crossedEstimate,
+  crossedMean,
+  meanOfTable,
+} from './crossed-mean.js'
+export {
   mean,
   median,
   quantile,
@@ -11,6 +17,7 @@ export {
   studentQuantile,
   studentTail,
 } from './distributions.js'
+export {byGroups, type MeanInterval, overDrawsAndTexts} from './draws-and-texts.js'
 export {
   type Estimate,
   factorOf,
@@ -33,6 +40,7 @@ export {LEAST_EFFICIENCY, pairsNeeded, studentNoncentrality, studentPower} from 
 export {leaning, type SharedVariance, sharedVariance} from './shared-variance.js'
 export {LEAST_FOR_FLIPS, type SignFlipOptions, signFlips} from './sign-flips.js'
 export {signedRank} from './signed-rank.js'
+export {spearman} from './spearman.js'
 export {studentTest} from './student-test.js'
 export {
   finiteOrNull,

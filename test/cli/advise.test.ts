@@ -2,11 +2,13 @@ import {mkdirSync, readFileSync} from 'node:fs'
 import {join} from 'node:path'
 import {beforeEach, describe, expect, it, vi} from 'vitest'
 import Advise from '../../commands/advise.js'
+import Report from '../../commands/report.js'
 import {asTyped} from '../../src/cli/advise/run-advise.js'
 import {
   type AdviceForecast,
   adviceDocument,
   adviceForecast,
+  modelAdviceDocument,
 } from '../../src/cli/program/json-documents.js'
 import {RfaError} from '../../src/errors.js'
 import {allExperiments} from '../../src/experiments/index.js'
@@ -17,6 +19,7 @@ import {temporaryFolder} from '../helpers/folders.js'
 import {BENCH_MANIFEST, exactForm, timed} from '../helpers/records/bench.js'
 import {deterministic, sweep} from '../helpers/records/error-sweep.js'
 import {failed} from '../helpers/records/outcomes.js'
+import {point, swap} from '../helpers/records/swap.js'
 import {run, runner, worker} from './services.js'
 
 const folder = temporaryFolder()
@@ -201,5 +204,61 @@ describe('rfa advise', () => {
     const {stderr, exitCode} = await advise(...argv)
     expect(stderr).toContain(remedy)
     expect(exitCode).toBe(2)
+  })
+})
+
+describe('rfa advise --model', () => {
+  const chosen = (layers: number[]) => {
+    const record = swap({method: 'elu', projection: null, num_features: null, budget: 0.1})
+    const tried = {set: [0], loss: point(0.05), within: true}
+    return {...record, result: {...record.result, chosen_layers: layers, tried_sets: [tried]}}
+  }
+  const model = ['--model', 'fixtures/charlm', '--quick']
+
+  it('says which layers to exchange, from a swap and a benchmark', async () => {
+    answerWith({...RECORDS, swap: [chosen([0, 1])]})
+    const directory = output()
+    const argv = ['--budget', '0.1', '--seq-len', '124', '--methods', 'elu', '--seed', '7']
+    const {stdout, stderr, result} = await advise(...model, ...argv, '--output', directory)
+    expect(stdout).toContain('Exchange attention in layers 0, 1 by elu:')
+    expect(stderr).toContain(`saved in ${directory}; every candidate: rfa report`)
+    const saved = JSON.parse(readFileSync(join(directory, 'model-advice.json'), 'utf8'))
+    expect(modelAdviceDocument.parse(saved)).toEqual(result)
+    const runs = runner.runExperiment.mock.calls.map(([{plan}, options]) => [
+      options.directory,
+      plan.experiment,
+    ])
+    expect(runs).toEqual([
+      [join(directory, 'swap'), 'swap'],
+      [join(directory, 'time'), 'bench'],
+    ])
+    const [{plan}] = runner.runExperiment.mock.calls[0]!
+    expect(plan).toMatchObject({budget: 0.1, seed: 7, causal: true, layer_sets: [[0, 1, 2, 3]]})
+    const {stdout: again} = await run(Report, 'report', [directory, '--output', '-'])
+    expect(again).toContain('Exchange attention in layers 0, 1 by elu:')
+  })
+
+  it('refuses to overwrite advice', async () => {
+    answerWith({...RECORDS, swap: [chosen([0])]})
+    const argv = [...model, '--seq-len', '124', '--output', output()]
+    expect((await advise(...argv)).exitCode).toBe(0)
+    const {stderr, exitCode} = await advise(...argv)
+    expect(stderr).toContain('expected no advice yet, got model-advice.json')
+    expect(exitCode).toBe(2)
+  })
+
+  it.each([
+    [
+      ['--model', 'fixtures/charlm', '--tolerance', '5%'],
+      '--tolerance: expected only with an input',
+    ],
+    [['--model', 'fixtures/charlm', '--dry-run'], '--dry-run: expected only with an input'],
+    [['--budget', '0.1'], '--budget: expected only with a model'],
+    [['--model', 'nowhere'], 'nowhere'],
+  ])('refuses %j', async (argv, message) => {
+    const {stderr, exitCode} = await advise(...argv, '--output', output())
+    expect(stderr).toContain(message)
+    expect(exitCode).not.toBe(0)
+    expect(runner.runExperiment).not.toHaveBeenCalled()
   })
 })

@@ -71,13 +71,14 @@ function recordOf(
       row_top8_agreement: null,
       ...NO_MODEL_ERRORS,
       head_mse: [errors, errors],
+      sequence_rel_l2: null,
     },
   })
 }
 
 export async function outcomeOf(id: string, truthOf: (cell: ErrorSweepCell) => Truth, others = {}) {
   const claim = await claimOf(id)
-  const plans = claim.plans({effort: 'quick', seed: 0}) as Plans
+  const plans = (await claim.plans({effort: 'quick', seed: 0})) as Plans
   const runs = new Map<string, CellRecord[]>(Object.entries(others))
   for (const [name, plan] of Object.entries(plans)) {
     if (plan.experiment === 'error-sweep') runs.set(name, await recordsOf(plan, truthOf))

@@ -2,13 +2,13 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {memory, NativeBackend} from '../../src/backends/native/storage.js'
 
-/** A quiet NaN that no arithmetic makes. */
+/** A quiet NaN that no arithmetic makes; its last byte is no truth value. */
 const SENTINEL = 0x7fc0dead
 /** Floats before and after each output; odd, so that outputs lie off every vector's alignment. */
 const ZONE = 33
 
 interface Output {
-  bits: Uint32Array
+  bits: Uint32Array | Uint8Array
   length: number
 }
 
@@ -27,6 +27,12 @@ export function guarded<T>(body: () => T): T {
     return new Float32Array(bits.buffer, 4 * ZONE, length)
   }
   memory.allocateToken = memory.allocate
+  memory.allocateOf = (dtype, length) => {
+    const bits = new (dtype === 'bool' ? Uint8Array : Uint32Array)(length + 2 * ZONE).fill(SENTINEL)
+    outputs.push({bits, length})
+    if (bits instanceof Uint8Array) return bits.subarray(ZONE, ZONE + length)
+    return new Int32Array(bits.buffer, 4 * ZONE, length)
+  }
   const backend = tf.backend()
   if (!(backend instanceof NativeBackend))
     throw new Error(`expected native, got ${tf.getBackend()}`)
@@ -50,8 +56,9 @@ function misaligned(values: tf.BackendValues): tf.BackendValues {
 }
 
 function check({bits, length}: Output, index: number): void {
-  const isSentinel = (bit: number) => bit === SENTINEL
-  const where = `output ${index} of ${length} floats`
+  const sentinel = bits instanceof Uint8Array ? SENTINEL & 0xff : SENTINEL
+  const isSentinel = (bit: number) => bit === sentinel
+  const where = `output ${index} of ${length} numbers`
   if (!bits.subarray(0, ZONE).every(isSentinel)) throw new Error(`${where}: written before`)
   if (!bits.subarray(ZONE + length).every(isSentinel)) throw new Error(`${where}: written beyond`)
   const gap = bits.subarray(ZONE, ZONE + length).findIndex(isSentinel)

@@ -7,6 +7,8 @@ import {DENSE_ACTIVATIONS} from '../../src/attention/kernels/checks.js'
 export interface TensorPlan {
   shape: number[]
   dtype: tf.DataType
+  /** Elements that do not follow from the shape. */
+  values?: number[]
 }
 
 /** One call of a kernel through the engine. */
@@ -82,6 +84,28 @@ const normalizeRows = fc.tuple(axis, axis, fc.boolean(), fc.boolean()).map(
   }),
 )
 
+const normalizeRowsGradient = fc.tuple(axis, axis, fc.boolean()).map(
+  ([rows, columns, centred]): Call => ({
+    inputs: {
+      x: floats(rows, columns),
+      weight: floats(columns),
+      slopes: floats(rows, columns),
+    },
+    attributes: {epsilon: 1e-5, centred},
+  }),
+)
+
+const adamStep = fc.array(fc.array(axis, {minLength: 1, maxLength: 3}), {maxLength: 3}).map(
+  (shapes): Call => ({
+    inputs: Object.fromEntries(
+      shapes.flatMap((shape, at) =>
+        ['value', 'gradient', 'first', 'second'].map(name => [`${name}${at}`, floats(...shape)]),
+      ),
+    ),
+    attributes: {decay1: 0.5, decay2: 0.75, rate: 0.125, scale: 2, epsilon: 1},
+  }),
+)
+
 const reduction = (name: string) =>
   fc
     .array(axis, {minLength: 1, maxLength: 4})
@@ -93,13 +117,108 @@ const reduction = (name: string) =>
       }),
     )
 
-const transpose = fc
-  .array(axis, {minLength: 1, maxLength: 5})
-  .chain(shape => {
-    const axes = shape.map((_, i) => i)
-    return fc.tuple(fc.constant(shape), fc.shuffledSubarray(axes, {minLength: axes.length}))
+/** Of any type that is moved. */
+const numbers = fc.record({
+  shape: fc.array(axis, {minLength: 1, maxLength: 4}),
+  dtype: fc.constantFrom<tf.DataType>('float32', 'int32', 'bool'),
+})
+
+const transpose = numbers
+  .chain(x => {
+    const axes = x.shape.map((_, i) => i)
+    return fc.tuple(fc.constant(x), fc.shuffledSubarray(axes, {minLength: axes.length}))
   })
-  .map(([shape, perm]): Call => ({inputs: {x: floats(...shape)}, attributes: {perm}}))
+  .map(([x, perm]): Call => ({inputs: {x}, attributes: {perm}}))
+
+/** A tensor with two numbers from 0 up to, not including, 1 for each axis. */
+const parted = numbers.chain(x => {
+  const share = fc.double({min: 0, max: 0.999, noNaN: true})
+  const shares = fc.array(fc.tuple(share, share), {minLength: 4, maxLength: 4})
+  return fc.tuple(fc.constant(x), shares)
+})
+
+const slice = parted.map(([x, shares]): Call => {
+  const begin = x.shape.map((n, i) => Math.floor(n * shares[i]![0]))
+  const size = x.shape.map((n, i) => Math.ceil((n - begin[i]!) * shares[i]![1]))
+  return {inputs: {x}, attributes: {begin, size}}
+})
+
+const splitV = parted.map(([x, shares]): Call => {
+  const axis = Math.floor(x.shape.length * shares[0]![0])
+  const first = Math.floor(x.shape[axis]! * shares[1]![0])
+  return {inputs: {x}, attributes: {axis, numOrSizeSplits: [first, x.shape[axis]! - first]}}
+})
+
+const unpack = parted.map(([value, shares]): Call => {
+  const axis = Math.floor(value.shape.length * shares[0]![0])
+  return {inputs: {value}, attributes: {axis}}
+})
+
+const concat = fc.tuple(parted, axis, axis).map(([[x, shares], second, third]): Call => {
+  const axis = Math.floor(x.shape.length * shares[0]![0])
+  const long = (n: number) => ({...x, shape: x.shape.map((m, i) => (i === axis ? n : m))})
+  return {inputs: {0: x, 1: long(second), 2: long(third)}, attributes: {axis}}
+})
+
+const pack = fc.tuple(parted, axis).map(([[x, shares], count]): Call => {
+  const axis = Math.floor((x.shape.length + 1) * shares[0]![0])
+  const inputs = Object.fromEntries(Array.from({length: count}, (_, i) => [i, x]))
+  return {inputs, attributes: {axis}}
+})
+
+const padV2 = parted.map(([x, shares]): Call => {
+  const paddings = x.shape.map((_, i) => shares[i]!.map(share => Math.floor(4 * share)))
+  return {inputs: {x}, attributes: {paddings, constantValue: Math.floor(3 * shares[0]![1])}}
+})
+
+const tile = parted.map(
+  ([x, shares]): Call => ({
+    inputs: {x},
+    attributes: {reps: x.shape.map((_, i) => 1 + Math.floor(3 * shares[i]![0]))},
+  }),
+)
+
+const reverse = parted.map(
+  ([x, shares]): Call => ({
+    inputs: {x},
+    attributes: {dims: x.shape.map((_, i) => i).filter(i => shares[i]![0] < 0.5)},
+  }),
+)
+
+const index = (length: number, count: number): TensorPlan => ({
+  shape: [count],
+  dtype: 'int32',
+  values: Array.from({length: count}, (_, i) => (i * 3) % length),
+})
+
+const gather = fc.tuple(parted, axis).map(([[{shape}, shares], count]): Call => {
+  const axis = Math.floor(shape.length * shares[0]![0])
+  const inputs = {x: floats(...shape), indices: index(shape[axis]!, count)}
+  return {inputs, attributes: {axis, batchDims: 0}}
+})
+
+const segmentSum = fc.tuple(numbers, axis).map(
+  ([{shape}, numSegments]): Call => ({
+    inputs: {x: floats(...shape), segmentIds: index(numSegments + 1, shape[0]!)},
+    attributes: {numSegments},
+  }),
+)
+
+const cumsum = fc.tuple(parted, fc.boolean(), fc.boolean()).map(
+  ([[{shape}, shares], exclusive, reverse]): Call => ({
+    inputs: {x: floats(...shape)},
+    attributes: {axis: Math.floor(shape.length * shares[0]![0]), exclusive, reverse},
+  }),
+)
+
+const select = numbers.map(
+  ({shape}): Call => ({
+    inputs: {condition: {shape, dtype: 'bool'}, t: floats(...shape), e: floats(...shape)},
+    attributes: {},
+  }),
+)
+
+const step = unary.map((call): Call => ({...call, attributes: {alpha: 0}}))
 
 const lastAxis = (input: string, attributesOf: (rank: number) => Record<string, unknown>) =>
   fc.array(axis, {minLength: 1, maxLength: 3}).map(
@@ -238,8 +357,14 @@ const causalFeatureAttention = fc
     return {inputs, attributes: recipes}
   })
 
+const causalFeatureGradient = sizes.map((s): Call => {
+  const {query, key, value} = tokens(s)
+  const out = floats(s.batch, s.heads, s.queryLen, s.valueDim)
+  return {inputs: {query, key, value, out, slopes: out}, attributes: {}}
+})
+
 /** One token of a decoder over explicit features. */
-function step({batch, heads, headDim, valueDim}: Sizes) {
+function tokenStep({batch, heads, headDim, valueDim}: Sizes) {
   return {
     inputs: {
       query: floats(batch, heads, 1, headDim),
@@ -256,7 +381,7 @@ const sums = (s: Sizes) => ({
 })
 
 const linearDecode = sizes.map((s): Call => {
-  const {inputs, attributes} = step(s)
+  const {inputs, attributes} = tokenStep(s)
   const recipe = {kind: 'explicit'}
   return {
     inputs: {...inputs, ...sums(s)},
@@ -274,7 +399,7 @@ const linearDecode = sizes.map((s): Call => {
 })
 
 const logFeatureDecode = sizes.map((s): Call => {
-  const {inputs, attributes} = step(s)
+  const {inputs, attributes} = tokenStep(s)
   const recipe = {kind: 'explicit'}
   return {
     inputs: {...inputs, ...sums(s), top: floats(s.batch, s.heads, s.headDim)},
@@ -283,7 +408,7 @@ const logFeatureDecode = sizes.map((s): Call => {
 })
 
 const cacheDecode = sizes.map((s): Call => {
-  const {inputs, attributes} = step(s)
+  const {inputs, attributes} = tokenStep(s)
   return {
     inputs: {
       ...inputs,
@@ -294,8 +419,15 @@ const cacheDecode = sizes.map((s): Call => {
   }
 })
 
-const UNARY = ['Exp', 'Log', 'Sin', 'Cos', 'Relu', 'Elu', 'Square', 'Neg', 'Abs', 'Sqrt']
-const BINARY = ['Add', 'Sub', 'Multiply', 'RealDiv', 'Maximum', 'Minimum']
+const UNARY = [
+  ...['Exp', 'Log', 'Sin', 'Cos', 'Relu', 'Elu', 'Square', 'Neg', 'Abs', 'Sqrt'],
+  ...['Rsqrt', 'Reciprocal', 'Sign', 'Sigmoid'],
+]
+const BINARY = [
+  ...['Add', 'Sub', 'Multiply', 'RealDiv', 'Maximum', 'Minimum', 'Pow', 'SquaredDifference'],
+  ...['Equal', 'NotEqual', 'Less', 'LessEqual', 'Greater', 'GreaterEqual'],
+]
+const REDUCTIONS = ['Sum', 'Mean', 'Min', 'Prod']
 
 /** Right calls of each kernel by name. */
 export const RIGHT_CALLS: Readonly<Record<string, fc.Arbitrary<Call>>> = {
@@ -304,10 +436,25 @@ export const RIGHT_CALLS: Readonly<Record<string, fc.Arbitrary<Call>>> = {
   BatchMatMul: matMul,
   _FusedMatMul: fusedMatMul,
   Dense: dense,
+  AdamStep: adamStep,
   NormalizeRows: normalizeRows,
-  Sum: reduction('axis'),
+  NormalizeRowsGradient: normalizeRowsGradient,
+  ...Object.fromEntries(REDUCTIONS.map(name => [name, reduction('axis')])),
   Max: reduction('reductionIndices'),
   Transpose: transpose,
+  Slice: slice,
+  SplitV: splitV,
+  Unpack: unpack,
+  Concat: concat,
+  Pack: pack,
+  PadV2: padV2,
+  Tile: tile,
+  Reverse: reverse,
+  GatherV2: gather,
+  UnsortedSegmentSum: segmentSum,
+  Cumsum: cumsum,
+  Select: select,
+  Step: step,
   Softmax: lastAxis('logits', rank => ({dim: rank - 1})),
   MaskedSoftmax: maskedSoftmax,
   LogSumExp: lastAxis('x', () => ({})),
@@ -319,6 +466,7 @@ export const RIGHT_CALLS: Readonly<Record<string, fc.Arbitrary<Call>>> = {
   HalfSquaredNorm: halfSquaredNorm,
   LinearAttention: linearAttention,
   CausalFeatureAttention: causalFeatureAttention,
+  CausalFeatureGradient: causalFeatureGradient,
   LinearDecode: linearDecode,
   LogFeatureDecode: logFeatureDecode,
   CacheDecode: cacheDecode,
@@ -382,10 +530,16 @@ function inputChange<T>(
   )
 }
 
+/** Attributes by which outputs grow: of billions, which the CPU backend would write one by one. */
+const GROWING: Readonly<Record<string, string>> = {Tile: 'reps', UnsortedSegmentSum: 'numSegments'}
+
 /** Calls of a kernel: right ones, and ones with one or two things wrong. */
 export function callsOf(kernel: string): fc.Arbitrary<KernelPlan> {
   const changes = fc.array(change, {maxLength: 2})
   return fc
     .tuple(RIGHT_CALLS[kernel]!, changes)
     .map(([call, all]) => ({kernel, ...all.reduce((plan, change) => change(plan), call)}))
+    .filter(({attributes}) =>
+      [attributes[GROWING[kernel] ?? '']].flat().every(size => !(Number(size) > 1e3)),
+    )
 }

@@ -55,7 +55,12 @@ function errors(replicates: number, shared: boolean): Draw {
   const cell = (rel_l2: number[], seed: number) => {
     const rest = {mse: [], rel_l1: [], max_abs: [], cosine: [], row_sum_deviation: []}
     const others = {negative_denominators_pct: [], row_kl_nats: null, row_total_variation: null}
-    const none = {row_top1_agreement: null, row_top8_agreement: null, head_mse: null}
+    const none = {
+      row_top1_agreement: null,
+      row_top8_agreement: null,
+      head_mse: null,
+      sequence_rel_l2: null,
+    }
     const replicate_metrics = {...rest, ...others, ...none, ...NO_MODEL_ERRORS, rel_l2}
     return sweep({seed}, {replicate_metrics, rel_l2: metric(median(rel_l2))})
   }

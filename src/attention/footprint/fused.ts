@@ -18,6 +18,12 @@ const attended =
     return perRow ? [out, call.meter.allocate(leading)] : out
   }
 
+/** Outputs with the shapes of inputs. */
+const like =
+  (...names: string[]): SizeRule =>
+  call =>
+    names.map(name => call.meter.allocate(input(call, name).shape))
+
 /** Kernels of the native backend that TensorFlow.js lacks, without decode steps. */
 export const FUSED_RULES: Readonly<Record<string, SizeRule>> = {
   SoftmaxAttention: attended('query', 'value', true),
@@ -44,6 +50,12 @@ export const FUSED_RULES: Readonly<Record<string, SizeRule>> = {
     return call.meter.allocate([input(call, 'x').shape[0]!, shape[call.attrs.transposed ? 0 : 1]!])
   },
   NormalizeRows: call => call.meter.allocate(input(call, 'x').shape),
+  NormalizeRowsGradient: like('x', 'weight', 'weight'),
+  CausalFeatureGradient: like('query', 'key', 'value'),
+  AdamStep: call =>
+    Object.keys(call.inputs)
+      .filter(name => !name.startsWith('gradient'))
+      .map(name => call.meter.allocate(input(call, name).shape)),
   SegmentMeans: call => {
     const [batch, heads, , columns] = input(call, 'x').shape as [number, number, number, number]
     return call.meter.allocate([batch, heads, call.attrs.starts.length - 1, columns])

@@ -9,13 +9,20 @@ import type {SizeCall} from './shapes.js'
 /** TensorFlow.js's kernels that `native` has in C++. The suite holds them against what it registers. */
 export const REPLACED: ReadonlySet<string> = new Set(
   (
-    'Abs Add BatchMatMul Cos Elu Exp Log Max Maximum Minimum Multiply Neg RealDiv Relu Sin Softmax Sqrt Square ' +
-    'Sub Sum Transpose _FusedMatMul'
+    'Abs Add BatchMatMul Concat Cos Cumsum Elu Equal Exp GatherV2 Greater GreaterEqual Less LessEqual Log Max Maximum ' +
+    'Mean Min Minimum Multiply Neg NotEqual Pack PadV2 Pow Prod RealDiv Reciprocal Relu Reverse Rsqrt Select Sigmoid ' +
+    'Sign Sin Slice Softmax SplitV Sqrt Square SquaredDifference Step Sub Sum Tile Transpose Unpack UnsortedSegmentSum ' +
+    '_FusedMatMul'
   ).split(' '),
 )
 
-/** Of these the addon has the trailing axes only. */
-const TRAILING: ReadonlySet<string> = new Set(['Max', 'Sum'])
+/** Of these the addon moves integers and truth values as well. */
+const MOVED: ReadonlySet<string> = new Set(
+  'Concat Pack PadV2 Reverse Slice SplitV Tile Transpose Unpack'.split(' '),
+)
+
+/** These take indices or conditions beside numbers. */
+const CHOOSING: ReadonlySet<string> = new Set(['GatherV2', 'Select', 'UnsortedSegmentSum'])
 
 const named = (names: string, nanoseconds: number): [string, number][] =>
   names.split(' ').map(name => [name, nanoseconds])
@@ -26,9 +33,8 @@ const named = (names: string, nanoseconds: number): [string, number][] =>
  * fastest.
  */
 const PER_OUTPUT: ReadonlyMap<string, number> = new Map([
-  ...named('Reverse Slice Unpack', 700),
-  ...named('GatherV2 PadV2 Tile', 90),
-  ...named('AddN Cast Concat Fill OnesLike Pack Range ZerosLike', 4),
+  ...named('GatherV2', 90),
+  ...named('AddN Cast Fill OnesLike Range ZerosLike', 4),
 ])
 
 /** The same per entry of the input, where an output may be smaller. */
@@ -52,12 +58,12 @@ const CALL = 5e3
 /** Nanoseconds of one call of a kernel in plain JavaScript, with what it takes to call it. */
 export function plainNanoseconds(
   kernelName: string,
-  {inputs, attrs}: SizeCall,
+  {inputs}: SizeCall,
   result: TensorInfo | TensorInfo[],
 ): number {
   const given = Object.values(inputs).filter(input => input !== undefined)
   const made = [result].flat()
-  if (isNative(kernelName, given, attrs)) return CALL
+  if (isNative(kernelName, given)) return CALL
   // the same data under another shape
   if (made.every(({dataId}) => given.some(input => input.dataId === dataId))) return CALL
   const perInput = PER_INPUT.get(kernelName)
@@ -66,17 +72,12 @@ export function plainNanoseconds(
   return CALL + perOutput * entries(made)
 }
 
-/** Whether the addon takes the case: its kernels read float32. */
-function isNative(
-  kernelName: string,
-  inputs: readonly TensorInfo[],
-  attrs: SizeCall['attrs'],
-): boolean {
-  if (!REPLACED.has(kernelName) || inputs.some(({dtype}) => dtype !== 'float32')) return false
-  if (!TRAILING.has(kernelName)) return true
-  const [{shape}] = inputs as [TensorInfo]
-  const axes = tf.util.parseAxisParam(attrs.axis ?? attrs.reductionIndices, shape)
-  return axes.length > 0 && axes.every(axis => axis >= shape.length - axes.length)
+/** Whether the addon takes the case. */
+function isNative(kernelName: string, inputs: readonly TensorInfo[]): boolean {
+  if (!REPLACED.has(kernelName)) return false
+  if (MOVED.has(kernelName)) return true
+  const floats = inputs.filter(({dtype}) => dtype === 'float32')
+  return floats.length === inputs.length || (floats.length > 0 && CHOOSING.has(kernelName))
 }
 
 /** Whether an input has an axis of one where the result is longer; axes it lacks cost nothing. */

@@ -121,6 +121,48 @@ export function softmaxAttentionSizes(
   return {batch, heads, queryLen, keyLen, headDim, valueDim}
 }
 
+/** What `causalFeatureGradient` takes. */
+export function causalFeatureGradientSizes(
+  inputs: Inputs,
+): Omit<AttentionSizes, 'headDim'> & {featureDim: number} {
+  const where = 'CausalFeatureGradient'
+  const [batch, heads, queryLen, featureDim] = fourAxes(where, inputs, 'query')
+  const [, , keyLen, valueDim] = fourAxes(where, inputs, 'value')
+  for (const name of ['key', 'out', 'slopes']) given(where, inputs, name)
+  checkArray(where, inputs, 'key', [batch, heads, keyLen, featureDim])
+  checkArray(where, inputs, 'value', [batch, heads, keyLen, valueDim])
+  checkArray(where, inputs, 'out', [batch, heads, queryLen, valueDim])
+  checkArray(where, inputs, 'slopes', [batch, heads, queryLen, valueDim])
+  return {batch, heads, queryLen, keyLen, featureDim, valueDim}
+}
+
+/** Attributes of `adamStep`: numbers of one step, with what corrects the bias of both means. */
+export interface AdamAttributes {
+  decay1: number
+  decay2: number
+  rate: number
+  scale: number
+  epsilon: number
+}
+
+/** What `adamStep` takes: `value0`, `gradient0`, `first0`, `second0`, `value1`, .. @returns how many of each */
+export function adamCount(inputs: Inputs, attributes: AdamAttributes): number {
+  const where = 'AdamStep'
+  const {decay1, decay2, rate, scale, epsilon} = attributes
+  for (const [name, number] of Object.entries({decay1, decay2, rate, scale, epsilon})) {
+    checkNumber(`${where}.${name}`, number)
+  }
+  const count = Math.ceil(Object.keys(inputs).length / 4)
+  for (let at = 0; at < count; at++) {
+    const {shape} = given(where, inputs, `value${at}`)
+    for (const name of ['value', 'gradient', 'first', 'second']) {
+      given(where, inputs, `${name}${at}`)
+      checkArray(where, inputs, `${name}${at}`, shape)
+    }
+  }
+  return count
+}
+
 /** What `maskedSoftmax` takes. */
 export function maskedSoftmaxSizes(
   inputs: Inputs,
@@ -196,6 +238,18 @@ export function normalizeRowsSizes(
   checkArray(where, inputs, 'weight', [columns])
   checkArray(where, inputs, 'bias', [columns])
   return {rows, columns}
+}
+
+/** What `normalizeRowsGradient` takes: what {@link normalizeRowsSizes} does, and slopes of the output. */
+export function normalizeRowsGradientSizes(
+  inputs: Inputs,
+  attributes: NormalizeRowsAttributes,
+): {rows: number; columns: number} {
+  const {slopes, ...own} = inputs
+  const sizes = normalizeRowsSizes(own, attributes)
+  given('NormalizeRowsGradient', inputs, 'slopes')
+  checkArray('NormalizeRowsGradient', inputs, 'slopes', [sizes.rows, sizes.columns])
+  return sizes
 }
 
 /** @throws {BAD_RANGE} unless starts are whole numbers that rise from 0 to the number of rows */

@@ -1,6 +1,6 @@
 import {tf} from '../../tf.js'
-import {type DenseActivation, denseSizes} from './checks.js'
-import {fusedOrComposite} from './dispatch.js'
+import {type DenseActivation, type DenseAttributes, denseSizes} from './checks.js'
+import {fusedOrComposite, type Gradient, recordsGradients} from './dispatch.js'
 
 /** Options of {@link dense}. */
 export interface DenseOptions {
@@ -37,12 +37,33 @@ export function dense(
 ): tf.Tensor2D {
   const inputs = {x, weight, bias}
   denseSizes(inputs, {transposed, activation})
-  const [out] = fusedOrComposite('Dense', inputs, {transposed, activation}, () => {
+  // from the output of these two their own slope can be told
+  const fused = activation === 'linear' || activation === 'relu' ? activation : 'linear'
+  const apart = recordsGradients() && fused !== activation
+  const attributes = {transposed, activation: apart ? fused : activation}
+  const form = () => {
     const product: tf.Tensor2D = tf.matMul(x, weight, false, transposed)
     const shifted: tf.Tensor2D = bias ? tf.add(product, bias) : product
-    return [ACTIVATIONS[activation](shifted)]
-  })
-  return out as tf.Tensor2D
+    return [ACTIVATIONS[attributes.activation](shifted)]
+  }
+  const [out] = fusedOrComposite('Dense', inputs, attributes, form, GRADIENT)
+  return apart ? ACTIVATIONS[activation](out as tf.Tensor2D) : (out as tf.Tensor2D)
+}
+
+/** Of `linear` and `relu`. */
+const GRADIENT: Gradient = {
+  inputsToSave: ['x', 'weight'],
+  outputsToSave: [true],
+  gradFunc(dy, saved, attributes) {
+    const [x, weight, y] = saved as [tf.Tensor2D, tf.Tensor2D, tf.Tensor2D]
+    const {transposed, activation} = attributes as unknown as DenseAttributes
+    const slopes = (activation === 'relu' ? tf.mul(dy as tf.Tensor, tf.step(y)) : dy) as tf.Tensor2D
+    return {
+      x: () => tf.matMul(slopes, weight, false, !transposed),
+      weight: () => (transposed ? tf.matMul(slopes, x, true) : tf.matMul(x, slopes, true)),
+      bias: () => tf.sum(slopes, 0),
+    }
+  },
 }
 
 /** `x Phi(x)`, Phi the normal distribution function. */

@@ -2,7 +2,8 @@
  * Fused or composite: each operation of this folder is defined once, in TensorFlow.js operations
  * (the composite, which is differentiable and runs on every backend), and a backend may register a
  * fused kernel under the operation's name. TensorFlow.js's own kernel registry is the dispatcher.
- * While gradients are recorded the composite runs: fused kernels have none.
+ * While gradients are recorded a fused kernel runs only where the operation brings its gradient; that is itself made of
+ * operations that have gradients, so that derivatives of any order can be taken.
  */
 
 import {RfaError} from '../../errors.js'
@@ -10,6 +11,9 @@ import {tf} from '../../tf.js'
 
 /** How an operation ran. */
 export type OperationForm = 'fused' | 'composite'
+
+/** The gradient of an operation by its inputs, as TensorFlow.js takes it. */
+export type Gradient = Omit<tf.GradConfig, 'kernelName'>
 
 let recorder: Map<string, OperationForm> | undefined
 
@@ -20,16 +24,23 @@ let recorder: Map<string, OperationForm> | undefined
  * @param inputs - tensors, as a fused kernel receives them
  * @param attributes - plain values, as a fused kernel receives them
  * @param composite - the definition
+ * @param gradient - of the fused kernel in this call. Default: the composite runs while gradients are recorded
  */
 export function fusedOrComposite(
   name: string,
   inputs: Record<string, tf.Tensor | undefined>,
   attributes: Record<string, unknown>,
   composite: () => tf.Tensor[],
+  gradient?: Gradient,
 ): tf.Tensor[] {
-  const fused = tf.getKernel(name, tf.getBackend()) != null && !recordsGradients()
+  const recorded = recordsGradients()
+  const known = tf.getKernel(name, tf.getBackend()) != null
+  const fused = known && (gradient !== undefined || !recorded)
   recordForm(name, fused ? 'fused' : 'composite')
   if (!fused) return composite()
+  if (recorded && gradient && tf.getGradient(name) == null) {
+    tf.registerGradient({kernelName: name, ...gradient})
+  }
   const present = Object.fromEntries(Object.entries(inputs).filter(([, tensor]) => tensor))
   const result: tf.Tensor | tf.Tensor[] = tf
     .engine()
@@ -67,7 +78,7 @@ export function recordForm(name: string, form: OperationForm): void {
 }
 
 /** Whether a gradient tape is open. */
-function recordsGradients(engine = tf.engine()): boolean {
+export function recordsGradients(engine = tf.engine()): boolean {
   return engine.state.gradientDepth > 0
 }
 

@@ -39,7 +39,8 @@ export function mapInput(
   {inputScale = 1, unitNorm = false, normEpsilon = 0}: MapScaling,
 ): tf.Tensor4D {
   if (!unitNorm) return scaled(x, inputScale)
-  const length = tf.norm(x, 2, -1, true)
+  // not tf.norm: that raises magnitudes to a power, and so does its gradient
+  const length = tf.sqrt(tf.sum(tf.square(x), -1, true))
   const padded = normEpsilon === 0 ? length : tf.add(length, normEpsilon)
   return tf.mul(x, tf.mul(reciprocalOrZero(padded), inputScale))
 }

@@ -1,3 +1,4 @@
+export {type AdamParameter, adamStep} from './adam-step.js'
 export {causalFeatureAttention} from './causal-feature-attention.js'
 export type {DenseActivation} from './checks.js'
 export {dense} from './dense.js'

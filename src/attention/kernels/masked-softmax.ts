@@ -2,7 +2,7 @@ import {tf} from '../../tf.js'
 import {checkObject} from '../check-tensor.js'
 import type {KeyMask} from '../types.js'
 import {maskedSoftmaxSizes} from './checks.js'
-import {fusedOrComposite} from './dispatch.js'
+import {fusedOrComposite, type Gradient} from './dispatch.js'
 import {causalMask, headMask, maskLogits, sawAnyKey} from './masking.js'
 
 /** Which keys a query sees. */
@@ -30,10 +30,21 @@ export function maskedSoftmax(logits: tf.Tensor4D, visibility: Visibility): tf.T
   const {causal = false, keyMask} = visibility
   maskedSoftmaxSizes({logits, keyMask}, {causal})
   if (!causal && !keyMask) return tf.softmax(logits)
-  const [weights] = fusedOrComposite('MaskedSoftmax', {logits, keyMask}, {causal}, () => [
-    composite(logits, {causal, keyMask}),
-  ])
+  const form = () => [composite(logits, {causal, keyMask})]
+  const [weights] = fusedOrComposite('MaskedSoftmax', {logits, keyMask}, {causal}, form, GRADIENT)
   return weights as tf.Tensor4D
+}
+
+/** `p (dp - sum p dp)`: nothing for hidden logits, which have p = 0. */
+const GRADIENT: Gradient = {
+  outputsToSave: [true],
+  gradFunc(dy, saved) {
+    const [weights] = saved as [tf.Tensor]
+    const slopes = dy as tf.Tensor
+    return {
+      logits: () => tf.mul(weights, tf.sub(slopes, tf.sum(tf.mul(weights, slopes), -1, true))),
+    }
+  },
 }
 
 function composite(logits: tf.Tensor4D, {causal, keyMask}: Visibility): tf.Tensor4D {

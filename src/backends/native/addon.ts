@@ -3,6 +3,9 @@
 import type {DrawsAddon} from './addon-draws.js'
 import type {LoopsAddon} from './addon-loops.js'
 
+/** Memory of a tensor of numbers or truth values. */
+export type NumberArray = Float32Array | Int32Array | Uint8Array
+
 /** `[B, H, rows, columns]`, columns contiguous; strides in floats, 0 repeats. */
 export interface Array4 {
   data: Float32Array
@@ -134,6 +137,20 @@ interface CausalFeatureAttentionCall extends AttentionSizes {
   out: Array4
 }
 
+/** Arguments of `causalFeatureGradient`, all arrays dense. */
+interface CausalFeatureGradientCall extends Omit<AttentionSizes, 'headDim'> {
+  /** F */
+  featureDim: number
+  query: Float32Array
+  key: Float32Array
+  value: Float32Array
+  out: Float32Array
+  slopes: Float32Array
+  toQuery: Float32Array
+  toKey: Float32Array
+  toValue: Float32Array
+}
+
 /** What every decoder is made from. */
 interface DecoderCall {
   batch: number
@@ -227,6 +244,17 @@ interface NormRowsCall {
   out: Float32Array
 }
 
+/** Arguments of `normRowsGradient`, all arrays dense. */
+interface NormRowsGradientCall extends Omit<NormRowsCall, 'bias' | 'out'> {
+  /** `[rows, columns]` */
+  slopes: Float32Array
+  /** `[rows, columns]` */
+  toInput: Float32Array
+  /** `[columns]` */
+  toWeight: Float32Array
+  toBias: Float32Array
+}
+
 /** Which columns the rows of matrices on top of each other see, for `softmaxRows`. */
 interface RowVisibility {
   /** Rows of one matrix, in which row i sees columns 0 to i only; 0: not causal. */
@@ -280,6 +308,7 @@ export interface Addon extends DrawsAddon, LoopsAddon {
   featureMap(call: FeatureMapCall): void
   linearAttention(call: LinearAttentionCall): void
   causalFeatureAttention(call: CausalFeatureAttentionCall): void
+  causalFeatureGradient(call: CausalFeatureGradientCall): void
   LinearDecoder: new (call: LinearDecoderCall) => LinearDecoder
   LogFeatureDecoder: new (call: LogFeatureDecoderCall) => LogFeatureDecoder
   CacheDecoder: new (call: CacheDecoderCall) => CacheDecoder
@@ -290,15 +319,40 @@ export interface Addon extends DrawsAddon, LoopsAddon {
     code: number,
     a: Float32Array,
     b: Float32Array,
-    out: Float32Array,
+    out: Float32Array | Uint8Array,
     layout: Float64Array,
   ): void
-  reduceRows(
+  /** @param factors - both decays, both shares, rate, scale and epsilon; see `AdamStep` in `native/rfa.h` */
+  adamStep(
+    value: Float32Array,
+    gradient: Float32Array,
+    first: Float32Array,
+    second: Float32Array,
+    toValue: Float32Array,
+    toFirst: Float32Array,
+    toSecond: Float32Array,
+    factors: Float64Array,
+  ): void
+  /** Elements of `yes` where the condition is 1, else of `no`. */
+  select(condition: Uint8Array, yes: Float32Array, no: Float32Array, out: Float32Array): void
+  /** Over the middle one of three axes. */
+  reduce(
     code: number,
     input: Float32Array,
     out: Float32Array,
-    rows: number,
-    columns: number,
+    outer: number,
+    length: number,
+    inner: number,
+  ): void
+  /** Running sums along the middle one of three axes. */
+  cumulativeSums(
+    input: Float32Array,
+    out: Float32Array,
+    outer: number,
+    length: number,
+    inner: number,
+    exclusive: boolean,
+    reverse: boolean,
   ): void
   softmaxRows(
     input: Float32Array,
@@ -308,8 +362,33 @@ export interface Addon extends DrawsAddon, LoopsAddon {
     seen?: RowVisibility,
   ): void
   normRows(call: NormRowsCall): void
-  /** @param layout - shape of `input`, permutation */
-  transpose(input: Float32Array, out: Float32Array, layout: Float64Array): void
+  normRowsGradient(call: NormRowsGradientCall): void
+  /** @param layout - length, stride in `from` and stride in `to` of each axis, in elements */
+  stridedCopy(
+    from: NumberArray,
+    fromOffset: number,
+    to: NumberArray,
+    toOffset: number,
+    layout: Float64Array,
+    rank: number,
+  ): void
+  /**
+   * Rows of `[batch, outer, length, columns]` by their index.
+   *
+   * @param index - `[batch, count]`, each below `length`
+   * @param out - `[batch, outer, count, columns]`
+   */
+  gatherRows(
+    input: Float32Array,
+    index: Int32Array,
+    out: Float32Array,
+    batch: number,
+    outer: number,
+    length: number,
+    columns: number,
+  ): void
+  /** Sums of rows with the same index. @param out - `[segments, columns]` */
+  segmentSums(input: Float32Array, index: Int32Array, out: Float32Array, columns: number): void
   runtime(): NativeRuntime
   /** Chooses an instruction set by name (empty: the best); an empty string, or why not. */
   selectIsa(name: string): string

@@ -1,5 +1,5 @@
 /** How a kernel of this backend is written: a name and a function; checks and views are shared. */
-import type {KernelConfig, KernelFunc, TensorInfo} from '@tensorflow/tfjs-core'
+import type {DataType, KernelConfig, KernelFunc, TensorInfo} from '@tensorflow/tfjs-core'
 import {given, type Inputs} from '../../attention/fused-kernels.js'
 import type {Addon, Array3, Array4} from './addon.js'
 import type {NativeBackend} from './storage.js'
@@ -27,25 +27,29 @@ export function defineKernel<Attributes>(
   return {kernelName, kernelFunc: () => params => run(callOf<Attributes>(params))}
 }
 
+/** Types that are moved as they are. */
+export const NUMBERS: readonly DataType[] = ['float32', 'int32', 'bool']
+
 /**
  * A kernel of TensorFlow.js itself, replaced for the cases that matter.
  *
- * @param run - for float32 inputs; `undefined` leaves the case to the CPU backend's kernel
+ * @param run - `undefined` leaves the case to the CPU backend's kernel
+ * @param types - that `run` takes; inputs of others are left to the CPU backend as well. Default float32
  */
 export function replaceKernel<Attributes>(
   kernelName: string,
-  run: (call: KernelCall<Attributes>) => TensorInfo | undefined,
+  run: (call: KernelCall<Attributes>) => TensorInfo | TensorInfo[] | undefined,
+  types: readonly DataType[] = ['float32'],
 ): NativeKernel {
   return {
     kernelName,
     kernelFunc: fallback => {
       const others = guardedKernel(fallback!)
       return params => {
-        // the addon reads float32 and nothing else
-        const floats = Object.values(params.inputs).every(
-          input => !input || input.dtype === 'float32',
+        const taken = Object.values(params.inputs).every(
+          input => !input || types.includes(input.dtype),
         )
-        return (floats ? run(callOf<Attributes>(params)) : undefined) ?? others(params)
+        return (taken ? run(callOf<Attributes>(params)) : undefined) ?? others(params)
       }
     },
   }

@@ -1,8 +1,5 @@
 /** Memory of outputs that are gone, for the next ones of their size. */
 
-/** Arrays kept at most: they are looked through for each output. */
-const MOST_ARRAYS = 64
-
 /**
  * Bytes kept at most: of a few outputs of L x L entries. New pages cost more than memory that has left the caches: the exact
  * output of 8 heads of 1024 tokens took 2.8 times as long with them.
@@ -15,17 +12,20 @@ const MOST_BYTES = 2 ** 27
  * third less time so.
  */
 export class SpareMemory {
-  private readonly arrays: Float32Array[] = []
+  /** By their length; lengths in the order in which they were last given. */
+  private readonly arrays = new Map<number, Float32Array[]>()
   private bytes = 0
   private expected: Float32Array | undefined
 
-  /** Keeps an array that nothing else holds; the oldest ones make room for it. */
+  /** Keeps an array that nothing else holds; those of lengths that were not given for longest make room for it. */
   give(array: Float32Array): void {
     if (array.byteLength > MOST_BYTES) return
-    this.arrays.push(array)
+    const same = this.arrays.get(array.length) ?? []
+    this.arrays.delete(array.length)
+    this.arrays.set(array.length, same)
+    same.push(array)
     this.bytes += array.byteLength
-    while (this.bytes > MOST_BYTES || this.arrays.length > MOST_ARRAYS)
-      this.bytes -= this.arrays.shift()!.byteLength
+    while (this.bytes > MOST_BYTES) this.drop()
   }
 
   /** Keeps one array of any size: the next output is expected to be of its length. */
@@ -35,7 +35,7 @@ export class SpareMemory {
 
   /** Keeps nothing any more. */
   clear(): void {
-    this.arrays.length = 0
+    this.arrays.clear()
     this.bytes = 0
     this.expected = undefined
   }
@@ -47,10 +47,17 @@ export class SpareMemory {
       this.expected = undefined
       return array
     }
-    const at = this.arrays.findLastIndex(array => array.length === length)
-    if (at < 0) return undefined
-    const [array] = this.arrays.splice(at, 1)
-    this.bytes -= array!.byteLength
+    const array = this.arrays.get(length)?.pop()
+    if (array) this.bytes -= array.byteLength
     return array
+  }
+
+  /** Leaves an array to garbage collection, and lengths of which there is none. */
+  private drop(): void {
+    for (const [length, same] of this.arrays) {
+      this.bytes -= same.shift()?.byteLength ?? 0
+      if (same.length === 0) this.arrays.delete(length)
+      return
+    }
   }
 }

@@ -1,13 +1,18 @@
 /** The tensors of the backend: storage of the CPU backend, one typed array per tensor. */
 import type * as cpu from '@tensorflow/tfjs-backend-cpu'
-import type {BackendValues, TensorInfo} from '@tensorflow/tfjs-core'
+import type {BackendValues, DataType, TensorInfo} from '@tensorflow/tfjs-core'
 import {checkElements, disposed, MASK_TYPES} from '../../attention/fused-kernels.js'
 import {describe, expected} from '../../errors.js'
 import {requirePackage, tf} from '../../tf.js'
-import type {Addon} from './addon.js'
+import type {Addon, NumberArray} from './addon.js'
 import {SpareMemory} from './spare.js'
 
 const {MathBackendCPU} = requirePackage('@tensorflow/tfjs-backend-cpu') as typeof cpu
+
+/** Arrays by the types of their elements. */
+const ARRAYS: Record<string, new (values: ArrayLike<number>) => NumberArray> = {
+  ...{float32: Float32Array, int32: Int32Array, bool: Uint8Array},
+}
 
 /** Below this many floats V8's zeroed arrays are cheaper than memory taken as it is. */
 const SMALL = 1024
@@ -83,7 +88,19 @@ export class NativeBackend extends MathBackendCPU {
   floats(tensor: TensorInfo): Float32Array {
     if (tensor.dtype !== 'float32') checkElements('native', tensor)
     const values = this.values(tensor)
-    return values instanceof Float32Array ? values : Float32Array.from(values as Int32Array)
+    // the constructor: a tenth of the time of Float32Array.from
+    return values instanceof Float32Array ? values : new Float32Array(values as Int32Array)
+  }
+
+  /**
+   * The values of a tensor in an array of its type: the CPU backend casts to a wider one and leaves them as they are.
+   *
+   * @throws as {@link values} does
+   */
+  numbers(tensor: TensorInfo): NumberArray {
+    const values = this.values(tensor)
+    const Type = ARRAYS[tensor.dtype]!
+    return values instanceof Type ? values : new Type(values as ArrayLike<number>)
   }
 
   /**
@@ -106,6 +123,11 @@ export class NativeBackend extends MathBackendCPU {
     if (length >= SMALL) this.unseen.add(out)
     if (4 * length >= LARGE) this.addon.adviseLargePages(out)
     return out
+  }
+
+  /** {@link uninitialised}, of another type of numbers. */
+  uninitialisedOf(dtype: DataType, length: number): NumberArray {
+    return dtype === 'float32' ? this.uninitialised(length) : memory.allocateOf(dtype, length)
   }
 
   /** Which entries of a mask are nonzero, as bytes. @throws as {@link values} does */
@@ -161,6 +183,10 @@ export const memory = {
     const out = new Float32Array(Buffer.allocUnsafeSlow(4 * length).buffer, 0, length)
     outputs.add(out.buffer)
     return out
+  },
+  /** Memory for integers or truth values. */
+  allocateOf(dtype: DataType, length: number): Int32Array | Uint8Array {
+    return dtype === 'bool' ? new Uint8Array(length) : new Int32Array(length)
   },
   /**
    * The same for one token, cut from a block of many: a tenth of the time of a separate array. Tokens of a block

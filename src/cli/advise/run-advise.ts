@@ -37,8 +37,8 @@ import {refuseResumeOfNothing} from '../run/run-plan.js'
 const FILE = 'advise.json'
 
 /** Advice, and what of its runs failed. */
-interface EndedAdvice {
-  document: AdviceDocument
+export interface EndedAdvice<Document> {
+  document: Document
   /** How many cells failed, and how to run them again; `undefined`: none did. */
   failure: string | undefined
 }
@@ -55,26 +55,60 @@ interface EndedAdvice {
  */
 export async function runAdvise(
   request: AdviceRequest,
-  flags: Pick<AdviseFlags, 'output' | 'resume' | 'threads'> & {quiet: boolean},
+  flags: AdviceRunFlags,
   invocation: Invocation,
-): Promise<EndedAdvice> {
+): Promise<EndedAdvice<AdviceDocument>> {
+  const own = await adviceFolder(flags, FILE, invocation)
+  return savedAdvice(own, FILE, invocation, async () => {
+    const {advice, failed} = await measured(request, own, invocation)
+    return {document: {schema: 'rfa.advice/1', directory: own.directory, ...advice}, failed}
+  })
+}
+
+/** What of its flags advice needs for its runs. */
+export type AdviceRunFlags = Pick<AdviseFlags, 'output' | 'resume' | 'threads'> & {quiet: boolean}
+
+/**
+ * Where advice and its runs go.
+ *
+ * @param file - name of the advice in it
+ * @throws {USAGE} for `--resume` without a folder
+ * @throws {WOULD_OVERWRITE} where the folder has advice already and `--resume` is not given
+ */
+export async function adviceFolder(
+  flags: AdviceRunFlags,
+  file: string,
+  {services}: Invocation,
+): Promise<Omit<OwnRun, 'name'>> {
   refuseResumeOfNothing(flags)
-  const directory =
-    flags.output ?? (await invocation.services.newRunDirectory('advise', new Date()))
-  if (!flags.resume && existsSync(join(directory, FILE))) {
+  const directory = flags.output ?? (await services.newRunDirectory('advise', new Date()))
+  if (!flags.resume && existsSync(join(directory, file))) {
     const remedies = ['choose another folder', 'or continue it: --resume']
-    throw expected('WOULD_OVERWRITE', directory, 'no advice yet', FILE, ...remedies)
+    throw expected('WOULD_OVERWRITE', directory, 'no advice yet', file, ...remedies)
   }
   const {resume, quiet, threads} = flags
-  const again = resumeLine(invocation.argv, directory)
-  const own = {directory, resume, quiet, threads}
-  const {advice, failed} = await measured(request, own, invocation).catch(error => {
+  return {directory, resume, quiet, threads}
+}
+
+/**
+ * Measures, and saves the advice.
+ *
+ * @param measure - the advice, and how many cells failed
+ * @throws {CELL_CRASHED} where nothing was measured, as cells failed, telling how to go on
+ */
+export async function savedAdvice<Document>(
+  {directory}: Pick<OwnRun, 'directory'>,
+  file: string,
+  {argv}: Invocation,
+  measure: () => Promise<{document: Document; failed: number}>,
+): Promise<EndedAdvice<Document>> {
+  const again = resumeLine(argv, directory)
+  const {document, failed} = await measure().catch(error => {
     if (!(error instanceof RfaError) || error.code !== 'CELL_CRASHED') throw error
     throw new RfaError(error.code, error.message, {suggestions: [again], cause: error})
   })
-  const document: AdviceDocument = {schema: 'rfa.advice/1', directory, ...advice}
   await makeFolder(directory)
-  await writeAtomic(join(directory, FILE), `${JSON.stringify(document, null, 2)}\n`)
+  await writeAtomic(join(directory, file), `${JSON.stringify(document, null, 2)}\n`)
   const cells = `${plural(failed, 'cell')} failed, and the advice does without`
   return {document, failure: failed > 0 ? `${cells}; run again what failed: ${again}` : undefined}
 }
@@ -111,7 +145,8 @@ async function measured(
   }
 }
 
-function failuresOf(records: readonly CellRecord[]): number {
+/** Cells that failed. */
+export function failuresOf(records: readonly CellRecord[]): number {
   return records.filter(({status}) => status === 'failed').length
 }
 
@@ -133,10 +168,14 @@ export function asTyped(
   return {bin, input: ['--input', comma, ...others]}
 }
 
-/** Where it was saved, and what shows the rest of it. */
-export function closingLine(bin: string, {directory}: AdviceDocument): string {
+/** Where it was saved, and what shows the rest of it. @param rest - what that is */
+export function closingLine(
+  bin: string,
+  {directory}: {directory: string},
+  rest = 'every candidate and head',
+): string {
   const command = commandText([bin, 'report', typeablePath(directory), '--details'])
-  return `saved in ${directory}; every candidate and head: ${command}`
+  return `saved in ${directory}; ${rest}: ${command}`
 }
 
 /** A flag with its value, which a dash would make a flag of its own. */

@@ -13,16 +13,23 @@ import {
   claimsDocument,
   type FigureDocument,
   figureDocument,
+  type ModelAdviceDocument,
+  modelAdviceDocument,
 } from '../program/json-documents.js'
 
 /** Verdicts, a figure, or advice. */
-export type SavedDocument = ClaimsDocument | FigureDocument | AdviceDocument
+export type SavedDocument = ClaimsDocument | FigureDocument | AdviceDocument | ModelAdviceDocument
 type Kind = SavedDocument['schema']
 
 const FORMATS = {
   'rfa.claims/1': {file: 'claims.json', schema: claimsDocument, what: 'verdicts on claims'},
   'rfa.figure/1': {file: 'figure.json', schema: figureDocument, what: 'a figure'},
   'rfa.advice/1': {file: 'advise.json', schema: adviceDocument, what: 'advice'},
+  'rfa.model-advice/1': {
+    file: 'model-advice.json',
+    schema: modelAdviceDocument,
+    what: 'advice on a model',
+  },
 } as const
 
 /**

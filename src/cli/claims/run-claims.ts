@@ -44,8 +44,9 @@ export async function runClaims(
 ): Promise<{document: ClaimsDocument; ending: Ending}> {
   const {request, directory, saved} = await begun('claims', 'rfa.claims/1', flags, invocation)
   const claims = await withSaved(asked, saved, invocation)
-  const runs = await runAll(plansOf(claims, request), {...flags, directory}, invocation)
-  const runsOf = (claim: TestedClaim) => Object.keys(claim.plans(request))
+  const {plans, namesOf} = await plansOf(claims, request)
+  const runs = await runAll(plans, {...flags, directory}, invocation)
+  const runsOf = ({id}: TestedClaim) => namesOf.get(id)!
   const document: ClaimsDocument = {
     schema: 'rfa.claims/1',
     ...request,
@@ -134,12 +135,18 @@ async function withSaved(
   return all.sort((a, b) => place(a) - place(b))
 }
 
-/** The runs of all claims by name, each once. */
-export function plansOf(claims: readonly Claim[], request: PlanRequest): Map<string, ClaimPlan> {
+/** The runs of all claims by name, each once, and their names by claim. */
+export async function plansOf(
+  claims: readonly Claim[],
+  request: PlanRequest,
+): Promise<{plans: Map<string, ClaimPlan>; namesOf: Map<string, readonly string[]>}> {
   const plans = new Map<string, ClaimPlan>()
+  const namesOf = new Map<string, readonly string[]>()
   for (const claim of claims) {
     if (claim.kind === 'quoted') continue
-    for (const [name, plan] of Object.entries(claim.plans(request))) {
+    const own = await claim.plans(request)
+    namesOf.set(claim.id, Object.keys(own))
+    for (const [name, plan] of Object.entries(own)) {
       const known = plans.get(name)
       if (known && !isDeepStrictEqual(known, plan)) {
         throw new Error(`${claim.id}: expected the plan of ${name} that others have, got another`)
@@ -147,7 +154,7 @@ export function plansOf(claims: readonly Claim[], request: PlanRequest): Map<str
       plans.set(name, plan)
     }
   }
-  return plans
+  return {plans, namesOf}
 }
 
 /** Points of a figure; none, and why, where a cell was skipped or failed. */

@@ -100,8 +100,7 @@ function insteadOfMarkdown(ending: string): string[] {
 
 /** A comma list of files; a comma within a name is written `\\,`. */
 export const fileList = Flags.custom<string>({
-  multiple: true,
-  multipleNonGreedy: true,
+  multiple: true, // shells expand *.npz to words
   delimiter: ',',
   helpValue: 'FILE,FILE',
   parse: async (text, _context, {name}) => present(text, `--${name}`),

@@ -1,8 +1,9 @@
 import * as Flags from '@oclif/core/flags'
 import {ADVICE_METRICS, type AdviceMetric} from '../../advice/candidates.js'
+import {BUDGETS, MODEL_ADVICE, type ModelAdviceRequest} from '../../advice/model/plans.js'
 import {CANDIDATES} from '../../advice/not-tried.js'
 import {ADVICE, type AdviceRequest} from '../../advice/plans.js'
-import {expected, unknownName} from '../../errors.js'
+import {expected, RfaError, unknownName} from '../../errors.js'
 import {defaultHelp, gridOf} from '../flags/defaults.js'
 import {
   completedWith,
@@ -22,6 +23,7 @@ import {
 } from '../flags/ranges.js'
 import {causalFlag, computeFlags, detailsFlag, scaleFlag} from '../flags/shared.js'
 import {inputFlags, toInputSpec, toLayers, type WithCausal} from './input-spec.js'
+import type {SwapFiles} from './swap.js'
 import {listOr} from './values.js'
 
 /** Tolerance of rel_l2 where none is typed. */
@@ -59,13 +61,30 @@ function metricNamed(text: string): AdviceMetric {
 
 /** The flags of `rfa advise`. */
 export const adviseFlags = {
+  model: oneText({
+    helpGroup: 'MODEL',
+    helpValue: 'DIR',
+    description:
+      'advise on a whole model, by what it loses: folder as Hugging Face writes it, as rfa swap takes it; in place of an input',
+  }),
+  texts: oneText({
+    helpGroup: 'MODEL',
+    helpValue: 'PATH',
+    description:
+      'texts that the model reads, as rfa swap takes them (default: some of the package)',
+  }),
+  budget: oneNumber(POSITIVE_NUMBER)({
+    helpGroup: 'MODEL',
+    helpValue: 'LOSS',
+    description: `most loss that is accepted: nats per token of a causal model (default: ${BUDGETS.causal}), 1 - cosine of an encoder (default: ${BUDGETS.encoder})`,
+  }),
   ...inputFlags,
   scale: scaleFlag('INPUT'),
   causal: causalFlag('INPUT'),
   'seq-len': oneNumber(TWO_TOKENS)({
     helpGroup: 'ADVICE',
     description:
-      'length L to advise for (default: the length of the file, where errors are measured)',
+      'length L to advise for (default: the length of the file, where errors are measured; of a model the most tokens it takes)',
   }),
   tolerance: Flags.custom<TypedError>({parse: async text => parseError(text)})({
     helpGroup: 'ADVICE',
@@ -90,11 +109,11 @@ export const adviseFlags = {
   )({
     char: 'm',
     helpGroup: 'ADVICE',
-    description: `candidates, in addition to mean-value (averaging V): ${CANDIDATES.join(', ')} ${defaultHelp(ADVICE, grid => grid.methods)}`,
+    description: `candidates, in addition to mean-value (averaging V): ${CANDIDATES.join(', ')} ${defaultHelp(ADVICE, grid => grid.methods)}; with --model ${defaultHelp(MODEL_ADVICE, grid => grid.methods)}`,
   }),
   'num-features': numberList(POSITIVE_INTEGER)({
     helpGroup: 'ADVICE',
-    description: `numbers of random vectors M to try: lists a,b and ranges 64..4kx4, with k = 1024 ${defaultHelp(ADVICE, grid => grid.numFeatures)}`,
+    description: `numbers of random vectors M to try: lists a,b and ranges 64..4kx4, with k = 1024 ${defaultHelp(ADVICE, grid => grid.numFeatures)}; with --model ${defaultHelp(MODEL_ADVICE, grid => grid.numFeatures)}`,
   }),
   quick: toggle('fewer candidates, M and runs: about twenty seconds', 'RUN'),
   'dry-run': toggle('print the number of cells and the predicted time, and stop', 'RUN'),
@@ -117,6 +136,72 @@ export const adviseFlags = {
 }
 /** What `rfa advise` was asked for; a missing value was not typed. */
 export type AdviseFlags = WithCausal<FlagValues<typeof adviseFlags>>
+/** The same before a file says whether it is causal. */
+export type ModelAdviseFlags = FlagValues<typeof adviseFlags>
+
+/** Flags of advice on a whole model. */
+const MODEL_FLAGS = ['texts', 'budget'] as const
+/** Those that a whole model shares with an input. */
+const SHARED_FLAGS = [
+  'model',
+  'seq-len',
+  'methods',
+  'num-features',
+  'quick',
+  'details',
+  'output',
+  'resume',
+  'seed',
+  'threads',
+]
+
+/** @throws {USAGE} for a flag of a model without one */
+function refuseModelFlags(flags: AdviseFlags): void {
+  const given = MODEL_FLAGS.find(name => flags[name] !== undefined)
+  if (given === undefined) return
+  const suggestions = ['add --model']
+  throw new RfaError('USAGE', `--${given}: expected only with a model`, {suggestions})
+}
+
+/** @throws {USAGE} for a flag of an input beside a model */
+function refuseInputFlags(flags: ModelAdviseFlags): void {
+  const known = [...SHARED_FLAGS, ...MODEL_FLAGS] as readonly string[]
+  const names = Object.keys(adviseFlags) as (keyof typeof adviseFlags)[]
+  const given = names.find(
+    name => !known.includes(name) && flags[name] !== undefined && flags[name] !== false,
+  )
+  if (given === undefined) return
+  const suggestions = [`leave out --${given}`]
+  throw new RfaError('USAGE', `--${given}: expected only with an input, got --model`, {suggestions})
+}
+
+/**
+ * What to measure and to advise on, of a whole model.
+ *
+ * @throws {USAGE} for a flag of an input
+ */
+export function toModelAdviceRequest(
+  flags: ModelAdviseFlags,
+  {facts, model, texts}: SwapFiles,
+): ModelAdviceRequest {
+  refuseInputFlags(flags)
+  const grid = gridOf(MODEL_ADVICE, flags)
+  const {lines, ...file} = texts
+  return {
+    model,
+    texts: {...file, count: Math.min(grid.texts, lines)},
+    maxTokens: Math.min(grid.maxTokens, facts.maxTokens),
+    layers: facts.layers,
+    causal: facts.causal,
+    budget: flags.budget ?? BUDGETS[facts.causal ? 'causal' : 'encoder'],
+    seqLen: flags['seq-len'] ?? facts.maxTokens,
+    methods: [...new Set(flags.methods ?? grid.methods)],
+    numFeatures: listOr(flags['num-features'], '--num-features', grid.numFeatures),
+    effort: flags.quick ? 'quick' : 'full',
+    seed: flags.seed ?? 0,
+    threads: flags.threads ?? null,
+  }
+}
 
 /** @throws {USAGE} where a share of the output is meant and another metric is asked for, or more than all of it */
 function toleranceOf(metric: AdviceMetric, typed: TypedError | undefined): number {
@@ -138,6 +223,7 @@ function toleranceOf(metric: AdviceMetric, typed: TypedError | undefined): numbe
  * @throws {USAGE} when the flags contradict each other
  */
 export function toAdviceRequest(flags: AdviseFlags): AdviceRequest {
+  refuseModelFlags(flags)
   const grid = gridOf(ADVICE, flags)
   const {metric = 'rel_l2', tolerance} = flags
   if (metric !== 'rel_l2' && tolerance === undefined) {

@@ -40,7 +40,7 @@ export const applyFlags = {
     char: 'i',
     required: true,
     description:
-      '.npz or .safetensors file, .npy file of all three stacked, or three .npy files: query, key, value; a comma within a name takes a backslash before it',
+      '.npz or .safetensors file, several of them, .npy file of all three stacked, or three .npy files: query, key, value; a comma within a name takes a backslash before it',
   }),
   ...arrayFlags(),
   layout: layoutFlag(),

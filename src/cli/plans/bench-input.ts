@@ -3,6 +3,7 @@ import {expected} from '../../errors.js'
 import {headsText} from '../../experiments/bench/fields/grouped.js'
 import {causalLabel, inputLabel} from '../../experiments/labels.js'
 import type {InputSizes} from '../../inputs/input-facts.js'
+import type {InputPart} from '../../inputs/input-parts.js'
 import type {InputSpec} from '../../inputs/spec.js'
 import {type FlagValues, fileList} from '../flags/kinds.js'
 import {arrayFlags, layoutFlag} from '../flags/shared.js'
@@ -64,12 +65,13 @@ export async function fileShape(
   }
   const own = await withCausal(fileFlags(flags))
   const spec = toInputSpec(own)
-  const {layersOf} = await import('../../inputs/input-files.js')
+  const {partsOf} = await import('../../inputs/input-parts.js')
   const {inputWarnings} = await import('../../inputs/input-facts.js')
-  const layers = (await layersOf(spec, toLayers(own))) ?? [undefined]
+  const parts = await partsOf(spec, toLayers(own))
   const {causal} = own
-  for (const text of await inputWarnings(spec, {layer: layers[0], causal})) warn(text)
-  const sizes = await commonSizes(spec, layers, flags['seq-len'] === undefined)
+  for (const text of await inputWarnings(parts[0]!.input, {layer: parts[0]!.layer, causal}))
+    warn(text)
+  const sizes = await commonSizes(spec, parts, flags['seq-len'] === undefined)
   // a decode is causal whatever the file says
   const seen = flags.mode === 'decode' ? [] : [causalLabel(causal, flags.causal ? null : causal)]
   note(`shapes of ${inputLabel(spec)}: ${[sizesText(sizes), ...seen].join(', ')}`)
@@ -95,13 +97,13 @@ function fileFlags(flags: ShapeFlags): FileFlags & {causal?: boolean} {
  */
 async function commonSizes(
   spec: InputSpec,
-  layers: readonly (number | undefined)[],
+  parts: readonly InputPart[],
   wholeLength: boolean,
 ): Promise<FileSizes> {
   const {inputFacts} = await import('../../inputs/input-facts.js')
   const all: FileSizes[] = []
-  for (const layer of layers) {
-    const {sizes, keyHeads} = await inputFacts(spec, [null], {layer})
+  for (const {input, layer} of parts) {
+    const {sizes, keyHeads} = await inputFacts(input, [null], {layer})
     all.push({...sizes[0]!, keyHeads})
   }
   const [first] = all
@@ -109,8 +111,8 @@ async function commonSizes(
   const texts = all.map(sizes => sizesText(sizes, wholeLength))
   const other = texts.findIndex(text => text !== texts[0])
   if (other > 0) {
-    const got = [0, other].map(at => `${texts[at]} in layer ${layers[at]}`).join(', ')
-    const remedy = `take those of one with \`layer: ${layers[0]}\``
+    const got = [0, other].map(at => `${texts[at]} in layer ${parts[at]!.layer}`).join(', ')
+    const remedy = `take those of one with \`layer: ${parts[0]!.layer}\``
     throw expected('SHAPE_MISMATCH', inputLabel(spec), 'layers of one shape', got, remedy)
   }
   if (wholeLength && queryLen !== keyLen) {

@@ -18,7 +18,7 @@ export const inputFlags = {
   input: fileList({
     char: 'i',
     helpGroup: 'INPUT',
-    description: `.npz or .safetensors file, .npy file of all three stacked, or three .npy files: query, key, value; a comma within a name takes a backslash before it (default: ${PACKAGED_INPUT} of the package, with --causal ${PACKAGED_CAUSAL_INPUT})`,
+    description: `.npz or .safetensors file, several of them (layers, or texts of one layer: out/*.safetensors), .npy file of all three stacked, or three .npy files: query, key, value; a comma within a name takes a backslash before it (default: ${PACKAGED_INPUT} of the package, with --causal ${PACKAGED_CAUSAL_INPUT})`,
   }),
   ...arrayFlags('INPUT'),
   layout: layoutFlag('INPUT'),
@@ -60,7 +60,7 @@ export async function withCausal<Flags extends InputFlags>(
   flags: Flags,
 ): Promise<WithCausal<Flags>> {
   if (flags.causal !== undefined) return {...flags, causal: flags.causal}
-  const {causalOf} = await import('../../inputs/input-files.js')
+  const {causalOf} = await import('../../inputs/input-parts.js')
   return {...flags, causal: await causalOf(toInputSpec(flags), toLayers(flags))}
 }
 
@@ -75,7 +75,7 @@ const GENERATOR_FLAGS = ['batch', 'heads', 'head-dim', 'value-dim', 'key-len'] a
 /**
  * Files, a generator, or by default packaged arrays of a trained model; of a causal one where that is asked for.
  *
- * @throws {USAGE} when the flags contradict each other or more than three files are named
+ * @throws {USAGE} when the flags contradict each other or the files make no input
  */
 export function toInputSpec(flags: InputFlags): InputSpec {
   if (flags.generator !== undefined) return generatorSpec(flags.generator, flags)

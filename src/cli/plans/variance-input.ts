@@ -2,6 +2,9 @@
 import {expected} from '../../errors.js'
 import {causalLabel} from '../../experiments/labels.js'
 import type {VariancePlan} from '../../experiments/variance/schema.js'
+import type {InputPart} from '../../inputs/input-parts.js'
+import type {LayerChoice} from '../../inputs/layers.js'
+import type {InputSpec} from '../../inputs/spec.js'
 import {type FlagValues, fileList, oneNumber} from '../flags/kinds.js'
 import {POSITIVE_INTEGER} from '../flags/ranges.js'
 import {causalFlag} from '../flags/shared.js'
@@ -69,10 +72,10 @@ export async function sampledInput(
     const remedy = 'leave one of them out'
     throw expected('USAGE', `--${other}`, 'no pairs of an input beside it', `--${named}`, remedy)
   }
-  const layer = onlyLayer(flags)
+  requireOneLayer(flags)
   const own = await withCausal(fileOf(flags))
   const {causal} = own
-  const spec = toInputSpec(own)
+  const {input: spec, layer} = await onlyPart(toInputSpec(own), toLayers(own))
   const {inputWarnings} = await import('../../inputs/input-facts.js')
   for (const text of await inputWarnings(spec, {layer, causal})) warn(text)
   const {loadInput} = await import('../../inputs/load.js')
@@ -86,11 +89,19 @@ export async function sampledInput(
 }
 
 /** @throws {USAGE} for more than one */
-function onlyLayer(flags: PairFlags): number | undefined {
+function requireOneLayer(flags: PairFlags): void {
   const layers = toLayers(flags)
-  if (layers === undefined) return undefined
-  if (layers !== 'all' && layers.length === 1) return layers[0]
+  if (layers === undefined || (layers !== 'all' && layers.length === 1)) return
   throw expected('USAGE', '--layer', 'one layer', layers === 'all' ? layers : layers.join(', '))
+}
+
+/** @throws {USAGE} where files or their arrays are of several layers and none is named */
+async function onlyPart(spec: InputSpec, asked: LayerChoice | undefined): Promise<InputPart> {
+  const {partsOf} = await import('../../inputs/input-parts.js')
+  const parts = await partsOf(spec, asked)
+  if (parts.length === 1) return parts[0]!
+  const layers = parts.map(({layer}) => layer).join(', ')
+  throw expected('USAGE', '--input', 'one layer', `layers ${layers}`, 'say which with --layer')
 }
 
 /** The flags of the file alone: `--head-dim` is one of the pairs here, elsewhere one of generated inputs. */

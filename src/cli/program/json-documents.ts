@@ -1,5 +1,6 @@
 /** What commands print under `--json`: one document each, told apart by its `schema`. */
 import {z} from 'zod'
+import {modelAdviceFacts} from '../../advice/model/schema.js'
 import {adviceFacts} from '../../advice/schema.js'
 import {CHECK_GROUPS} from '../../check/types.js'
 import {EFFORTS} from '../../claims/claim.js'
@@ -66,6 +67,13 @@ export const adviceDocument = adviceFacts.extend({
   directory: z.string().describe('Folder of the runs and of advise.json.'),
 })
 export type AdviceDocument = z.infer<typeof adviceDocument>
+
+/** `rfa advise --model`. */
+export const modelAdviceDocument = modelAdviceFacts.extend({
+  schema: tag('rfa.model-advice/1'),
+  directory: z.string().describe('Folder of the runs and of model-advice.json.'),
+})
+export type ModelAdviceDocument = z.infer<typeof modelAdviceDocument>
 
 const seconds = (what: string) => z.number().meta({unit: 's', description: what})
 
@@ -249,6 +257,10 @@ export const reportDocument = z.object({
     .array(adviceDocument)
     .optional()
     .describe('Advice of the folders of `rfa advise`; absent: none was named.'),
+  model_advice: z
+    .array(modelAdviceDocument)
+    .optional()
+    .describe('Advice of the folders of `rfa advise --model`; absent: none was named.'),
 })
 export type ReportDocument = z.infer<typeof reportDocument>
 

@@ -1,4 +1,5 @@
 /** The first screen of a report page, from what was read. */
+import {titleOf as modelTitle} from '../../advice/model/screen.js'
 import {answerText} from '../../advice/screen.js'
 import {countsText, outcomeText} from '../../claims/report.js'
 import {runName} from '../../experiments/run-report.js'
@@ -41,6 +42,16 @@ function documentSummary(document: SavedDocument): PageRun {
     }
   }
   if (document.schema === 'rfa.advice/1') return adviceSummary(document, facts)
+  if (document.schema === 'rfa.model-advice/1') {
+    const {budget, statement, left_out} = document
+    return {
+      title: `Advice: ${runName(directory)}`,
+      what: `${modelTitle(document)}.`,
+      facts: [...facts, ['budget', String(budget)]],
+      findings: [statement],
+      missing: left_out,
+    }
+  }
   const {claims} = document
   return {
     title: `Claims: ${runName(directory)}`,

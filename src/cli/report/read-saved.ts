@@ -128,6 +128,8 @@ async function documentBlocks(
       if (details) return (await import('../../advice/report.js')).adviceReport(document)
       return (await import('../../advice/screen.js')).adviceScreen(document)
     }
+    case 'rfa.model-advice/1':
+      return (await import('../../advice/model/screen.js')).modelAdviceBlocks(document, details)
   }
 }
 
@@ -139,21 +141,25 @@ async function documentFigures({document}: SavedPlace): Promise<Figure[]> {
       return (await import('../../claims/charts.js')).paperFigure(document)
     case 'rfa.advice/1':
       return (await import('../../advice/figures.js')).adviceFigures(document)
+    case 'rfa.model-advice/1':
+      return []
   }
 }
 
 /** What `--json` prints of it. */
 export async function savedFacts(
   all: readonly Saved[],
-): Promise<Pick<ReportDocument, 'runs' | 'claims' | 'figures' | 'advice'>> {
+): Promise<Pick<ReportDocument, 'runs' | 'claims' | 'figures' | 'advice' | 'model_advice'>> {
   const documents = all.flatMap(one => (one.kind === 'document' ? [one.document] : []))
   const claims = documents.filter(one => one.schema === 'rfa.claims/1')
   const figures = documents.filter(one => one.schema === 'rfa.figure/1')
   const advice = documents.filter(one => one.schema === 'rfa.advice/1')
+  const models = documents.filter(one => one.schema === 'rfa.model-advice/1')
   return {
     runs: await runFacts(all.flatMap(one => (one.kind === 'run' ? [one.run] : []))),
     ...(claims.length > 0 && {claims}),
     ...(figures.length > 0 && {figures}),
     ...(advice.length > 0 && {advice}),
+    ...(models.length > 0 && {model_advice: models}),
   }
 }

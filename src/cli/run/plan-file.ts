@@ -89,8 +89,11 @@ export function requireSameInput(path: string, asked: Plan, pinned: Plan): void 
   )
 }
 
-function digestIn({input}: Plan): string | undefined {
-  return input?.kind === 'file' ? input.digest : undefined
+/** Of the files of all layers together. */
+function digestIn({input, layer_files: layers}: Plan): string | undefined {
+  const files = layers ?? (input?.kind === 'file' ? [input] : [])
+  const digests = files.flatMap(({digest}) => digest ?? [])
+  return digests.length > 0 ? digests.join() : undefined
 }
 
 /** @throws {USAGE} for threads that would make another plan of it */

@@ -8,7 +8,7 @@ import {type AttentionInput, cutLengths} from '../../inputs/attention-input.js'
 import {assertRoom} from '../../inputs/generators/index.js'
 import {inputFacts} from '../../inputs/input-facts.js'
 import {cutKeyMask} from '../../inputs/key-mask.js'
-import {type DrawGrid, drawGrid, layersOf, type MethodSpec} from '../axes.js'
+import {type DrawGrid, drawGrid, inputParts, type MethodSpec} from '../axes.js'
 import {distinct, distinctMethods} from '../cells.js'
 import type {Grid, PredictedCell} from '../experiment.js'
 import {variantLabel} from '../labels.js'
@@ -120,7 +120,7 @@ function lengthsOf({seq_lens}: ErrorSweepPlan): (number | null)[] {
 /** The inputs of a plan in turn. @throws {BAD_OPTION} where a plan leaves them open, or asks a file for other sizes */
 function partsOf(plan: ErrorSweepPlan): InputPart[] {
   const {input, head_dims} = plan
-  if (head_dims === undefined) return layersOf(plan.layers).map(layer => ({input, layer}))
+  if (head_dims === undefined) return inputParts(plan)
   if (input.kind === 'file') {
     throw expected('BAD_OPTION', '`head_dims` of a plan', 'a generated input', 'a file')
   }

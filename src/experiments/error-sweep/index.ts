@@ -7,7 +7,15 @@ import {
   replicateColumns,
   replicateRows,
 } from './replicate-metrics.js'
-import {errorSweepCell, errorSweepPlan, errorSweepResult, HEAVY_LISTS, VERSION} from './schema.js'
+import {
+  type ErrorSweepResult,
+  errorSweepCell,
+  errorSweepPlan,
+  errorSweepResult,
+  HEAVY_LISTS,
+  positionResult,
+  VERSION,
+} from './schema.js'
 
 const schemas = {cell: errorSweepCell, result: errorSweepResult}
 /** Cells of files leave the length open; tables show the one that was used. */
@@ -16,6 +24,14 @@ const tabled = {...schemas, used: {seq_len: 'query_len'}, omit: REPLICATE_PATHS}
 /** Replicates over all heads: those of each head are in the journal. */
 const replicateTable = rowTable(tabled, 'replicates', replicateColumns, result =>
   replicateRows(result.replicate_metrics as ReplicateMetrics),
+)
+
+/** Errors by position, of causal attention. */
+const positionTable = rowTable(
+  tabled,
+  'positions',
+  positionResult,
+  result => (result.query_errors_by_position as ErrorSweepResult['query_errors_by_position']) ?? [],
 )
 
 /** Error of every estimator against exact attention, over many draws. */
@@ -27,7 +43,7 @@ export default defineExperiment({
   ...schemas,
   isolation: 'shared',
   heavyLists: HEAVY_LISTS,
-  tables: [recordTable(tabled), listTable(tabled, 'per_head'), replicateTable],
+  tables: [recordTable(tabled), listTable(tabled, 'per_head'), replicateTable, positionTable],
   grid: async plan => (await import('./grid.js')).errorSweepGrid(plan),
   check: async plan => (await import('./grid.js')).checkErrorSweep(plan),
   load: () => Promise.all([import('./grid.js'), import('./measure/cell.js')]),

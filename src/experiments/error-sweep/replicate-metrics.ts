@@ -73,6 +73,25 @@ export const ROW_METRICS = {
   },
 } satisfies Record<string, Meaning>
 
+/** What single queries add: quantiles over all queries of a replicate of |estimate - exact| / |exact|, norms of one row. */
+export const QUERY_METRICS = {
+  query_error_p50: {
+    description: 'Error |estimate - exact| / |exact| of a query: 50 % have at most this.',
+  },
+  query_error_p90: {description: 'Error of a query: 90 % have at most this.'},
+  query_error_p99: {description: 'Error of a query: 99 % have at most this.'},
+} satisfies Record<string, Meaning>
+
+/** Those of one replicate. */
+export type QueryMetrics = Record<keyof typeof QUERY_METRICS, number>
+
+/** The share of queries that each is of. */
+export const QUERY_QUANTILES: QueryMetrics = {
+  query_error_p50: 0.5,
+  query_error_p90: 0.9,
+  query_error_p99: 0.99,
+}
+
 /** A value for each of some metrics. */
 export function perMetric<Name extends string, Value>(
   metrics: Record<Name, Meaning>,
@@ -111,6 +130,13 @@ export const replicateMetrics = z
       .describe(
         `Mean squared error of each head, [heads][replicates]; with one sequence its root is proportional to rel_l2 of the head; \`null\`: more than ${MOST_OF_HEADS} numbers.`,
       ),
+    sequence_rel_l2: z
+      .array(z.array(nullableNumber))
+      .nullable()
+      .default(null)
+      .describe(
+        `rel_l2 of each sequence, [sequences][replicates]; \`null\`: there is one, or there are more than ${MOST_OF_HEADS} numbers.`,
+      ),
   })
   .nullable()
   .default(null)
@@ -120,7 +146,7 @@ export const replicateMetrics = z
 export type ReplicateMetrics = z.infer<typeof replicateMetrics>
 
 /** Paths of a result without a column: {@link replicateRows} are rows of a table. */
-export const REPLICATE_PATHS = [...Object.keys(lists.shape), 'head_mse'].map(
+export const REPLICATE_PATHS = [...Object.keys(lists.shape), 'head_mse', 'sequence_rel_l2'].map(
   name => `replicate_metrics.${name}`,
 )
 
@@ -135,7 +161,7 @@ export const replicateColumns = z.object({
 /** A row for each replicate. */
 export function replicateRows(metrics: ReplicateMetrics): Record<string, unknown>[] {
   if (!metrics) return []
-  const {head_mse: _, ...all} = metrics
+  const {head_mse: _, sequence_rel_l2: __, ...all} = metrics
   return metrics.mse.map((_, replicate) => ({
     replicate,
     ...Object.fromEntries(
@@ -151,12 +177,14 @@ export function replicateRows(metrics: ReplicateMetrics): Record<string, unknown
  * @param rows - with row metrics; `null`: not measured
  * @param heads - mean squared errors, `[heads][replicates]`
  * @param model - of each replicate; absent: not measured
+ * @param sequences - rel_l2, `[sequences][replicates]`
  */
 export function keptMetrics(
   over: readonly Pick<OutputMetrics, keyof typeof KEPT_METRICS>[],
   rows: readonly Record<keyof typeof ROW_METRICS, number>[] | null,
   heads: readonly (readonly number[])[],
   model: readonly ModelErrors[] = [],
+  sequences: readonly (readonly number[])[] = [],
 ): NonNullable<ReplicateMetrics> {
   return {
     ...perMetric(KEPT_METRICS, name => rounded(over.map(own => own[name]))),
@@ -165,7 +193,8 @@ export function keptMetrics(
       const errors = measured(model, name)
       return errors && rounded(errors)
     }),
-    head_mse: heads.length * over.length > MOST_OF_HEADS ? null : heads.map(rounded),
+    head_mse: fits(heads) ? heads.map(rounded) : null,
+    sequence_rel_l2: sequences.length > 1 && fits(sequences) ? sequences.map(rounded) : null,
   }
 }
 
@@ -176,6 +205,10 @@ export function measured(
 ): number[] | null {
   const known = errors.flatMap(own => own[name] ?? [])
   return known.length > 0 ? known : null
+}
+
+function fits(lists: readonly (readonly number[])[]): boolean {
+  return lists.length * (lists[0]?.length ?? 0) <= MOST_OF_HEADS
 }
 
 function rounded(values: readonly number[]): (number | null)[] {

@@ -16,6 +16,7 @@ import {
   drawPoint,
   featureDim,
   layerAxis,
+  layerFiles,
   layerPoint,
   logitScale,
   methodAxes,
@@ -30,6 +31,7 @@ import {
   MODEL_METRICS,
   OUTPUT_METRICS,
   perMetric,
+  QUERY_METRICS,
   ROW_METRICS,
   replicateMetrics,
 } from './replicate-metrics.js'
@@ -73,6 +75,7 @@ export const errorSweepPlan = z.object({
   experiment: z.literal('error-sweep').describe('Name of the experiment.'),
   input,
   layers: layerAxis,
+  layer_files: layerFiles,
   head_dims: z
     .array(z.number().int().positive())
     .min(1)
@@ -146,7 +149,15 @@ function metric(meaning: Meaning): z.ZodType<MetricSummary> {
     .meta({...meaning})
 }
 
-/** One that there is with row metrics alone. */
+/** A part of a sequence, by position. */
+export const positionResult = z.object({
+  position: z.number().int().describe('Eighth of the sequence that queries lie in, from 0.'),
+  query_error: metric({
+    description: 'Median over these queries of |estimate - exact| / |exact|, norms of one row.',
+  }),
+})
+
+/** One that not all records have. */
 function rowMetric(meaning: Meaning) {
   return metric(meaning)
     .nullable()
@@ -292,10 +303,36 @@ export const errorSweepResult = z.object({
   ...computedBy,
   operations: operationForms,
   target_label: z.string().describe('What the estimate is compared with, in words.'),
+  limit_distance: nullableNumber
+    .default(null)
+    .describe(
+      'How far the target is off softmax of the given q and k: |target - softmax| / |softmax|, Euclidean, over all outputs; `null`: recorded by a version that kept none.',
+    ),
   truth: z
     .enum(['float64', 'float32-tiled'])
     .describe('How the target was computed; `float32-tiled` where float64 would take too long.'),
   ...perMetric(OUTPUT_METRICS, (_, meaning) => metric(meaning)),
+  rel_l2_over_texts: z
+    .object({
+      mean: nullableNumber.describe('Mean over sequences and replicates of rel_l2 of a sequence.'),
+      low: nullableNumber.describe(
+        'Lower end of its 95 % interval over sequences and replicates: another input would have other sequences, too.',
+      ),
+      high: nullableNumber.describe('Upper end of that interval.'),
+    })
+    .nullable()
+    .default(null)
+    .describe('rel_l2 of the sequences of a batch, as a mean; `null` of a single one.'),
+  ...perMetric(QUERY_METRICS, (_, meaning) =>
+    rowMetric(meaning)
+      .default(null)
+      .meta({...meaning}),
+  ),
+  query_errors_by_position: z
+    .array(positionResult)
+    .nullable()
+    .default(null)
+    .describe('Errors of queries by their position; `null`: attention is not causal.'),
   row_kl_nats: rowMetric(ROW_METRICS.row_kl_nats),
   row_total_variation: rowMetric(ROW_METRICS.row_total_variation),
   row_kl_infinite_pct: nullableNumber.meta({

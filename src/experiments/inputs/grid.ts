@@ -1,16 +1,16 @@
 /** One cell for each layer. */
 import {meteredBackend} from '../../backends/index.js'
 import {inputFacts} from '../../inputs/input-facts.js'
-import {layersOf} from '../axes.js'
+import {inputParts} from '../axes.js'
 import type {Grid, PredictedCell} from '../experiment.js'
 import {runtimeBytes} from '../process-memory.js'
 import type {InputsCell, InputsPlan} from './schema.js'
 
 /** All cells of a plan. */
-export async function inputsGrid({layers, ...plan}: InputsPlan): Promise<Grid<InputsCell>> {
-  const {experiment: _, ...shared} = plan
-  const cells = layersOf(layers).map(
-    (layer): InputsCell => ({...(layer !== undefined && {layer}), ...shared}),
+export async function inputsGrid(plan: InputsPlan): Promise<Grid<InputsCell>> {
+  const {experiment: _, layers: __, layer_files: ___, ...shared} = plan
+  const cells = inputParts(plan).map(
+    ({input, layer}): InputsCell => ({...(layer !== undefined && {layer}), ...shared, input}),
   )
   return {
     count: cells.length,

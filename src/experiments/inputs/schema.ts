@@ -9,7 +9,7 @@ import {
   nullableNumber,
   seed,
 } from '../../results/record.js'
-import {causalField, layerAxis, layerPoint, logitScale, sizeFields} from '../axes.js'
+import {causalField, layerAxis, layerFiles, layerPoint, logitScale, sizeFields} from '../axes.js'
 
 const shared = {
   input: inputSpec.describe('Where queries and keys come from.'),
@@ -24,6 +24,7 @@ const {batch, heads, head_dim} = sizeFields
 export const inputsPlan = z.object({
   experiment: z.literal('inputs').describe('Name of the experiment.'),
   layers: layerAxis,
+  layer_files: layerFiles,
   ...shared,
 })
 export type InputsPlan = z.infer<typeof inputsPlan>

@@ -127,6 +127,32 @@ const triedSet = z.object({
   within: z.boolean().describe('The upper end of its interval keeps the budget.'),
 })
 
+/** Errors of exchanged attention by itself, on the hidden states of the original. */
+const attentionErrors = z.object({
+  rel_l2: nullableNumber.describe(
+    'Relative L2 error of attention outputs before the output projection, all heads and tokens together.',
+  ),
+  token_mean_rel_l2: nullableNumber.describe(
+    'The same of their means over the tokens of each text.',
+  ),
+  residual: nullableNumber.describe(
+    'L2 norm of their error after the output projection over that of the residual stream it is added to.',
+  ),
+  token_mean_residual: nullableNumber.describe('The same of means over the tokens of each text.'),
+})
+export type AttentionErrorName = keyof z.output<typeof attentionErrors>
+export const ATTENTION_ERRORS = attentionErrors.keyof().options
+
+/** One draw on one group of texts. */
+const part = z.object({
+  draw: z.number().int().describe('Number of the draw.'),
+  group: z.number().int().describe('Group: text i is in group i modulo their number.'),
+  damage: nullableNumber.describe('Nats per token more than the original, or 1 - cosine.'),
+  hidden_error: z.array(nullableNumber).describe('Errors of the outputs of the layers.'),
+  attention_errors: attentionErrors.describe('Errors of attention in the first exchanged layer.'),
+})
+export type SwapPart = z.output<typeof part>
+
 export const swapResult = z.object({
   ...computedBy,
   model_kind: z.string().describe('Architecture.'),
@@ -169,6 +195,19 @@ export const swapResult = z.object({
     .array(triedSet)
     .default([])
     .describe('Sets of layers that the search for it has run, in turn.'),
+  attention_errors: attentionErrors
+    .nullable()
+    .default(null)
+    .describe(
+      'Errors of attention in the first exchanged layer, which reads the hidden states of the original; root mean square over draws; `null` in records that were made without.',
+    ),
+  parts: z
+    .array(part)
+    .nullable()
+    .default(null)
+    .describe(
+      'Every draw on every group of texts, at most ten; `null` in records that were made without.',
+    ),
 })
 export type SwapResult = z.infer<typeof swapResult>
 export type SwapRecord = CellRecord<SwapCell, SwapResult>

@@ -11,6 +11,8 @@ export async function writeFiles(folder: string): Promise<void> {
   const qkv = {q: filled(2, 9, 5), k: filled(2, 9, 5), v: filled(2, 9, 7)}
   await writeArrays(at('qkv.npz'), qkv)
   await writeArrays(at('qkv.safetensors'), qkv)
+  for (const name of ['layer0.npz', 'layer1.npz']) await writeArrays(at(name), qkv)
+  await writeArrays(at('narrow.npz'), {...qkv, q: filled(2, 9, 3), k: filled(2, 9, 3)})
   await writeArrays(at('no-v.npz'), {q: qkv.q, k: qkv.k})
   await writeArrays(at('other-names.npz'), {query: qkv.q, key: qkv.k, value: qkv.v})
   await writeArrays(at('lengths.npz'), {...qkv, v: filled(2, 8, 7)})
@@ -39,12 +41,29 @@ const APPLY = 'apply --backend cpu -m elu'
 
 export const INPUT_FILES: readonly Row[] = [
   ['error-sweep -i nowhere.npz', 3, /nowhere\.npz: no such file/],
+  ['error-sweep -i DIR/qkv.npz,DIR/qkv.safetensors --dry-run', 0, /L=9/],
+  ['error-sweep -i DIR/qkv.npz DIR/qkv.safetensors --dry-run', 0, /L=9/],
+  ['error-sweep -i DIR/layer0.npz DIR/layer1.npz -m elu --dry-run', 0, /layer 1 L=9/],
+  ['error-sweep -i DIR/layer0.npz -i DIR/layer1.npz --layer 1 --dry-run', 0, /layer 1 L=9/],
   [
-    'error-sweep -i DIR/qkv.npz,DIR/dims.npz',
-    2,
-    /expected one file, or three .npy files .*, got 2 files: .*\n.*one_file=True/,
-    /backslash/,
+    'error-sweep -i DIR/layer0.npz,DIR/layer1.npz --layer 2',
+    3,
+    /expected layer 2, got layers 0, 1/,
   ],
+  [
+    'error-sweep -i DIR/layer0.npz,DIR/qkv.npz',
+    2,
+    /a layer in the name or metadata .* none in .*qkv/,
+  ],
+  ['error-sweep -i DIR/qkv.npz,DIR/narrow.npz', 3, /files of one layer with one head dimension/],
+  ['error-sweep -i DIR/qkv.npz,DIR/dims.npz', 3, /query and key of the same head dimension/],
+  [
+    'variance -i DIR/layer0.npz,DIR/layer1.npz',
+    2,
+    /--input: expected one layer, got layers 0, 1\n.*--layer/,
+  ],
+  ['bench -i DIR/layer0.npz DIR/layer1.npz --dry-run', 0, /L=9/],
+  ['inputs -i DIR/layer0.npz DIR/layer1.npz --dry-run', 0, /layer 1/],
   ['error-sweep -i DIR/q.npy,DIR/q.npy', 2, /three \.npy files .*got 2 files: .*\n.*backslash/],
   [
     'error-sweep -i DIR/layer-without-v.npz --layer 0',
@@ -74,14 +93,17 @@ export const INPUT_FILES: readonly Row[] = [
   ['error-sweep -i DIR/dims.npz', 3, /expected/],
   ['error-sweep -i DIR/vectors.npz', 3, /expected/],
   ['error-sweep -i DIR/q.npy', 3, /q\.npy/],
-  ['error-sweep -i DIR/q.npy,DIR/q.npy', 2, /--input: expected one file, or three \.npy files/],
-  ['error-sweep -i DIR/qkv.npz,DIR/qkv.npz,DIR/qkv.npz', 2, /three \.npy files/],
+  ['error-sweep -i DIR/qkv.npz,DIR/qkv.npz,DIR/qkv.npz', 2, /each file once, got .*qkv\.npz twice/],
   ['error-sweep -i a.npy,b.npy,c.npy,d.npy', 2, /three \.npy files/],
   ['error-sweep -i DIR/qkv.npz --seq-len 4096', 2, /--seq-len: expected 1 to 9, .*got 4096/],
   ['error-sweep -i DIR/qkv.npz --dry-run', 0, /L=9/],
   ['error-sweep -i DIR/qkv.npz/x.npz', 3, /no such file/],
   ['bench -i nowhere.npz', 3, /nowhere\.npz: no such file/],
-  ['bench -i DIR/q.npy,DIR/q.npy', 2, /--input: expected one file, or three \.npy files/],
+  [
+    'bench -i DIR/q.npy,DIR/q.npy',
+    2,
+    /--input: expected one file, several .* or three \.npy files/,
+  ],
   ['bench -i DIR/lengths.npz', 3, /same length|length/],
   ['bench -i DIR/qkv.npz --dry-run', 0, /L=9/],
   ['bench -i DIR/qkv.npz --seq-len 4096 --dry-run', 0, /L=4096/],

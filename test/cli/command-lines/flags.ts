@@ -95,7 +95,7 @@ export const STRAY_WORDS: readonly Row[] = [
   ['bench --seq-len 64 128', 2, /--seq-len 64,128/],
   ['bench --seq-len 64, 128', 2, /got nothing\n.*write lists with commas and no spaces/],
   ['bench --seq-len=64 128', 2, /--seq-len 64,128/],
-  ['error-sweep --input q.npy k.npy v.npy', 2, /--input q\.npy,k\.npy,v\.npy/],
+  ['error-sweep --input q.npy k.npy v.npy', 3, /q\.npy: no such file/],
   ['bench --option tau=1 tau=2', 2, /repeat the flag: --option tau=1 --option tau=2/],
   [['bench', '--output', 'my', 'runs'], 2, /--output takes one value: quote it/],
   ['bench --heads 1 2', 2, /--heads takes one value/],

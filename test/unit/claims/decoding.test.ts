@@ -41,7 +41,10 @@ async function recordsOf(plan: BenchPlan, world: World) {
 
 async function outcomeIn(id: string, world: World) {
   const claim = (await claimNamed(id)) as TestedClaim
-  const plans = Object.entries(claim.plans({effort: 'quick', seed: 0})) as [string, BenchPlan][]
+  const plans = Object.entries(await claim.plans({effort: 'quick', seed: 0})) as [
+    string,
+    BenchPlan,
+  ][]
   const runs = await Promise.all(
     plans.map(async ([name, plan]) => [name, await recordsOf(plan, world)] as const),
   )

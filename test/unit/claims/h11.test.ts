@@ -7,7 +7,7 @@ import {claimOf, outcomeOf, type Plans} from '../../helpers/claims.js'
 import {variance} from '../../helpers/records/variance.js'
 
 describe('H11', async () => {
-  const plans = (await claimOf('H11')).plans({effort: 'quick', seed: 0}) as Plans
+  const plans = (await (await claimOf('H11')).plans({effort: 'quick', seed: 0})) as Plans
   const kernel = (factor: number) => {
     const plan = plans['h11-kernel'] as VariancePlan
     return plan.num_features.flatMap(num_features =>

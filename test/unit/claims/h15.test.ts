@@ -10,7 +10,7 @@ import {timedInTurns} from '../../helpers/records/bench.js'
 /** What is found where a layer with attention takes so many times as long at length L as one without. */
 async function outcomeOf(ratio: (length: number) => number, noise = 0.02) {
   const claim = (await claimNamed('H15')) as TestedClaim
-  const plan = claim.plans({effort: 'quick', seed: 0}).layers as BenchPlan
+  const plan = (await claim.plans({effort: 'quick', seed: 0})).layers as BenchPlan
   const cells = await benchCells(plan)
   const records = cells.map(cell => {
     const own = cell.method === 'identity' ? 1 : ratio(cell.seq_len)

@@ -23,17 +23,18 @@ describe('claims', () => {
   })
 
   it.each(EFFORTS)('have plans of the experiments, each run one plan: %s', async effort => {
-    for (const plan of plansOf(claims, {effort, seed: 3}).values()) {
+    const {plans} = await plansOf(claims, {effort, seed: 3})
+    for (const plan of plans.values()) {
       const {plan: schema} = await experimentNamed(plan.experiment)
       expect(schema.parse(plan)).toEqual(plan)
       expect(plan.seed).toBe(3)
     }
   })
 
-  it('draw more, or run longer, in full', () => {
-    const size = (effort: 'quick' | 'full') =>
-      JSON.stringify([...plansOf(tested, {effort, seed: 0})])
-    expect(size('full')).not.toBe(size('quick'))
+  it('draw more, or run longer, in full', async () => {
+    const size = async (effort: 'quick' | 'full') =>
+      JSON.stringify([...(await plansOf(tested, {effort, seed: 0})).plans])
+    expect(await size('full')).not.toBe(await size('quick'))
   })
 
   it('are refused by unknown names, with the nearest one', async () => {

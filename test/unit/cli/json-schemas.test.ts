@@ -27,6 +27,7 @@ const DOCUMENTS = [
   'figure',
   'finished-run',
   'methods',
+  'model-advice',
   'projections',
   'report',
   'slurm',

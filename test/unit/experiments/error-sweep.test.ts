@@ -11,7 +11,6 @@ import {computeTruth, yardsticks} from '../../../src/experiments/error-sweep/mea
 import {matchedTarget, RAW_TARGET, resolveMethod} from '../../../src/experiments/method.js'
 import {inputStatistics} from '../../../src/inputs/statistics.js'
 import {normals, randomStream} from '../../../src/random/index.js'
-import {NO_MODEL_ERRORS} from '../../helpers/records/error-sweep.js'
 
 const [HEADS, LENGTH, HEAD_DIM, VALUE_DIM] = [2, 31, 7, 5]
 
@@ -33,6 +32,7 @@ function contextWith(constantHeads: number): SweepContext {
     input,
     logitScale: options.logitScale,
     truth,
+    distance: 0,
     exactSums: exactSums(truth.output, HEADS, VALUE_DIM),
     yardsticks: yardsticks(input, truth.output, false),
     projectedSquares: undefined,
@@ -41,7 +41,10 @@ function contextWith(constantHeads: number): SweepContext {
 }
 
 /** One replicate whose output is the exact one in float32. */
-function roundedReplicate({truth, exactSums: exact}: SweepContext): Replicate {
+function roundedReplicate({
+  truth,
+  exactSums: exact,
+}: SweepContext): Pick<Replicate, 'all' | 'perHead'> {
   const rows = HEADS * LENGTH
   const estimate = new Float32Array(rows * (VALUE_DIM + 1)).fill(1)
   for (let row = 0; row < rows; row++) {
@@ -52,9 +55,7 @@ function roundedReplicate({truth, exactSums: exact}: SweepContext): Replicate {
   const sums = new OutputMoments(truth.output, [sizes], 1).add(estimate)
   return {
     all: {...errorMetrics(sums, exact), negative_denominators_pct: 0, guarded_pct: 0},
-    model: NO_MODEL_ERRORS,
     perHead: sums.map((sum, head) => errorMetrics([sum], [exact[head]!])),
-    rows: undefined,
   }
 }
 

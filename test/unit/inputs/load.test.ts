@@ -185,12 +185,12 @@ describe('.npy files', () => {
 
   test.each([
     ['two files', ['q.npy', 'k.npy']],
-    ['three archives', ['q.npz', 'k.npz', 'v.npz']],
+    ['four files', ['q.npy', 'k.npy', 'v.npy', 'x.npy']],
     ['a mixture', ['q.npy', 'k.npy', 'v.safetensors']],
   ])('%s are refused', async (_, paths) => {
     await expect(loadInput(file(paths), ALL)).rejects.toMatchObject({
       code: 'BAD_OPTION',
-      message: `\`input\`: expected one file, or three .npy files in the order query, key, value, got ${paths.length} files: ${paths.join(', ')}`,
+      message: `\`input\`: expected one file, several .npz or .safetensors files, or three .npy files in the order query, key, value, got ${paths.length} files: ${paths.join(', ')}`,
     })
   })
 })

@@ -1,26 +1,57 @@
 import type {TensorInfo} from '@tensorflow/tfjs-core'
 import {tf} from '../../../tf.js'
-import {type NativeKernel, replaceKernel, required} from '../kernel.js'
-import {sizeOf} from '../storage.js'
+import {type KernelCall, type NativeKernel, replaceKernel, required} from '../kernel.js'
+import {type NativeBackend, sizeOf} from '../storage.js'
 
 /** Elementwise functions of two inputs, with broadcasting, by TensorFlow.js's names. */
-const NAMES = ['Add', 'Sub', 'Multiply', 'RealDiv', 'Maximum', 'Minimum'] as const
+const ARITHMETIC = [
+  ...['Add', 'Sub', 'Multiply', 'RealDiv', 'Maximum', 'Minimum', 'Pow', 'SquaredDifference'],
+] as const
 
-const binary: NativeKernel[] = NAMES.map(name =>
-  replaceKernel(name, ({inputs, backend, addon}) => {
-    const a = required(inputs, 'a')
-    const b = required(inputs, 'b')
-    const shape = tf.backend_util.assertAndGetBroadcastShape(a.shape, b.shape)
-    const layout = layoutOf(a, b, shape)
-    // the addon's struct has room for `maxRank` axes
-    if (layout.length > 3 * addon.maxRank) return undefined
-    const out = backend.uninitialised(sizeOf(shape))
-    const code = addon.codes.binary[name]!
-    addon.binary(code, backend.floats(a), backend.floats(b), out, layout)
-    return backend.own(out, shape)
-  }),
-)
+/** Those that say which of the two is larger. */
+const COMPARISONS = [
+  ...['Equal', 'NotEqual', 'Less', 'LessEqual', 'Greater', 'GreaterEqual'],
+] as const
+
+const binary: NativeKernel[] = [
+  ...ARITHMETIC.map(name =>
+    replaceKernel(name, call =>
+      combine(call, name, (backend, shape) => {
+        const out = backend.uninitialised(sizeOf(shape))
+        return {out, tensor: () => backend.own(out, shape)}
+      }),
+    ),
+  ),
+  ...COMPARISONS.map(name =>
+    replaceKernel(name, call =>
+      combine(call, name, (backend, shape) => {
+        const out = backend.uninitialisedOf('bool', sizeOf(shape)) as Uint8Array
+        return {out, tensor: () => backend.makeTensorInfo(shape, 'bool', out)}
+      }),
+    ),
+  ),
+]
 export default binary
+
+/** @param made - memory for the output, and the tensor over it */
+function combine(
+  {inputs, backend, addon}: KernelCall<unknown>,
+  name: string,
+  made: (
+    backend: NativeBackend,
+    shape: number[],
+  ) => {out: Float32Array | Uint8Array; tensor: () => TensorInfo},
+): TensorInfo | undefined {
+  const a = required(inputs, 'a')
+  const b = required(inputs, 'b')
+  const shape = tf.backend_util.assertAndGetBroadcastShape(a.shape, b.shape)
+  const layout = layoutOf(a, b, shape)
+  // the addon's struct has room for `maxRank` axes
+  if (layout.length > 3 * addon.maxRank) return undefined
+  const {out, tensor} = made(backend, shape)
+  addon.binary(addon.codes.binary[name]!, backend.floats(a), backend.floats(b), out, layout)
+  return tensor()
+}
 
 interface Axis {
   length: number

@@ -1,9 +1,13 @@
 /** Every kernel that the backend brings. */
 import type {NativeKernel} from '../kernel.js'
+import adamStep from './adam-step.js'
 import binary from './binary.js'
 import cacheDecode from './cache-decode.js'
 import causalFeatureAttention from './causal-feature-attention.js'
+import causalFeatureGradient from './causal-feature-gradient.js'
+import cumsum from './cumsum.js'
 import featureMap from './feature-map.js'
+import gathers from './gather.js'
 import halfSquaredNorm from './half-squared-norm.js'
 import linearAttention from './linear-attention.js'
 import linearDecode from './linear-decode.js'
@@ -11,11 +15,14 @@ import logFeatureDecode from './log-feature-decode.js'
 import logSumExp from './log-sum-exp.js'
 import maskedSoftmax from './masked-softmax.js'
 import matMuls from './mat-mul.js'
+import moves from './moves.js'
 import normalizeRows from './normalize-rows.js'
+import normalizeRowsGradient from './normalize-rows-gradient.js'
 import optimalMixture from './optimal-mixture.js'
 import reductions from './reductions.js'
 import sampleKeys from './sample-keys.js'
 import segmentMeans from './segment-means.js'
+import select from './select.js'
 import softmax from './softmax.js'
 import softmaxAttention from './softmax-attention.js'
 import transpose from './transpose.js'
@@ -30,16 +37,23 @@ export const NATIVE_KERNELS: readonly NativeKernel[] = [
   halfSquaredNorm,
   linearAttention,
   causalFeatureAttention,
+  causalFeatureGradient,
   linearDecode,
   logFeatureDecode,
   cacheDecode,
   logSumExp,
   maskedSoftmax,
+  adamStep,
   ...matMuls,
   normalizeRows,
+  normalizeRowsGradient,
   ...unary,
   ...binary,
   ...reductions,
+  ...moves,
+  ...gathers,
+  cumsum,
+  select,
   softmax,
   transpose,
 ]

@@ -10,6 +10,6 @@ export default defineKernel('LogSumExp', ({inputs, backend, addon}) => {
   const rows = sizeOf(kept)
   const out = backend.uninitialised(rows)
   const columns = x.shape.at(-1)!
-  addon.reduceRows(addon.codes.reduction.LogSumExp!, backend.floats(x), out, rows, columns)
+  addon.reduce(addon.codes.reduction.LogSumExp!, backend.floats(x), out, rows, columns, 1)
   return backend.own(out, [...kept, 1])
 })

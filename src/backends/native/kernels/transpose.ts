@@ -1,20 +1,24 @@
 import {describe, expected} from '../../../errors.js'
-import {replaceKernel, required} from '../kernel.js'
+import {NUMBERS, replaceKernel, required} from '../kernel.js'
+import {sizeOf} from '../storage.js'
+import {copyPart, fitsCopy, stridesOf, whole} from '../strided-copy.js'
 
 /** Axes in another order. */
-export default replaceKernel<{perm: number[]}>('Transpose', ({inputs, attrs, backend, addon}) => {
-  const x = required(inputs, 'x')
-  const perm = permutation(attrs.perm, x.shape.length)
-  // the addon's struct has room for `maxRank` axes
-  if (x.shape.length > addon.maxRank) return undefined
-  const values = backend.floats(x)
-  const out = backend.uninitialised(values.length)
-  addon.transpose(values, out, Float64Array.from([...x.shape, ...perm]))
-  return backend.own(
-    out,
-    perm.map(axis => x.shape[axis]!),
-  )
-})
+export default replaceKernel<{perm: number[]}>(
+  'Transpose',
+  ({inputs, attrs, backend, addon}) => {
+    const x = required(inputs, 'x')
+    const perm = permutation(attrs.perm, x.shape.length)
+    if (!fitsCopy(addon, x.shape)) return undefined
+    const shape = perm.map(axis => x.shape[axis]!)
+    const data = backend.uninitialisedOf(x.dtype, sizeOf(shape))
+    const own = stridesOf(x.shape)
+    const from = {data: backend.numbers(x), offset: 0, strides: perm.map(axis => own[axis]!)}
+    copyPart(addon, shape, from, whole(data, shape))
+    return backend.makeTensorInfo(shape, x.dtype, data)
+  },
+  NUMBERS,
+)
 
 /** TensorFlow.js itself lets an axis stand twice. @throws {BAD_RANGE} */
 function permutation(perm: ArrayLike<number>, rank: number): number[] {

@@ -1,14 +1,17 @@
 /** One grid point: all replicates of one estimator against the exact output. */
 import {recordOperations} from '../../../attention/index.js'
+import {isCanonicalSoftmax} from '../../../attention/internal.js'
 import {useBackend} from '../../../backends/index.js'
 import {sizesOf} from '../../../inputs/attention-input.js'
 import {hiddenKeys} from '../../../inputs/key-mask.js'
 import {judgedQueries} from '../../../inputs/masked-tokens.js'
+import {finiteOrNull} from '../../../stats/index.js'
 import {computedBy} from '../../computed-by.js'
 import type {CellContext, CellOutcome} from '../../experiment.js'
 import {
   matchedTarget,
   RAW_TARGET,
+  type ResolvedMethod,
   resolveMethod,
   unsupportedReason,
   whyNotDrawn,
@@ -21,9 +24,11 @@ import {
   means,
   modelMeans,
   modelSummaries,
+  overTexts,
   perHead,
   predictedError,
   prediction,
+  querySummaries,
   replicateLists,
   rowSummaries,
   summaries,
@@ -66,8 +71,11 @@ export async function runErrorSweepCell(
       ...facts,
       feature_dim: featureDim,
       target_label: target.label,
+      limit_distance: limitDistance(method, cell, context),
       truth: context.truth.precision,
       ...metrics,
+      rel_l2_over_texts: overTexts(runs.replicates),
+      ...querySummaries(runs.replicates),
       ...rowSummaries(runs.replicates),
       ...modelSummaries(runs.replicates),
       ...means(method, runs),
@@ -81,6 +89,18 @@ export async function runErrorSweepCell(
       replicate_metrics: replicateLists(context, runs.replicates),
     },
   }
+}
+
+/** How far what a method converges to is off softmax; known where it is the target, and 0 where it is softmax. */
+function limitDistance(
+  {estimator, options}: ResolvedMethod,
+  {target}: Pick<ErrorSweepCell, 'target'>,
+  {distance}: SweepContext,
+): number | null {
+  const limit = estimator.target(options)
+  if (limit === undefined) return null
+  if (isCanonicalSoftmax(limit)) return 0
+  return target === 'matched' ? finiteOrNull(distance) : null
 }
 
 /** The input, as records describe it. */

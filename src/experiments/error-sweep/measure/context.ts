@@ -1,5 +1,6 @@
 /** What the cells of a sweep share: input, truth, yardsticks and statistics, computed once per process. */
 import type {ExactTarget} from '../../../attention/index.js'
+import {isCanonicalSoftmax} from '../../../attention/internal.js'
 import {hostLoops} from '../../../host-loops.js'
 import {type AttentionArray, type AttentionInput, sizesOf} from '../../../inputs/attention-input.js'
 import {loadInput} from '../../../inputs/load.js'
@@ -10,6 +11,7 @@ import {
   meanStatistics,
   type StatisticsOptions,
 } from '../../../inputs/statistics.js'
+import {RAW_TARGET} from '../../method.js'
 import type {ErrorSweepCell} from '../schema.js'
 import {type ExactSums, exactSums} from './metrics.js'
 import {projectedSquares} from './projected.js'
@@ -23,6 +25,8 @@ export interface SweepContext {
   logitScale: number
   /** Of the rows that are judged, see `masked-tokens.ts`. */
   truth: Truth
+  /** |target - softmax| / |softmax| over all of it. */
+  distance: number
   /** The exact output's side of the metrics, and the error of averaging V: for every head of every batch element. */
   exactSums: readonly ExactSums[]
   yardsticks: readonly Yardstick[]
@@ -83,11 +87,23 @@ async function makeContext(cell: ErrorSweepCell, target: ExactTarget): Promise<S
     input,
     logitScale,
     truth,
+    distance: isCanonicalSoftmax(target) ? 0 : await distanceFromSoftmax(truth, cell),
     exactSums: sums,
     projectedSquares: squares,
     yardsticks: parts.flatMap(part => part.yardsticks),
     statistics: sibling?.statistics ?? meanStatistics(parts.flatMap(p => p.statistics ?? [])),
   }
+}
+
+/** How far a target is off softmax of the given queries and keys. */
+async function distanceFromSoftmax({output}: Truth, cell: ErrorSweepCell): Promise<number> {
+  const {truth: softmax} = await contextOf(cell, RAW_TARGET)
+  let [squares, norm] = [0, 0]
+  for (let i = 0; i < output.length; i++) {
+    squares += (output[i]! - softmax.output[i]!) ** 2
+    norm += softmax.output[i]! ** 2
+  }
+  return Math.sqrt(squares / norm)
 }
 
 /** The context of another target of the same input, where one is kept. */

@@ -2,7 +2,7 @@
 
 import {attend, type ExactTarget} from '../../../attention/index.js'
 import {hostData, projectionTensor} from '../../../attention/internal.js'
-import {hostLoops} from '../../../host-loops.js'
+import {type ErrorSums, hostLoops} from '../../../host-loops.js'
 import {sizesOf} from '../../../inputs/attention-input.js'
 import {type Judged, judgedRows} from '../../../inputs/masked-tokens.js'
 import {summarise} from '../../../stats/index.js'
@@ -15,18 +15,23 @@ import type {ModelErrors, OutputMetrics} from '../replicate-metrics.js'
 import type {ErrorSweepCell, ErrorSweepResult, PRECISION_METRICS} from '../schema.js'
 import {Calls, replicatesTogether, type SweepTensors} from './batched-replicates.js'
 import type {SweepContext} from './context.js'
-import {type ErrorMetrics, errorMetrics} from './metrics.js'
+import {type ErrorMetrics, type ExactSums, errorMetrics} from './metrics.js'
 import {type ErrorSplit, OutputMoments, runsOfHeads} from './moments.js'
 import {Projection} from './projected.js'
+import {type QueryErrors, queryErrorsOf, type ReplicateQueries} from './query-errors.js'
 import type {RowMetrics} from './row-distances.js'
 import {RowTiles} from './row-tiles.js'
 import {TokenMeans} from './token-means.js'
 
-/** Metrics of one replicate: over everything, per head, and of rows where they are measured. */
+/** Metrics of one replicate: over everything, per head, of queries, and of rows where they are measured. */
 export interface Replicate {
   all: OutputMetrics
   model: ModelErrors
   perHead: ErrorMetrics[]
+  /** rel_l2 of each sequence over its heads; one number where there is one. */
+  perSequence: number[]
+  /** Of single queries. */
+  queries: ReplicateQueries
   rows: RowMetrics | undefined
 }
 
@@ -59,6 +64,7 @@ export function replicateRuns(request: ReplicateRequest) {
     rows: cell.row_metrics ? new RowTiles({input, exact}) : undefined,
     calls: new Calls(input),
     judged: judgedRows(input),
+    queries: queryErrorsOf(truth.output, exactSums, cell.causal),
   }
   const replicates: Replicate[] = []
   try {
@@ -105,6 +111,7 @@ interface Run {
   rows: RowTiles | undefined
   calls: Calls
   judged: Judged
+  queries: QueryErrors
 }
 
 /** Some replicates, by their places among all. */
@@ -197,7 +204,8 @@ function callOptions(cell: ErrorSweepCell, {query}: SweepContext['input'], {firs
 }
 
 /** Judges an output, and takes it into the moments of the run. */
-function replicateOf(drawn: Drawn, {request, moments, tokenMeans, projection}: Run): Replicate {
+function replicateOf(drawn: Drawn, run: Run): Replicate {
+  const {request, moments, tokenMeans, projection, queries} = run
   const {estimate, negativePct, guardedPct} = drawn
   const exact = request.context.exactSums
   const sums = moments.add(estimate)
@@ -208,11 +216,25 @@ function replicateOf(drawn: Drawn, {request, moments, tokenMeans, projection}: R
     all: {...all, ...guards},
     model: {token_mean_rel_l2, ...(projection?.add(estimate) ?? UNPROJECTED)},
     perHead: sums.map((sum, head) => errorMetrics([sum], [exact[head]!])),
+    perSequence: sequenceErrors(sums, exact, request.context.input.query.shape[1]),
+    queries: queries.of(estimate),
     rows: undefined,
   }
 }
 
 const UNPROJECTED = {projected_rel_l2: null, residual_error: null}
+
+/** rel_l2 of each sequence. @param sums - of all heads of each sequence in turn */
+function sequenceErrors(
+  sums: readonly ErrorSums[],
+  exact: readonly ExactSums[],
+  heads: number,
+): number[] {
+  return Array.from({length: sums.length / heads}, (_, at) => {
+    const [from, to] = [at * heads, (at + 1) * heads]
+    return errorMetrics(sums.slice(from, to), exact.slice(from, to)).rel_l2
+  })
+}
 
 function percent(data: ArrayLike<number>, test: (x: number) => boolean): number {
   let count = 0

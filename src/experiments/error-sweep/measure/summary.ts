@@ -1,6 +1,13 @@
 /** From replicates to what a record says of them. */
 import type {InputStatistics} from '../../../inputs/statistics.js'
-import {finiteOrNull, mean, summarise, variance} from '../../../stats/index.js'
+import {
+  finiteOrNull,
+  type MeanInterval,
+  mean,
+  overDrawsAndTexts,
+  summarise,
+  variance,
+} from '../../../stats/index.js'
 import {type Prediction, predictRelativeVariance} from '../../../theory/predictor.js'
 import type {ResolvedMethod} from '../../method.js'
 import {type Curve, errorAt, neededFor} from '../curve.js'
@@ -10,6 +17,7 @@ import {
   measured,
   OUTPUT_METRICS,
   perMetric,
+  QUERY_METRICS,
   ROW_METRICS,
 } from '../replicate-metrics.js'
 import {type ErrorSweepResult, LEAST_FOR_ERRORS, type MeansUnknown} from '../schema.js'
@@ -62,6 +70,26 @@ export function rowSummaries(replicates: readonly Replicate[]) {
   }
 }
 
+/** The mean of rel_l2 over sequences and replicates; `null` of a single sequence. */
+export function overTexts(replicates: readonly Replicate[]): MeanInterval | null {
+  const table = replicates.map(({perSequence}) => perSequence)
+  return table[0]!.length > 1 ? overDrawsAndTexts(table) : null
+}
+
+/** Errors of queries over replicates; by position where attention is causal. */
+export function querySummaries(replicates: readonly Replicate[]) {
+  const all = replicates.map(({queries}) => queries)
+  const places = all[0]!.positions
+  return {
+    ...perMetric(QUERY_METRICS, name => summarise(all.map(own => own[name]))),
+    query_errors_by_position:
+      places?.map((_, position) => ({
+        position,
+        query_error: summarise(all.map(own => own.positions![position]!)),
+      })) ?? null,
+  }
+}
+
 function rowsOf(replicates: readonly Replicate[]): RowMetrics[] | null {
   const rows = replicates.flatMap(replicate => replicate.rows ?? [])
   return rows.length > 0 ? rows : null
@@ -78,6 +106,7 @@ export function replicateLists(
     rowsOf(replicates),
     Array.from({length: heads}, (_, head) => headErrors(context, head, replicates, 'mse')),
     replicates.map(({model}) => model),
+    replicates[0]!.perSequence.map((_, at) => replicates.map(own => own.perSequence[at]!)),
   )
 }
 
@@ -85,7 +114,7 @@ export function replicateLists(
 function headErrors(
   {input, yardsticks}: Pick<SweepContext, 'input' | 'yardsticks'>,
   head: number,
-  replicates: readonly Replicate[],
+  replicates: readonly Pick<Replicate, 'perHead'>[],
   name: 'mse' | 'rel_l2' | 'token_mean_rel_l2',
 ): number[] {
   const ofHead = <Item>(items: readonly Item[]) => itemsOfHead(items, head, input)
@@ -108,7 +137,10 @@ function itemsOfHead<Item>(
 }
 
 /** The error of averaging V, and how the median compares. */
-export function yardstick(context: Pick<SweepContext, 'yardsticks'>, replicates: Replicate[]) {
+export function yardstick(
+  context: Pick<SweepContext, 'yardsticks'>,
+  replicates: readonly Pick<Replicate, 'all'>[],
+) {
   const all = overall(context.yardsticks)
   const {median} = summarise(replicates.map(r => r.all.mse))
   return {mean_value_mse: all.mse, mse_over_mean_value: overYardstick(median, all)}
@@ -185,7 +217,7 @@ interface PerHeadFacts {
 /** Each head for itself, batch elements of a head together. */
 export function perHead(
   {method, cell, context, own, curves}: PerHeadFacts,
-  replicates: Replicate[],
+  replicates: readonly Pick<Replicate, 'perHead'>[],
 ): ErrorSweepResult['per_head'] {
   const [, heads, , headDim] = context.input.query.shape
   return Array.from({length: heads}, (_, head) => {
@@ -229,7 +261,7 @@ const LARGEST_SHARE = 0.5
  */
 export function means(
   method: Pick<ResolvedMethod, 'random' | 'estimator'>,
-  {replicates, split}: {replicates: readonly Replicate[]; split: ErrorSplit},
+  {replicates, split}: {replicates: readonly Pick<Replicate, 'all'>[]; split: ErrorSplit},
 ): Means {
   const errors = replicates.map(({all}) => all.mse)
   const {unknown, ...parts} = partsOf(method, {replicates, errors, split})
@@ -242,7 +274,10 @@ export function means(
 /** The same of the squares of relative errors. */
 export function modelMeans(
   method: Pick<ResolvedMethod, 'random' | 'estimator'>,
-  {replicates, modelSplits: splits}: {replicates: readonly Replicate[]; modelSplits: ModelSplits},
+  {
+    replicates,
+    modelSplits: splits,
+  }: {replicates: readonly Pick<Replicate, 'all' | 'model'>[]; modelSplits: ModelSplits},
 ): Pick<ErrorSweepResult, 'token_mean_split' | 'projected_split' | 'residual_split'> {
   const of = (name: keyof typeof MODEL_METRICS, split: ErrorSplit | undefined) => {
     const known = measured(
@@ -266,7 +301,7 @@ export function modelMeans(
 
 /** What bias and variance come from. */
 interface SquaredErrors {
-  replicates: readonly Replicate[]
+  replicates: readonly Pick<Replicate, 'all'>[]
   /** Of each replicate. */
   errors: readonly number[]
   split: ErrorSplit
@@ -301,7 +336,7 @@ function drawsNothing(
 
 function whyUnknown(
   {estimator}: Pick<ResolvedMethod, 'estimator'>,
-  replicates: readonly Replicate[],
+  replicates: readonly Pick<Replicate, 'all'>[],
   errors: readonly number[],
 ): MeansUnknown | null {
   if (!errors.every(Number.isFinite)) return 'not_finite'

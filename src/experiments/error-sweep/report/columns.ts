@@ -14,11 +14,12 @@ import {
   replicatesOf,
 } from '../schema.js'
 import {isRounding} from './comparison.js'
+import {type Limits, limitColumns, limitsLegend} from './limits.js'
 import {lowestError} from './lowest-errors.js'
 import type {Ranking} from './ranking.js'
 
 /** Said once below all tables: what the short column titles stand for. */
-export function legend(records: readonly CompletedSweep[]): string {
+export function legend(records: readonly CompletedSweep[], limits: Limits): string {
   return [
     'M: random vectors; F: length of a feature vector; rel L2: |estimate - exact| / |exact|,',
     `median over replicates${spreadLegend(records)}.`,
@@ -26,8 +27,25 @@ export function legend(records: readonly CompletedSweep[]): string {
     ...modelLegend(records),
     ...meansLegend(records),
     'vs mean(V): rel L2 over that of averaging V; above 1 is worse.',
+    ...limitsLegend(limits),
+    ...textsLegend(records),
+    ...queriesLegend(records),
     ...(averagingIsExact(records) ? [EXACT_LEGEND] : []),
   ].join(' ')
+}
+
+/** What the mean over texts is. */
+function textsLegend(records: readonly CompletedSweep[]): string[] {
+  if (!records.some(row => overTexts(row) !== null)) return []
+  return [
+    'mean over texts: of the rel L2 of each text, in [] its 95 % interval over texts and replicates; that of rel L2 is over replicates on these texts.',
+  ]
+}
+
+/** What errors of queries are. */
+function queriesLegend(records: readonly CompletedSweep[]): string[] {
+  if (!records.some(({result}) => result.query_error_p50)) return []
+  return ['50, 90, 99 % of queries: their rows of outputs have at most this relative error.']
 }
 
 /** What a prediction is; `npm run bench:calibrate -- error-predictions` says how good. */
@@ -131,10 +149,15 @@ function withSpread(row: CompletedSweep): string {
   const {median, low, high, min, max} = row.result.rel_l2
   const spread = spreadOf(row.result.rel_l2)
   const [from, to] = spread === 'range' ? [min, max] : [low, high]
-  const digits = median && from !== null && to !== null && to - from > WIDE * median ? 2 : 3
+  const digits = digitsOf(median, from, to)
   if (spread !== 'range') return withInterval(median, low, high, digits)
   const [least, most] = [min, max].map(end => significant(end, digits))
   return `${significant(median, digits)} (${least} - ${most})`
+}
+
+/** Digits of a number with an interval. */
+function digitsOf(value: number | null, from: number | null, to: number | null): 2 | 3 {
+  return value && from !== null && to !== null && to - from > WIDE * value ? 2 : 3
 }
 
 /** What stands in the place of float32 rounding. */
@@ -218,6 +241,37 @@ const MODEL_COLUMNS: readonly {title: string; read: Metric; legend: string}[] = 
   },
 ]
 
+/** Fewest texts that say something of others: of two, Student's t has one degree of freedom. */
+const LEAST_TEXTS = 3
+
+/** The mean over texts, where there are enough for an interval and an error that is not rounding. */
+export function overTexts(row: CompletedSweep): HeldSweepResult['rel_l2_over_texts'] {
+  return row.result.batch < LEAST_TEXTS || isRounding(row) ? null : row.result.rel_l2_over_texts
+}
+
+/** The mean over texts with the interval over these and draws. */
+function textsCell(row: CompletedSweep): string {
+  const {mean, low, high} = overTexts(row) ?? {mean: null, low: null, high: null}
+  return withInterval(mean, low, high, digitsOf(mean, low, high))
+}
+
+/** The error that a share of the queries has at most. */
+const QUANTILES: readonly {title: string; read: Metric}[] = [
+  {title: '50 % of\nqueries', read: result => result.query_error_p50},
+  {title: '90 %', read: result => result.query_error_p90},
+  {title: '99 %', read: result => result.query_error_p99},
+]
+
+/** The error of queries, the median over replicates. */
+function queryError(title: string, read: Metric): Column {
+  return {
+    title,
+    priority: 3,
+    cell: row => (isRounding(row) ? MISSING : significant(read(row.result)?.median)),
+    tells: row => !isRounding(row) && read(row.result) !== null,
+  }
+}
+
 /** Row sums this close to 1 differ from it by float32 rounding. */
 const ROUNDING = 2 ** -16
 
@@ -252,13 +306,20 @@ export const VARIANT_COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
   },
 ]
 
-/** All columns of an error table. @param rankings - of its rows */
+/** All columns of an error table. @param rankings - of its rows @param limits - what they converge to */
 export function columnsOf(
   rows: readonly CompletedSweep[],
   rankings: readonly Ranking[],
+  limits: Limits,
 ): readonly ColumnSpec<CompletedSweep>[] {
-  const [lengths, error, ...others] = COLUMNS
-  return [...variantColumns(rows), lengths, {...error, best: lowestError(rankings)}, ...others]
+  const [lengths, error, share, ...others] = COLUMNS
+  const best = lowestError(rankings)
+  return [
+    ...variantColumns(rows),
+    ...[lengths, {...error, best}, share],
+    ...limitColumns(limits),
+    ...others,
+  ]
 }
 
 /**
@@ -266,7 +327,7 @@ export function columnsOf(
  * purpose: a relative error of 0.5 reads well until averaging V has the same. Narrow terminals lose diagnostics first, then the
  * split of the error, then spreads, and never the error itself or F, without which methods cannot be compared.
  */
-const COLUMNS: readonly [Column, Column, ...Column[]] = [
+const COLUMNS: readonly [Column, Column, Column, ...Column[]] = [
   {
     title: 'F',
     cell: ({result}) => (result.feature_dim > 0 ? String(result.feature_dim) : MISSING),
@@ -284,6 +345,12 @@ const COLUMNS: readonly [Column, Column, ...Column[]] = [
     title: 'vs mean(V)',
     cell: row => (isRounding(row) ? MISSING : overAverage(row.result)),
     short: {title: 'vs\nmean(V)'},
+  },
+  {
+    title: 'mean over\ntexts',
+    priority: 2,
+    cell: textsCell,
+    tells: row => overTexts(row) !== null,
   },
   {
     title: 'predicted',
@@ -307,6 +374,7 @@ const COLUMNS: readonly [Column, Column, ...Column[]] = [
   })),
   estimate('variance', 4, ({variance: value, variance_standard_error: error}) => ({value, error})),
   value('cosine', 3, result => result.cosine.median),
+  ...QUANTILES.map(({title, read}) => queryError(title, read)),
   metric('|row sum-1|', 6, result => result.row_sum_deviation, ROUNDING),
   metric('den<0 %', 2, result => result.negative_denominators_pct),
   metric('guarded %', 5, result => result.guarded_pct),

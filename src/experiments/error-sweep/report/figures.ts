@@ -20,8 +20,9 @@ import {
   type Variable,
   variablesWith,
 } from './figure-lines.js'
-import {headsFigures} from './heads-figure.js'
+import {headsFigures, layersFigures} from './heads-figure.js'
 import {lowestError} from './lowest-errors.js'
+import {positionFigures} from './positions.js'
 import {type Ranking, rankingsWith, YARDSTICK} from './ranking.js'
 import {type Ringed, withRings} from './rings.js'
 
@@ -53,7 +54,12 @@ export function errorSweepFigures(
       figureOf(own.variable, own.records, {count: figures.length, completed}),
     )
   })
-  return [...lines, ...headsFigures(records)]
+  return [
+    ...lines,
+    ...positionFigures(records),
+    ...layersFigures(records),
+    ...headsFigures(records),
+  ]
 }
 
 /** What is drawn in one figure. */

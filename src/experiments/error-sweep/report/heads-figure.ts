@@ -1,58 +1,111 @@
-/** Errors of the heads of a file as tiles. */
+/** Errors of the heads and of the layers of a file as tiles. */
 import {table} from '../../../report/document.js'
 import type {Figure, Point} from '../../../report/figures/figure.js'
 import {groupBy} from '../../../report/groups.js'
 import {significant} from '../../../report/numbers.js'
-import {inputLabel, variantLabel} from '../../labels.js'
+import {inputsLabel, variantLabel} from '../../labels.js'
 import {headsOf} from '../heavy-lists.js'
 import type {CompletedSweep} from '../schema.js'
-import {atLargestFeatures} from './sections.js'
+import {atLargestFeatures, byLayer, sourceOf} from './sections.js'
 
 /** Tiles in a row and rows that can be read; beyond them tables are better. */
-const [MOST_VARIANTS, MOST_HEADS] = [16, 64]
+const [MOST_VARIANTS, MOST_ROWS] = [16, 64]
 
 /** Facts of a cell that are the same all over a figure. */
-const SHARED = ['input', 'seq_len', 'scale', 'logit_scale', 'causal', 'target'] as const
+const SHARED = ['seq_len', 'scale', 'logit_scale', 'causal', 'target'] as const
 
-/** A row of tiles: a head, and where the file has several its layer. */
-interface Head {
-  layer: number | undefined
-  head: number
+/** What the rows of tiles are. */
+interface Kind {
+  /** Of the figure's file. */
+  name: string
+  title: string
+  /** Of its rows. */
+  label: string
+  /** Names of the rows, from top to bottom. */
+  rowsOf(records: readonly CompletedSweep[]): string[]
+  /** Errors of a record with the names of their rows. @param layered - whether there are several layers */
+  errorsOf(record: CompletedSweep, layered: boolean): {row: string; error: number | null}[]
+}
+
+const HEADS: Kind = {
+  name: 'error-by-head',
+  title: 'Error of each head',
+  label: 'head',
+  rowsOf(records) {
+    const layers = byLayer(records)
+    const names = layers.flatMap(own => {
+      const heads = new Set(own.flatMap(record => headsOf(record).map(({head}) => head)))
+      const layer = own[0]!.cell.layer
+      return [...heads].sort((a, b) => a - b).map(head => headName(layer, head, layers.length > 1))
+    })
+    return [...new Set(names)]
+  },
+  errorsOf: (record, layered) =>
+    headsOf(record).map(({head, rel_l2}) => ({
+      row: headName(record.cell.layer, head, layered),
+      error: rel_l2,
+    })),
+}
+
+const LAYERS: Kind = {
+  name: 'error-by-layer',
+  title: 'Error of each layer',
+  label: 'layer',
+  rowsOf: records => byLayer(records).flatMap(([first]) => layerName(first!)),
+  errorsOf: record => [{row: layerName(record), error: record.result.rel_l2.median}],
+}
+
+function headName(layer: number | undefined, head: number, layered: boolean): string {
+  return layered ? `layer ${layer} head ${head}` : `head ${head}`
+}
+
+function layerName({cell}: CompletedSweep): string {
+  return `layer ${cell.layer}`
 }
 
 /** One figure for each way of reading a file of several heads, at the most features of each method. */
 export function headsFigures(all: readonly CompletedSweep[]): Figure[] {
-  const ofFiles = all.filter(({cell}) => cell.input.kind !== 'generator')
-  const groups = groupBy(ofFiles, ({cell}) => JSON.stringify(SHARED.map(field => cell[field])))
-  return groups.flatMap(group => figureOf(atLargestFeatures(group)))
+  return figuresOf(HEADS, all)
 }
 
-function figureOf(records: readonly CompletedSweep[]): Figure[] {
+/** The same for each way of reading several layers. */
+export function layersFigures(all: readonly CompletedSweep[]): Figure[] {
+  return figuresOf(LAYERS, all)
+}
+
+function figuresOf(kind: Kind, all: readonly CompletedSweep[]): Figure[] {
+  const ofFiles = all.filter(({cell}) => cell.input.kind !== 'generator')
+  const groups = groupBy(ofFiles, ({cell}) =>
+    JSON.stringify([sourceOf(cell), ...SHARED.map(field => cell[field])]),
+  )
+  return groups.flatMap(group => figureOf(kind, atLargestFeatures(group)))
+}
+
+function figureOf(kind: Kind, records: readonly CompletedSweep[]): Figure[] {
   const variants = [...new Set(records.map(({cell}) => variantLabel(cell)))]
-  const heads = rowsOfTiles(records)
-  const fits = variants.length <= MOST_VARIANTS && heads.length <= MOST_HEADS
-  if (!fits || heads.length < 2) return []
-  const nameOf = (row: Head) => headName(row, heads)
-  const names = heads.map(nameOf)
+  const names = kind.rowsOf(records)
+  const fits = variants.length <= MOST_VARIANTS && names.length <= MOST_ROWS
+  if (!fits || names.length < 2) return []
+  const layered = byLayer(records).length > 1
   const tiles = records.flatMap(record =>
-    tilesOf(record, variants, row => names.indexOf(nameOf(row))),
+    tilesOf(kind.errorsOf(record, layered), {record, variants, names}),
   )
   if (tiles.length === 0) return []
   const [{cell}] = records as readonly [CompletedSweep]
   return [
     {
-      name: 'error-by-head',
-      title: `Error of each head, ${inputLabel(cell.input)}, L=${records[0]!.result.query_len}${cell.causal ? ', causal' : ''}${cell.target === 'raw' ? '' : ', against what each converges to'}`,
+      name: kind.name,
+      title: `${kind.title}, ${placeOf(records)}`,
       caption:
         'Median over draws of |estimate - exact| / |exact| (rel L2), at the most features of each method; darker is larger.',
       x: {label: 'variant', scale: 'linear', names: variants},
-      y: {label: 'head', scale: 'linear', names},
+      y: {label: kind.label, scale: 'linear', names},
       shade: {label: 'error, % of the exact output', scale: 'log', percent: true},
       series: [{label: '', method: cell.method, projection: null, points: tiles, joined: false}],
       guides: [],
       table: table(
         [
-          {title: 'head', align: 'left', cell: ([name]) => name!},
+          {title: kind.label, align: 'left', cell: ([name]) => name!},
           ...variants.map((title, at) => ({
             title,
             cell: (row: readonly string[]) => row[at + 1]!,
@@ -64,31 +117,30 @@ function figureOf(records: readonly CompletedSweep[]): Figure[] {
   ]
 }
 
-function rowsOfTiles(records: readonly CompletedSweep[]): Head[] {
-  const all = records.flatMap(record =>
-    headsOf(record).map(({head}) => ({layer: record.cell.layer, head})),
-  )
-  const once = new Map(all.map(row => [JSON.stringify(row), row]))
-  return [...once.values()].toSorted((a, b) => (a.layer ?? 0) - (b.layer ?? 0) || a.head - b.head)
-}
-
-function headName({layer, head}: Head, all: readonly Head[]): string {
-  const layers = new Set(all.map(row => row.layer))
-  return layers.size > 1 ? `layer ${layer} head ${head}` : `head ${head}`
+/** What all tiles have in common, in words. */
+function placeOf(records: readonly CompletedSweep[]): string {
+  const {cell, result} = records[0]!
+  return [
+    inputsLabel(records.map(one => one.cell.input)),
+    `L=${result.query_len}`,
+    ...(cell.causal ? ['causal'] : []),
+    ...(cell.target === 'raw' ? [] : ['against what each converges to']),
+  ].join(', ')
 }
 
 function tilesOf(
-  record: CompletedSweep,
-  variants: readonly string[],
-  placeOf: (row: Head) => number,
+  errors: ReturnType<Kind['errorsOf']>,
+  {
+    record,
+    variants,
+    names,
+  }: {record: CompletedSweep; variants: readonly string[]; names: readonly string[]},
 ): Point[] {
-  const {cell} = record
-  const variant = variantLabel(cell)
-  return headsOf(record).flatMap(({head, rel_l2}) => {
-    if (rel_l2 === null || !(rel_l2 > 0)) return []
-    const y = placeOf({layer: cell.layer, head})
-    const facts = [`head ${head}`, variant, `rel L2: ${significant(rel_l2)}`]
-    return [{x: variants.indexOf(variant), y, value: rel_l2, facts}]
+  const variant = variantLabel(record.cell)
+  return errors.flatMap(({row, error}) => {
+    if (error === null || !(error > 0)) return []
+    const facts = [row, variant, `rel L2: ${significant(error)}`]
+    return [{x: variants.indexOf(variant), y: names.indexOf(row), value: error, facts}]
   })
 }
 

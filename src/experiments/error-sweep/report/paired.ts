@@ -26,8 +26,11 @@ const ANSWERS: Readonly<Record<Answer, string>> = {
   cannot_be_told: 'not distinguishable',
 }
 
-/** Its heading. */
-const TITLE = 'Paired differences, at the largest M'
+/** Headings by what is compared. */
+const TITLES = {
+  error: 'Paired differences, at the largest M',
+  noise: 'Paired differences of noise, at the largest M',
+} as const
 
 /** What the tables are, once below all of them. */
 const LEGEND =
@@ -77,19 +80,25 @@ function isAlone([first]: readonly CompletedSweep[]): boolean {
   return first?.cell.projection === null
 }
 
-/** The table of paired differences, or how many draws it takes; nothing where nothing is compared. */
+/**
+ * The table of paired differences, or how many draws it takes; nothing where nothing is compared.
+ *
+ * @param of - `noise`: of rows against what methods converge to, below a table of errors against softmax
+ */
 export function pairedBlocks(
   variants: readonly CompletedSweep[],
   rankings: readonly Ranking[],
+  of: keyof typeof TITLES = 'error',
 ): Block[] {
   const found = pairedDifferences(variants, rankings)
-  if (found.length === 0) return list(fewDrawsNotes(variants))
-  return [heading(3, TITLE), {...table(columnsOf(found), found), labels: 2}]
+  if (found.length === 0) return of === 'error' ? list(fewDrawsNotes(variants)) : []
+  return [heading(3, TITLES[of]), {...table(columnsOf(found), found), labels: 2}]
 }
 
 /** What tables of paired differences say, where a report has any. */
 export function pairedLegend(report: readonly Block[]): Block[] {
-  const any = report.some(block => block.kind === 'heading' && block.text === TITLE)
+  const titles: readonly string[] = Object.values(TITLES)
+  const any = report.some(block => block.kind === 'heading' && titles.includes(block.text))
   return any ? [text(LEGEND)] : []
 }
 

@@ -2,7 +2,7 @@
 import {groupBy, spanOf} from '../../../report/groups.js'
 import {significant} from '../../../report/numbers.js'
 import {listed, shortened} from '../../../report/words.js'
-import {causalLabel, inputLabel} from '../../labels.js'
+import {causalLabel, inputLabel, inputsLabel} from '../../labels.js'
 import {unusualScale} from '../../logit-scale.js'
 import type {CompletedSweep} from '../schema.js'
 
@@ -36,14 +36,16 @@ export interface PlaceAxis {
   phrase(value: string): string
 }
 
+const INPUT: PlaceAxis = {
+  title: 'input',
+  align: 'left',
+  plural: 'inputs',
+  value: ({cell}) => shortened(inputLabel(cell.input), 28),
+  phrase: value => value,
+}
+
 const AXES: readonly PlaceAxis[] = [
-  {
-    title: 'input',
-    align: 'left',
-    plural: 'inputs',
-    value: ({cell}) => shortened(inputLabel(cell.input), 28),
-    phrase: value => value,
-  },
+  INPUT,
   {
     title: 'D',
     align: 'right',
@@ -83,7 +85,14 @@ const AXES: readonly PlaceAxis[] = [
 
 /** The axes in which places differ. */
 export function axesOf(places: readonly Place[]): PlaceAxis[] {
-  return AXES.filter(({value}) => new Set(places.map(([first]) => value(first))).size > 1)
+  const firsts = places.map(([first]) => first)
+  const ofLayers = new Set(firsts.map(({cell}) => cell.layer))
+  const pairs = new Set(firsts.map(({cell}) => `${cell.layer} ${inputLabel(cell.input)}`))
+  // files of layers have the numbers of these
+  const isTold = !ofLayers.has(undefined) && pairs.size === ofLayers.size
+  return AXES.filter(
+    axis => !(isTold && axis === INPUT) && new Set(firsts.map(row => axis.value(row))).size > 1,
+  )
 }
 
 /** A place among others: `layer 3, 256 tokens`. */
@@ -95,11 +104,10 @@ export function placeLabel([first]: Place, axes: readonly PlaceAxis[]): string {
 export function measuredLabel(places: readonly Place[]): string {
   const firsts = places.map(([first]) => first)
   const {cell, result} = firsts[0]!
-  const inputs = new Set(firsts.map(({cell}) => inputLabel(cell.input)))
   const layers = [...new Set(firsts.flatMap(({cell}) => cell.layer ?? []))].sort((a, b) => a - b)
   const unusual = firsts.flatMap(({result}) => unusualScale(result) ?? [])
   const scales = firsts.map(({cell}) => cell.scale)
-  const name = inputs.size === 1 ? shortened([...inputs].join(), 40) : `${inputs.size} inputs`
+  const name = shortened(inputsLabel(firsts.map(({cell}) => cell.input)), 40)
   const alike = firsts.every(one => one.result.ran_causal === result.ran_causal)
   const parts = [
     ...(layers.length > MOST_NUMBERS ? [`${layers.length} layers`] : layersText(layers)),

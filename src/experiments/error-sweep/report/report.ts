@@ -8,13 +8,14 @@ import {backendItems, methodLabel, projectionLabel, troubleItems} from '../../la
 import {headsOf} from '../heavy-lists.js'
 import type {CompletedSweep, ErrorSweepRecord} from '../schema.js'
 import {columnsOf, legend, overAverage, variantColumns} from './columns.js'
+import {type Limits, limitItems, limitsOf, withoutPartner} from './limits.js'
 import {featureNotes, inputNotes, precisionNotes, tableNotes} from './notes.js'
 import {pairedBlocks, pairedLegend} from './paired.js'
+import {positionBlocks} from './positions.js'
 import {type Ranking, rankingsOf} from './ranking.js'
 import {
   atLargestFeatures,
   byLayer,
-  byTarget,
   itemsByLayer,
   sectionsOf,
   sectionTitle,
@@ -31,13 +32,18 @@ export function errorSweepReport(records: readonly ErrorSweepRecord[]): Block[] 
   const all = sectionsOf(completed)
   const sections = evenly(all, MOST_SECTIONS)
   const rankings = sections.map(rankingsOf)
-  const mostRows = fairShare(sections.flatMap(byTarget), MOST_ROWS)
-  const shown = sections.flatMap(byTarget).flatMap(rows => evenly(sorted(rows), mostRows))
+  const tables = sections.flatMap(tablesOf)
+  const mostRows = fairShare(
+    tables.map(({rows}) => rows),
+    MOST_ROWS,
+  )
+  const shown = tables.flatMap(({rows}) => evenly(sorted(rows), mostRows))
+  const limits = new Map(tables.flatMap(own => [...own.limits]))
   const blocks = sections.flatMap((own, at) => section(own, {rankings: rankings[at]!, mostRows}))
   return [
     ...leftOut(sections.length, all.length),
     ...blocks,
-    ...(completed.length > 0 ? [text(legend(shown))] : []),
+    ...(completed.length > 0 ? [text(legend(shown, limits))] : []),
     ...pairedLegend(blocks),
     ...list([...precisionNotes(completed), ...backendItems(completed)]),
     ...list(troubleItems(records)),
@@ -68,7 +74,7 @@ function section(records: readonly CompletedSweep[], tables: Tables): Block[] {
     heading(2, sectionTitle(records)),
     ...list(itemsByLayer(records, ([first]) => inputNotes(first!))),
     ...statisticsBlocks(byLayer(records).map(([first]) => first!)),
-    ...byTarget(records).flatMap(own => targetBlocks(own, tables)),
+    ...tablesOf(records).flatMap(own => targetBlocks(own, tables)),
     ...list(itemsByLayer(records, featureNotes)),
   ]
 }
@@ -79,28 +85,47 @@ const TARGET_TITLES = {
   matched: 'Error against what each method converges to',
 }
 
+/** Rows of one table, and the same draws against what they converge to. */
+interface ErrorTable {
+  rows: readonly CompletedSweep[]
+  limits: Limits
+}
+
+/** Errors against softmax with the limits of methods beside them; then rows that were held against these alone. */
+function tablesOf(records: readonly CompletedSweep[]): ErrorTable[] {
+  const raw = records.filter(({cell}) => cell.target === 'raw')
+  const matched = records.filter(({cell}) => cell.target === 'matched')
+  const alone = withoutPartner(matched, raw)
+  return [
+    {rows: raw, limits: limitsOf(matched.filter(row => !alone.includes(row)))},
+    {rows: alone, limits: NO_LIMITS},
+  ].filter(({rows}) => rows.length > 0)
+}
+
+const NO_LIMITS: Limits = new Map()
+
 /**
  * The errors against one target, by method, projection and number of features, with what stands
  * out in them.
  */
-function targetBlocks(records: readonly CompletedSweep[], {rankings, mostRows}: Tables): Block[] {
-  const target = records[0]!.cell.target
-  const rows = sorted(records)
-  const ranked = rankings.filter(({rows: [first]}) => first!.cell.target === target)
+function targetBlocks(own: ErrorTable, {rankings, mostRows}: Tables): Block[] {
+  const {limits} = own
+  const {target} = own.rows[0]!.cell
+  const rows = sorted(own.rows)
+  const against = (of: typeof target) =>
+    rankings.filter(({rows: [first]}) => first!.cell.target === of)
+  const ranked = against(target)
+  const noise = atLargestFeatures(sorted([...limits.values()]))
   return [
     heading(3, TARGET_TITLES[target]),
-    {...table(columnsOf(rows, ranked), rows, mostRows), labels: labelCount(rows)},
-    ...list(target === 'matched' ? targetItems(rows) : []),
+    {...table(columnsOf(rows, ranked, limits), rows, mostRows), labels: labelCount(rows)},
+    ...list(limitItems(target === 'matched' ? limitsOf(rows) : limits)),
     ...list(itemsByLayer(rows, tableNotes)),
     ...pairedBlocks(atLargestFeatures(rows), ranked),
+    ...pairedBlocks(noise, against('matched'), 'noise'),
     ...perHead(rows),
+    ...positionBlocks(rows),
   ]
-}
-
-/** What each method is held against. */
-function targetItems(rows: readonly CompletedSweep[]): string[] {
-  const items = rows.map(({cell, result}) => `${methodLabel(cell)}: ${result.target_label}`)
-  return [...new Set(items)]
 }
 
 /** rel L2 over that of averaging V, per head: one head can be served well and its neighbour not at all. */

@@ -1,7 +1,7 @@
 /** The first screen of a sweep: what was measured, the answer, one table, and where the rest is. */
 import {type Block, heading, list, text} from '../../../report/document.js'
 import {spanOf} from '../../../report/groups.js'
-import {errorText, plural, significant} from '../../../report/numbers.js'
+import {errorText, errorWithInterval, plural, significant} from '../../../report/numbers.js'
 import {SCREEN_LINES, screenLines} from '../../../report/screen.js'
 import {listed} from '../../../report/words.js'
 import {LEAST_FOR_INTERVAL} from '../../../stats/index.js'
@@ -9,6 +9,7 @@ import {variantLabel} from '../../labels.js'
 import {troubleSentences} from '../../trouble.js'
 import {type CompletedSweep, type ErrorSweepRecord, replicatesOf} from '../schema.js'
 import {answerSentences} from './answer.js'
+import {overTexts} from './columns.js'
 import {isDrawn} from './comparison.js'
 import {type CutTable, limitsOf, methodsTable} from './methods-table.js'
 import {inputNotes, precisionNotes, roundingNotes} from './notes.js'
@@ -97,6 +98,7 @@ function screenNotes(
   const ofPlaces = [...new Set(places.flatMap(([first]) => inputNotes(first)))]
   return [
     ...troubleSentences(records),
+    ...textsNote(places),
     ...ofPlaces,
     ...roundingNotes(completed),
     ...limitNotes(completed),
@@ -113,6 +115,19 @@ function limitNotes(completed: readonly CompletedSweep[]): string[] {
   const alone = matched.filter(name => !raw.includes(name))
   if (raw.length === 0 || alone.length === 0) return []
   return [`${listed(alone)}: only compared with what they converge to; see the details`]
+}
+
+/** The mean over texts of the best method of one place. */
+function textsNote([first, ...others]: readonly Place[]): string[] {
+  if (!first || others.length > 0) return []
+  const [best] = byError(first.filter(row => standingOf(row) === 'better'))
+  const over = best && overTexts(best)
+  if (!best || !over) return []
+  const draws = isDrawn(best) ? ` and ${plural(replicatesOf(best), 'draw')}` : ''
+  const error = errorWithInterval(over.mean, over.low, over.high)
+  return [
+    `over ${best.result.batch} texts${draws}: ${variantLabel(best.cell)} is ${error} off on average`,
+  ]
 }
 
 /** What became of row metrics: those of the best method of one place. */
@@ -133,7 +148,9 @@ function legend(places: readonly Place[]): string {
   const rows = places.flat()
   const counts = spanOf(rows.filter(isDrawn).map(replicatesOf))
   const isInterval = counts[0] >= LEAST_FOR_INTERVAL
-  const draws = `${[...new Set(counts)].join(' to ')} draws`
+  const texts =
+    places.length === 1 && rows.some(overTexts) ? ` on these ${rows[0]!.result.batch} texts` : ''
+  const draws = `${[...new Set(counts)].join(' to ')} draws${texts}`
   const over = rows.some(isDrawn) ? `, ${isInterval ? '95 % interval' : 'range'} over ${draws}` : ''
   const vectors = rows.some(({cell}) => cell.num_features !== null) ? ' M: random vectors.' : ''
   return `Error: |estimate-exact|/|exact|${over}.${vectors}`

@@ -2,15 +2,21 @@
 import {numbered} from '../../../inputs/layers.js'
 import {groupBy, inOrder} from '../../../report/groups.js'
 import {significant} from '../../../report/numbers.js'
-import {causalLabel, inputLabel, methodLabel, projectionLabel, variantLabel} from '../../labels.js'
+import {causalLabel, inputsLabel, methodLabel, projectionLabel, variantLabel} from '../../labels.js'
 import {unusualScale} from '../../logit-scale.js'
-import type {CompletedSweep, HeldSweepResult} from '../schema.js'
+import type {CompletedSweep, ErrorSweepCell, HeldSweepResult} from '../schema.js'
+
+/** What cells of one input share: layers of a run belong together, though each may lie in a separate file. */
+export function sourceOf({input, layer}: Pick<ErrorSweepCell, 'input' | 'layer'>): object {
+  return input.kind === 'generator' || layer === undefined ? input : {names: input.names}
+}
 
 /** Records of one input, length, scale and causality together; its layers are rows. */
 export function sectionsOf(completed: readonly CompletedSweep[]): CompletedSweep[][] {
-  return groupBy(completed, ({cell: {input, seq_len, scale, logit_scale, causal}}) =>
-    JSON.stringify([input, seq_len, scale, logit_scale, causal]),
-  )
+  return groupBy(completed, ({cell}) => {
+    const {seq_len, scale, logit_scale, causal} = cell
+    return JSON.stringify([sourceOf(cell), seq_len, scale, logit_scale, causal])
+  })
 }
 
 /** What tables of errors are made of. */
@@ -85,7 +91,7 @@ export function sectionTitle(records: readonly CompletedSweep[]): string {
   const sizes = [...new Set(records.map(({result}) => sizesText(result)))]
   const alike = records.every(one => one.result.ran_causal === result.ran_causal)
   const parts = [
-    inputLabel(cell.input),
+    inputsLabel(records.map(({cell}) => cell.input)),
     ...[layersLabel(records)].flatMap(label => label ?? []),
     sizes.length === 1 ? sizes[0]! : 'of different sizes',
     causalLabel(cell.causal, alike ? result.ran_causal : null),

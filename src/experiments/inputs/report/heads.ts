@@ -2,7 +2,7 @@
 import {spanOf} from '../../../report/groups.js'
 import {roundNumber} from '../../../report/numbers.js'
 import {listed} from '../../../report/words.js'
-import {causalLabel, inputLabel} from '../../labels.js'
+import {causalLabel, inputsLabel} from '../../labels.js'
 import {logitSizeName} from '../../logit-scale.js'
 import type {CompletedInputs, InputsRecord} from '../schema.js'
 
@@ -22,7 +22,7 @@ export function headRows(records: readonly InputsRecord[]): HeadRow[] {
 
 /** What was looked at: `minilm-layer5.safetensors: 12 heads, L=256, S=256, D=32, bidirectional`. @param records - at least one */
 export function inputTitle(records: readonly InputsRecord[]): string {
-  const {input, causal} = records[0]!.cell
+  const {causal} = records[0]!.cell
   const layers = new Set(records.flatMap(({cell}) => cell.layer ?? []))
   const sizes = new Set(
     completed(records).map(
@@ -35,7 +35,7 @@ export function inputTitle(records: readonly InputsRecord[]): string {
     ...(sizes.size > 1 ? ['of different sizes'] : sizes),
     causalLabel(causal, null),
   ]
-  return `${inputLabel(input)}: ${parts.join(', ')}`
+  return `${inputsLabel(records.map(({cell}) => cell.input))}: ${parts.join(', ')}`
 }
 
 /** The layers that failed, and why. */

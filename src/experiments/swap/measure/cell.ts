@@ -10,9 +10,12 @@ import type {CellContext, CellOutcome} from '../../experiment.js'
 import {type ResolvedMethod, resolveMethod, unsupportedReason, whyNotDrawn} from '../../method.js'
 import {layersRun} from '../layers-run.js'
 import {type Effects, lossOf, type SwapCell, type SwapResult} from '../schema.js'
+import {AttentionErrors} from './attention-errors.js'
 import {type Original, originalOf} from './context.js'
 import {causalEffects, encoderEffects} from './effects.js'
 import {largestSet} from './largest-set.js'
+import {errorsOf, partsOf} from './parts.js'
+import {RelativeSquares} from './squares.js'
 import {overTokens, tokenDistances} from './token-squares.js'
 
 /** Runs one cell of a swap. */
@@ -55,7 +58,7 @@ export async function runSwapCell(
 }
 
 /** What exchanged layers do. */
-type Measured = Effects & Pick<SwapResult, 'hidden_error'>
+type Measured = Effects & Pick<SwapResult, 'hidden_error' | 'attention_errors' | 'parts'>
 
 /** The layers of a cell, exchanged all at once. */
 async function effectsOf(
@@ -63,12 +66,17 @@ async function effectsOf(
   original: Original,
   onStep?: () => void,
 ): Promise<Measured> {
-  const {finals, errors} = await exchanged(cell, original, onStep)
+  const {finals, hidden, attention} = await exchanged(cell, original, onStep)
   try {
-    const effects = original.model.facts.causal
+    const {damage, ...effects} = original.model.facts.causal
       ? await causalEffects(original, finals)
       : encoderEffects(original, finals)
-    return {...effects, hidden_error: errors.map(finiteOrNull)}
+    return {
+      ...effects,
+      hidden_error: hidden.map(squares => finiteOrNull(squares ? squares.relative() : 0)),
+      attention_errors: errorsOf(attention),
+      parts: partsOf({damage, hidden, attention}),
+    }
   } finally {
     for (const tensor of finals.flat()) tensor.dispose()
   }
@@ -105,8 +113,10 @@ function reasonAgainst(
 interface Exchanged {
   /** Draws, in each the batches: `[B, L, width]`. */
   finals: tf.Tensor3D[][]
-  /** Of every layer: relative L2 error, root mean square over draws. */
-  errors: number[]
+  /** Errors of the output of every layer; `undefined`: it is that of the original. */
+  hidden: (RelativeSquares | undefined)[]
+  /** Errors of attention in the first exchanged layer. */
+  attention: AttentionErrors['squares']
 }
 
 /** All draws, layer by layer: the weights of a layer are read once, and what comes before the first exchanged layer is the original. */
@@ -121,27 +131,35 @@ async function exchanged(
   const draws = Array.from({length: cell.replicates}, () =>
     batches.map(({hidden}) => hidden[first]!.clone()),
   )
-  const errors = Array<number>(first).fill(0)
+  const sizes = {batches, draws: draws.length, texts: original.texts}
+  const hidden: Exchanged['hidden'] = Array(first).fill(undefined)
+  const attention = new AttentionErrors(sizes)
   for (let index = first; index < layers; index++) {
     const layer = await model.layer(index)
-    const sums = {error: 0, exact: 0}
+    const squares = new RelativeSquares(sizes)
     draws.forEach((own, replicate) => {
       const heard = cell.layers.includes(index)
         ? drawnAttention(cell, replicate * layers + index)
         : exactLayerAttention
-      batches.forEach(({tokens, hidden, squares}, at) => {
+      batches.forEach(({tokens, texts, hidden: exact, squares: perToken}, at) => {
         const before = own[at]!
-        own[at] = layer.forward(before, tokens, heard)
+        const noted =
+          index === first ? attention.noting(heard, layer, {index, draw: replicate, at}) : heard
+        own[at] = layer.forward(before, tokens, noted)
         before.dispose()
-        sums.error += overTokens(tokenDistances(own[at]!, hidden[index + 1]!), tokens)
-        sums.exact += overTokens(squares[index + 1]!, tokens)
+        const errors = overTokens(tokenDistances(own[at]!, exact[index + 1]!), tokens)
+        const sizes = overTokens(perToken[index + 1]!, tokens)
+        texts.forEach((text, row) => {
+          squares.add(replicate, text, errors[row]!, sizes[row]!)
+        })
         onStep?.()
       })
     })
-    errors.push(Math.sqrt(sums.error / sums.exact))
+    hidden.push(squares)
+    attention.dispose()
     layer.dispose()
   }
-  return {finals: draws, errors}
+  return {finals: draws, hidden, attention: attention.squares}
 }
 
 /** What queries of exact forms are multiplied by, and logits divided by: each entry is rounded once more, as 3 is no power of 2. */

@@ -14,7 +14,7 @@ import type {SwapCell} from '../schema.js'
 import {tokenSquares} from './token-squares.js'
 
 /** A batch with the hidden states of the original: `[B, L, width]` before the first layer and after each. */
-interface OriginalBatch {
+export interface OriginalBatch {
   tokens: TokenBatch
   /** Which of the texts they are. */
   texts: readonly number[]

@@ -1,10 +1,9 @@
 /** From last hidden states to what they do to predictions and embeddings. */
 import type {tf} from '../../../attention/index.js'
 import {hostData} from '../../../attention/internal.js'
-import {mean} from '../../../stats/index.js'
+import {byGroups, mean, overDrawsAndTexts} from '../../../stats/index.js'
 import type {Effects} from '../schema.js'
 import type {Original} from './context.js'
-import {byGroups, overDrawsAndTexts} from './intervals.js'
 import {
   dot,
   type Embeddings,
@@ -15,13 +14,20 @@ import {
   similarities,
 } from './neighbours.js'
 import {type NextTokens, nextTokens} from './next-tokens.js'
+import {GROUPS} from './parts.js'
 import {natsByPosition, positionsOf} from './positions.js'
+
+/** Effects with what orders methods. */
+interface WithDamage extends Effects {
+  /** Draws, in each the texts. */
+  damage: number[][]
+}
 
 /** @param finals - draws, in each the batches: `[B, L, width]` */
 export async function causalEffects(
   original: Original,
   finals: readonly (readonly tf.Tensor3D[])[],
-): Promise<Effects> {
+): Promise<WithDamage> {
   const {model, batches} = original
   const table: NextTokens[][] = finals.map(() => [])
   const head = await model.head()
@@ -38,17 +44,19 @@ export async function causalEffects(
   } finally {
     head.dispose()
   }
+  const lost = ({original, exchanged}: NextTokens) => exchanged - original
   const effect = (read: (text: NextTokens) => number) =>
     overDrawsAndTexts(table.map(row => row.map(read)))
   return {
     original_nats: mean(table[0]!.map(({original}) => original)),
     causal_effects: {
-      nats_added: effect(({original, exchanged}) => exchanged - original),
+      nats_added: effect(lost),
       kl_nats: effect(({kl}) => kl),
       top_agreement: effect(({agreement}) => agreement),
     },
     encoder_effects: null,
     positions: positionsOf(original, finals, natsByPosition(table)),
+    damage: table.map(row => row.map(lost)),
   }
 }
 
@@ -56,14 +64,12 @@ export async function causalEffects(
 const NEAREST = 10
 /** A table that has no mean. */
 const UNKNOWN = [[Number.NaN]]
-/** Groups of texts that are left out in turn. */
-const GROUPS = 10
 
 /** @param finals - draws, in each the batches: `[B, L, width]` */
 export function encoderEffects(
   original: Original,
   finals: readonly (readonly tf.Tensor3D[])[],
-): Effects {
+): WithDamage {
   const whole = embeddingsOf(
     original,
     original.batches.map(({hidden}) => hidden.at(-1)!),
@@ -73,15 +79,14 @@ export function encoderEffects(
   const after = draws.map(similarities)
   const texts = whole.map((_, text) => text)
   const near = texts.map(text => nearest(before, text, NEAREST))
+  const damage = draws.map(own => own.map((vector, text) => 1 - dot(vector, whole[text]!)))
   const nearAfter = after.map(own => texts.map(text => nearest(own, text, NEAREST)))
   return {
     original_nats: null,
     causal_effects: null,
     positions: positionsOf(original, finals, []),
     encoder_effects: {
-      cosine_loss: overDrawsAndTexts(
-        draws.map(own => own.map((vector, text) => 1 - dot(vector, whole[text]!))),
-      ),
+      cosine_loss: overDrawsAndTexts(damage),
       // of few texts all others are among the nearest, whatever the model does
       neighbour_agreement: overDrawsAndTexts(
         texts.length < 3
@@ -95,6 +100,7 @@ export function encoderEffects(
       ),
       pair_spearman: spearman(before, after, texts),
     },
+    damage,
   }
 }
 

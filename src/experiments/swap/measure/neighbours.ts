@@ -1,4 +1,5 @@
 /** What exchanged attention does to the neighbourhoods of embedded texts. */
+import {spearman} from '../../../stats/index.js'
 
 /** Unit vectors, one for each text, in the order of the texts. */
 export type Embeddings = readonly Float32Array[]
@@ -52,7 +53,7 @@ export function overlap(a: readonly number[], b: readonly number[]): number {
  * @param texts - which
  */
 export function pairSpearman(a: Similarities, b: Similarities, texts: readonly number[]): number {
-  return correlation(ranks(pairsOf(a, texts)), ranks(pairsOf(b, texts)))
+  return spearman(pairsOf(a, texts), pairsOf(b, texts))
 }
 
 function pairsOf({count, values}: Similarities, texts: readonly number[]): Float64Array {
@@ -62,30 +63,4 @@ function pairsOf({count, values}: Similarities, texts: readonly number[]): Float
     for (let j = 0; j < i; j++) pairs[at++] = values[texts[i]! * count + texts[j]!]!
   }
   return pairs
-}
-
-function ranks(values: Float64Array): Float64Array {
-  const order = new Uint32Array(values.length).map((_, at) => at)
-  order.sort((a, b) => values[a]! - values[b]!)
-  const found = new Float64Array(values.length)
-  for (let start = 0; start < order.length; ) {
-    let end = start + 1
-    while (end < order.length && values[order[end]!] === values[order[start]!]) end++
-    for (let i = start; i < end; i++) found[order[i]!] = (start + end - 1) / 2
-    start = end
-  }
-  return found
-}
-
-/** Pearson's, `NaN` where one side is constant. */
-function correlation(a: Float64Array, b: Float64Array): number {
-  const [meanA, meanB] = [a, b].map(all => all.reduce((sum, x) => sum + x, 0) / all.length)
-  let [ab, aa, bb] = [0, 0, 0]
-  for (let i = 0; i < a.length; i++) {
-    const [x, y] = [a[i]! - meanA!, b[i]! - meanB!]
-    ab += x * y
-    aa += x * x
-    bb += y * y
-  }
-  return ab / Math.sqrt(aa * bb)
 }

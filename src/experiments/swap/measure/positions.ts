@@ -1,10 +1,9 @@
 /** Effects by position in a text, in bins that double: 1, 2, 3 to 4, 5 to 8, ... */
 import type {tf} from '../../../attention/index.js'
 import {hostData} from '../../../attention/internal.js'
-import {finiteOrNull, mean} from '../../../stats/index.js'
+import {finiteOrNull, mean, overDrawsAndTexts} from '../../../stats/index.js'
 import type {Effect, SwapResult} from '../schema.js'
 import type {Original} from './context.js'
-import {overDrawsAndTexts} from './intervals.js'
 import type {NextTokens} from './next-tokens.js'
 
 /**

@@ -18,15 +18,13 @@ function read(of: () => tf.Tensor3D): Float32Array {
   return squares as Float32Array
 }
 
-/** The sum over the tokens of all texts. @param squares - `[B L]` */
+/** The sum over the tokens of each text. @param squares - `[B L]` */
 export function overTokens(
   squares: Float32Array,
   {length, lengths}: Pick<TokenBatch, 'length' | 'lengths'>,
-): number {
-  let sum = 0
-  lengths.forEach((tokens, text) => {
-    const start = text * length
-    for (let at = start; at < start + tokens; at++) sum += squares[at]!
+): number[] {
+  return lengths.map((tokens, text) => {
+    const own = squares.subarray(text * length, text * length + tokens)
+    return own.reduce((sum, square) => sum + square, 0)
   })
-  return sum
 }

@@ -7,18 +7,24 @@ import {methodLabel, projectionLabel, variantLabel} from '../../labels.js'
 import {layersText} from '../layers-text.js'
 import type {CompletedSwap, SwapRecord} from '../schema.js'
 import {damageOf, interval, isAverage, withoutExact} from './damage.js'
+import {damageOverErrors} from './error-figure.js'
 import {positionFigures} from './positions.js'
 import {isOneByOne, sensitivityFigures} from './sensitivity.js'
 
 /** Sets of layers that have figures. */
 const MOST_SETS = 4
 
-/** A heat map of single layers, or four figures for each set of layers. */
+/** A heat map of single layers, or four figures for each set of layers; damage over errors of attention first. */
 export function swapFigures(records: readonly SwapRecord[]): Figure[] {
   const rows = records.filter(record => record.status === 'completed')
   const [first] = rows
   if (!first) return []
-  if (isOneByOne(rows) || first.cell.budget !== undefined) return sensitivityFigures(rows)
+  if (first.cell.budget !== undefined) return sensitivityFigures(rows)
+  return [...damageOverErrors(rows), ...effectFigures(rows)]
+}
+
+function effectFigures(rows: readonly CompletedSwap[]): Figure[] {
+  if (isOneByOne(rows)) return sensitivityFigures(rows)
   return groupBy(rows, ({cell}) => cell.layers.join())
     .slice(0, MOST_SETS)
     .flatMap(own => [damageFigure(own), depthFigure(own), ...positionFigures(own)])

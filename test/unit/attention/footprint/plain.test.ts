@@ -35,26 +35,29 @@ describe('plainNanoseconds', () => {
   it('counts nothing but the call for what the addon computes', () => {
     expect(of('Exp', info([1000]), info([1000]))).toBe(0)
     expect(of('Sum', info([10, 100]), info([10]), {axis: [1]})).toBe(0)
-    expect(of('Max', info([10, 100]), info([10]), {reductionIndices: -1})).toBe(0)
+    expect(of('Max', info([10, 100]), info([100]), {reductionIndices: 0})).toBe(0)
+    expect(of('Slice', info([10, 100], 'int32'), info([10, 1], 'int32'))).toBe(0)
+    expect(of('Greater', info([10, 100]), info([10, 100], 'bool'))).toBe(0)
+    const inputs = {x: info([10, 100]), indices: info([4], 'int32')}
+    const gathered = {inputs, attrs: {}} as unknown as SizeCall
+    expect(plainNanoseconds('GatherV2', gathered, info([4, 100]))).toBe(CALL)
   })
 
-  it('counts what the addon leaves: other types, other axes', () => {
+  it('counts what the addon leaves: other types', () => {
     expect(of('Exp', info([1000], 'int32'), info([1000]))).toBe(1000 * 20)
-    expect(of('Sum', info([10, 100]), info([100]), {axis: [0]})).toBe(1000 * 100)
+    expect(of('Sum', info([10, 100], 'int32'), info([100], 'int32'), {axis: [0]})).toBe(1000 * 100)
   })
 
   it('counts outputs of what gathers, inputs of what reduces', () => {
-    expect(of('Slice', info([10, 100]), info([10, 1]))).toBe(10 * 700)
-    expect(of('GatherV2', info([10, 100]), info([4, 100]))).toBe(400 * 90)
+    expect(of('GatherV2', info([10, 100], 'int32'), info([4, 100], 'int32'))).toBe(400 * 90)
     expect(of('ArgMax', info([10, 100]), info([10]))).toBe(1000 * 5)
-    expect(of('Greater', info([10, 100]), info([10, 100], 'bool'))).toBe(1000 * 20)
   })
 
   it('counts more where an axis repeats, but not where there is none', () => {
     const of2 = (shape: number[]) => {
       const inputs = {a: info([8, 10, 100]), b: info(shape)}
       const call = {inputs, attrs: {}} as unknown as SizeCall
-      return plainNanoseconds('Equal', call, info([8, 10, 100], 'bool')) - CALL
+      return plainNanoseconds('FloorDiv', call, info([8, 10, 100])) - CALL
     }
     expect(of2([8, 1, 100])).toBe(8000 * 140)
     expect(of2([1, 100])).toBe(8000 * 140)
@@ -83,15 +86,9 @@ describe('plainSeconds', () => {
     return plainSeconds(estimator, resolveOptions(estimator, 'exact'), shape, backend)
   }
 
-  it('is most of what methods of gathered and sliced entries take', () => {
-    // one call each takes seconds; their operations at the rate of the addon a thousandth of that
-    expect(seconds('reformer')).toBeGreaterThan(0.3)
-    expect(seconds('taylor')).toBeGreaterThan(0.3)
-    expect(seconds('maclaurin')).toBeGreaterThan(0.05)
-  })
-
   it('is next to nothing for methods that the addon computes', () => {
-    for (const name of ['softmax-online', 'favor-pos', 'elu'] as const) {
+    const names = ['softmax-online', 'favor-pos', 'elu', 'reformer', 'taylor', 'maclaurin'] as const
+    for (const name of names) {
       expect(seconds(name), name).toBeLessThan(2e-3)
     }
   })
@@ -101,8 +98,8 @@ describe('plainSeconds', () => {
     expect(seconds('reformer', {}, 'cpu')).toBe(0)
   })
 
-  it('grows with the sequence beyond what is gone through', () => {
+  it('is that of the calls, however long the sequence', () => {
     const at = (length: number) => seconds('taylor', {queryLen: length, keyLen: length, heads: 1})
-    expect(Math.abs(at(65536) / at(4096) - 16)).toBeLessThan(0.5)
+    expect(at(65536)).toBe(at(4096))
   })
 })

@@ -37,14 +37,26 @@ describe('spare memory', () => {
     expect(spare.take(128 * MIB + 1)).toBeUndefined()
   })
 
-  it('keeps no more than 64 arrays, and none once it was cleared', () => {
+  it('lets arrays go first of the length that was not given for longest', () => {
     const spare = new SpareMemory()
-    for (let length = 1; length <= 65; length++) spare.give(new Float32Array(length))
-    expect(spare.take(1)).toBeUndefined()
-    expect(spare.take(2)?.length).toBe(2)
-    spare.expect(new Float32Array(70))
+    const lengths = [1, 2, 1, 3].map(n => n * MIB)
+    for (const length of lengths) spare.give(new Float32Array(length))
+    // 7 MiB are kept: of 123 more, 2 must go
+    spare.give(new Float32Array(123 * MIB))
+    expect(lengths.map(length => spare.take(length)?.length)).toEqual([
+      ...[MIB, undefined, MIB, 3 * MIB],
+    ])
+  })
+
+  it('keeps hundreds of arrays, and none once it was cleared', () => {
+    const spare = new SpareMemory()
+    for (let length = 1; length <= 500; length++) spare.give(new Float32Array(length))
+    expect(spare.take(1)?.length).toBe(1)
+    spare.expect(new Float32Array(700))
     spare.clear()
-    expect([3, 65, 70].map(length => spare.take(length))).toEqual([undefined, undefined, undefined])
+    expect([2, 500, 700].map(length => spare.take(length))).toEqual([
+      ...[undefined, undefined, undefined],
+    ])
   })
 
   it('keeps one array of any size for the next output of its length', () => {

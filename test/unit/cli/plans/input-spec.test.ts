@@ -16,15 +16,18 @@ describe('toInputSpec', () => {
     expect(toInputSpec({causal: true, input: ['a.npz']})).toMatchObject({paths: ['a.npz']})
   })
 
-  it('takes one file, or three .npy files in the order given', () => {
+  it('takes one file, several of named arrays, or three .npy files in the order given', () => {
     expect(toInputSpec({input: ['qkv.npz'], 'key-name': 'keys'})).toEqual({
       kind: 'file',
       paths: ['qkv.npz'],
       names: {...NAMES, key: 'keys'},
     })
-    expect(toInputSpec({input: ['q.npy', 'k.npy', 'v.npy']})).toMatchObject({
-      paths: ['q.npy', 'k.npy', 'v.npy'],
-    })
+    for (const input of [
+      ['q.npy', 'k.npy', 'v.npy'],
+      ['layer1.npz', 'layer0.safetensors'],
+    ]) {
+      expect(toInputSpec({input})).toMatchObject({paths: input})
+    }
   })
 
   it('names the order of axes and the mask only where they were typed', () => {
@@ -73,12 +76,17 @@ describe('toInputSpec', () => {
     [
       'two files',
       {input: ['q.npy', 'k.npy']},
-      '--input: expected one file, or three .npy files in the order query, key, value, got 2 files: q.npy, k.npy',
+      '--input: expected one file, several .npz or .safetensors files, or three .npy files in the order query, key, value, got 2 files: q.npy, k.npy',
     ],
     [
-      'three files that are not .npy',
-      {input: ['q.npz', 'k.npz', 'v.npz']},
-      '--input: expected one file, or three .npy files in the order query, key, value, got 3 files: q.npz, k.npz, v.npz',
+      'files of several kinds',
+      {input: ['q.npz', 'k.npy', 'v.npy']},
+      '--input: expected one file, several .npz or .safetensors files, or three .npy files in the order query, key, value, got 3 files: q.npz, k.npy, v.npy',
+    ],
+    [
+      'a file twice',
+      {input: ['a.npz', 'b.npz', './a.npz']},
+      '--input: expected each file once, got ./a.npz twice',
     ],
     [
       'a file beside a generator',

@@ -19,13 +19,15 @@ const methodOf = (nonNegative: boolean, random = true) => ({
   estimator: {nonNegative} as Estimator,
 })
 
-function replicate(mse: number, negative_denominators_pct = 0): Replicate {
+type Summarised = Pick<Replicate, 'all' | 'model'>
+
+function replicate(mse: number, negative_denominators_pct = 0): Summarised {
   const all = {...METRICS, mse, negative_denominators_pct}
-  return {all, model: NO_MODEL_ERRORS, perHead: [], rows: undefined}
+  return {all, model: NO_MODEL_ERRORS}
 }
 
 const SIX = [1, 2, 3, 4, 5, 6]
-const of = (replicates: Replicate[], method = methodOf(true)) =>
+const of = (replicates: Summarised[], method = methodOf(true)) =>
   means(method, {replicates, split: SPLIT})
 
 describe('means over replicates', () => {

@@ -1,5 +1,8 @@
 import {describe, expect, it} from 'vitest'
-import {headsFigures} from '../../../../../src/experiments/error-sweep/report/heads-figure.js'
+import {
+  headsFigures,
+  layersFigures,
+} from '../../../../../src/experiments/error-sweep/report/heads-figure.js'
 import {metric, sweep} from '../../../../helpers/records/error-sweep.js'
 
 const base = sweep().result.per_head[0]!
@@ -54,5 +57,40 @@ describe('tiles of heads', () => {
     expect(headsFigures([ofHeads([0.1])])).toEqual([])
     expect(headsFigures([ofHeads([0.1, 0.2], generated as never)])).toEqual([])
     expect(headsFigures([ofHeads(new Array<number>(65).fill(1))])).toEqual([])
+  })
+})
+
+describe('tiles of layers', () => {
+  const ofLayer = (layer: number, error: number, cell = {}) =>
+    sweep({layer, ...cell}, {rel_l2: metric(error)})
+  const inFile = (path: string) => ({
+    input: {kind: 'file' as const, paths: [path], names: {query: 'q', key: 'k', value: 'v'}},
+  })
+
+  it('have a row for each layer and a column for each variant, also of files of their own', () => {
+    const [figure, ...others] = layersFigures([
+      ofLayer(11, 0.5, inFile('layer11.npz')),
+      ofLayer(11, 0.7, {...inFile('layer11.npz'), method: 'rfa'}),
+      ofLayer(2, 0.25, inFile('layer2.npz')),
+      ofLayer(2, 0.9, {...inFile('layer2.npz'), num_features: 16}),
+    ])
+    expect(others).toEqual([])
+    expect(figure!.title).toBe('Error of each layer, 2 files, L=31, causal')
+    expect(figure!.y.names).toEqual(['layer 2', 'layer 11'])
+    expect(figure!.table.rows).toEqual([
+      ['layer 2', '0.250', '-'],
+      ['layer 11', '0.500', '0.700'],
+    ])
+    expect(figure!.series[0]!.points.map(({x, y, value}) => [x, y, value])).toEqual([
+      [0, 1, 0.5],
+      [1, 1, 0.7],
+      [0, 0, 0.25],
+    ])
+  })
+
+  it('are not drawn of one layer, and by themselves for each scale', () => {
+    expect(layersFigures([ofLayer(0, 1), ofLayer(0, 2, {method: 'rfa'})])).toEqual([])
+    const scales = [1, 2].flatMap(scale => [0, 1].map(layer => ofLayer(layer, scale, {scale})))
+    expect(layersFigures(scales)).toHaveLength(2)
   })
 })

@@ -68,7 +68,7 @@ describe('errorSweepReport', () => {
       rfa (tau=0.5)  orth        64  128  0.25 [0.20, 0.30]       0.707  0.00120 ± 0.00010  0.000400 ± 2.5e-5   0.970
       (hidden: variance; widen the terminal or pipe to less -S)
 
-      - rfa (tau=0.5): softmax of unit q, k at temperature 0.25
+      - rfa (tau=0.5) converges to softmax of unit q, k at temperature 0.25
 
       vs mean(V) per head, at the largest M
 
@@ -89,6 +89,61 @@ describe('errorSweepReport', () => {
 
       - identity skipped: no causal form [1 cell]"
     `)
+  })
+
+  it('has floor and noise beside errors against softmax, and limits without such a row by themselves', () => {
+    const rfa = {method: 'rfa', options: {tau: 0.5}}
+    const limit = {target_label: 'softmax of unit q, k at temperature 0.25', limit_distance: 0.6125}
+    const text = report(
+      [
+        sweep({}, {limit_distance: 0}),
+        sweep(rfa, {feature_dim: 128}),
+        sweep({...rfa, target: 'matched'}, {...limit, rel_l2: metric(0.125)}),
+        deterministic('elu', {rel_l2: metric(0.75)}),
+        {...deterministic('elu', {...limit, target_label: 'elu', rel_l2: metric(1e-8)})},
+        sweep({method: 'oprf', target: 'matched'}, limit),
+      ].map((record, at) =>
+        at === 4 ? {...record, cell: {...record.cell, target: 'matched' as const}} : record,
+      ),
+    )
+    expect(
+      text.slice(text.indexOf('Error against'), text.indexOf('vs mean(V) per')),
+    ).toMatchInlineSnapshot(`
+      "Error against softmax of the given q and k
+
+      method         projection   M    F             rel L2  vs mean(V)  floor  noise           mean MSE             bias^2
+      -------------  ----------  --  ---  -----------------  ----------  -----  -----  -----------------  -----------------
+      favor-pos      orth        64   64  0.25 [0.20, 0.30]       0.707      0  0.250  0.00120 ± 0.00010  0.000400 ± 2.5e-5
+      rfa (tau=0.5)  orth        64  128  0.25 [0.20, 0.30]       0.707  0.613  0.125  0.00120 ± 0.00010  0.000400 ± 2.5e-5
+      elu            -            -    -              0.750       0.707  0.613      0            0.00120            0.00120
+      No * for rel L2: no two rows differ (95 % intervals of ratios; differences below 1 % are equal).
+      (hidden: variance, cosine; widen the terminal or pipe to less -S)
+
+      - rfa (tau=0.5) converges to softmax of unit q, k at temperature 0.25
+      - elu converges to elu
+
+      "
+    `)
+    expect(text).toContain('Error against what each method converges to\n\nmethod  projection   M')
+    expect(text.replaceAll('\n', ' ')).toContain(
+      'floor: how far what a method converges to is off softmax',
+    )
+  })
+
+  it('shows errors of queries and means over texts where records have them', () => {
+    const queries = {
+      query_error_p50: metric(0.125),
+      query_error_p90: metric(0.5),
+      query_error_p99: metric(2),
+      rel_l2_over_texts: {mean: 0.26, low: 0.2, high: 0.35},
+      batch: 3,
+    }
+    const text = report([sweep({}, queries), deterministic('elu')], 160)
+    expect(text).toMatch(/ mean over +.*\n.* texts +.* queries +90 % +99 %\n/)
+    expect(text).toMatch(/favor-pos .* 0\.26 \[0\.20, 0\.35\] .* 0\.125 +0\.500 +2\.00\n/)
+    const legend = text.replaceAll('\n', ' ')
+    expect(legend).toContain('in [] its 95 % interval over texts and replicates')
+    expect(legend).toContain('50, 90, 99 % of queries: their rows of outputs have at most')
   })
 
   it('shows the range of few replicates, and says that it is one', () => {

@@ -677,3 +677,23 @@ describe('the answer', () => {
     )
   })
 })
+
+describe('a batch of texts', () => {
+  const over = {rel_l2_over_texts: {mean: 0.26, low: 0.2, high: 0.35}}
+
+  it('has the mean over texts and draws of the best method, named for what it is over', () => {
+    const text = screen([
+      drawn('favor-pos', 0.25, {}, {batch: 8, ...over}),
+      drawn('rfa', 0.5, {}, {batch: 8}),
+    ])
+    expect(text.replaceAll(/\s+/g, ' ')).toContain(
+      'over 8 texts and 9 draws: favor-pos orth M=64 is 26 % [20, 35] off on average',
+    )
+  })
+
+  it('of two says nothing of others', () => {
+    expect(screen([drawn('favor-pos', 0.25, {}, {batch: 2, ...over})])).not.toContain('texts')
+    const three = screen([drawn('favor-pos', 0.25, {}, {batch: 3, ...over})])
+    expect(three.replaceAll(/\s+/g, ' ')).toContain('95 % interval over 9 draws on these 3 texts.')
+  })
+})

@@ -91,6 +91,36 @@ describe('a swap', () => {
     for (const {loss, within} of tried_sets) expect(within).toBe(loss.high! <= budget)
   })
 
+  it('has errors of attention on what the original reads, whatever follows', async () => {
+    const cell = await swapCellOf('favor-pos', {M: 16})
+    const one = await resultOf({...cell, layers: [1]})
+    const two = await resultOf({...cell, layers: [1, 3]})
+    expect(one.attention_errors!.rel_l2).toBeGreaterThan(0.05)
+    expect(two.attention_errors).toEqual(one.attention_errors)
+    const exact = await resultOf({...(await swapCellOf('softmax')), layers: [1]})
+    for (const error of Object.values(exact.attention_errors!)) expect(error).toBeLessThan(1e-5)
+  })
+
+  it('has parts, of which means are made', async () => {
+    // three texts are three groups
+    const result = await resultOf(await swapCellOf('favor-pos', {M: 16}))
+    const parts = result.parts!
+    expect(parts.map(({draw, group}) => `${draw}${group}`)).toEqual([
+      '00',
+      '01',
+      '02',
+      '10',
+      '11',
+      '12',
+    ])
+    const damage = parts.reduce((sum, part) => sum + part.damage!, 0) / parts.length
+    // six digits of each
+    expect(damage).toBeCloseTo(result.causal_effects!.nats_added.mean!, 5)
+    const errors = parts.map(part => part.hidden_error.at(-1)!)
+    expect(Math.min(...errors)).toBeLessThanOrEqual(result.hidden_error.at(-1)!)
+    expect(Math.max(...errors)).toBeGreaterThanOrEqual(result.hidden_error.at(-1)!)
+  })
+
   it('refuses another model, other texts, and a text of one token', async () => {
     const cell = await swapCellOf('elu')
     for (const name of ['model', 'texts'] as const) {

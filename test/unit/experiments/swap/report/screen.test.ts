@@ -65,6 +65,7 @@ function row(
         hidden_error: exact ? 3e-7 : last / 10,
       })),
       ...{chosen_layers: null, tried_sets: []},
+      ...{attention_errors: null, parts: null},
     },
   }
 }

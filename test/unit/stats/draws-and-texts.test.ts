@@ -1,7 +1,6 @@
 import {describe, expect, it} from 'vitest'
-import {byGroups, overDrawsAndTexts} from '../../../../../src/experiments/swap/measure/intervals.js'
-import {randomStream} from '../../../../../src/random/index.js'
-import {mean} from '../../../../../src/stats/index.js'
+import {randomStream} from '../../../src/random/index.js'
+import {byGroups, mean, overDrawsAndTexts} from '../../../src/stats/index.js'
 
 /** A table of draw + text + rest, each N(0, its variance). */
 function crossed(

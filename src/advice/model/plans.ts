@@ -1,0 +1,88 @@
+/** The runs behind advice on a whole model: the largest set of layers that keeps a budget, for each method, then times. */
+import type {MethodName} from '../../attention/names.js'
+import type {BenchPlan} from '../../experiments/bench/schema.js'
+import {YARDSTICK} from '../../experiments/error-sweep/report/ranking.js'
+import {type CompletedSwap, type SwapPlan, swapPlan} from '../../experiments/swap/schema.js'
+import {benchPlanFor, type LayerShape} from '../plans.js'
+import type {Counted} from '../times.js'
+
+/** What advice on a model is asked for. */
+export interface ModelAdviceRequest {
+  model: SwapPlan['model']
+  texts: SwapPlan['texts']
+  maxTokens: number
+  /** Layers of the model. */
+  layers: number
+  causal: boolean
+  /** Most loss that is accepted: nats per token of a causal model, 1 - cosine of an encoder. */
+  budget: number
+  /** L to advise for. */
+  seqLen: number
+  methods: readonly string[]
+  numFeatures: readonly number[]
+  effort: 'quick' | 'full'
+  seed: number
+  threads: number | null
+}
+
+/** What runs where flags leave it open. */
+interface Effort {
+  methods: readonly MethodName[]
+  numFeatures: readonly number[]
+  replicates: number
+  texts: number
+  maxTokens: number
+}
+
+export const MODEL_ADVICE: Record<'standard' | 'quick', Effort> = {
+  standard: {
+    methods: ['favor-pos', 'favor-hyp', 'oprf', 'rfa', 'lara', 'nystrom', 'elu'],
+    numFeatures: [64, 256],
+    ...{replicates: 5, texts: 100, maxTokens: 256},
+  },
+  quick: {
+    methods: ['favor-pos', 'rfa', 'elu'],
+    numFeatures: [64, 256],
+    ...{replicates: 3, texts: 20, maxTokens: 256},
+  },
+}
+
+/** Loss that is accepted where none is typed: 5 % more perplexity, or a cosine of 0.95. */
+export const BUDGETS = {causal: 0.05, encoder: 0.05}
+
+/** Every method searches the largest set of layers that keeps the budget; averaging V does, too. */
+export function modelSwapPlan(request: ModelAdviceRequest): SwapPlan {
+  const {model, texts, maxTokens, layers, causal, budget, methods, numFeatures, seed} = request
+  const {replicates} = MODEL_ADVICE[request.effort === 'quick' ? 'quick' : 'standard']
+  return swapPlan.parse({
+    experiment: 'swap',
+    methods: [...new Set([...methods, YARDSTICK])].map(method => ({
+      ...{method, preset: 'exact', options: {}},
+    })),
+    projections: ['orth'],
+    num_features: [...numFeatures],
+    layer_sets: [Array.from({length: layers}, (_, layer) => layer)],
+    ...{model, texts, max_tokens: maxTokens, causal, budget, replicates, seed},
+    backend: 'auto',
+  })
+}
+
+/** Sizes of one layer of the model. @param length - tokens of the texts */
+export function shapeOfModel({cell, result}: CompletedSwap): LayerShape {
+  const {heads, head_dim} = result
+  const length = cell.max_tokens
+  return {
+    ...{batch: 1, heads, head_dim, value_dim: head_dim, causal: cell.causal},
+    ...{query_len: length, key_len: length},
+  }
+}
+
+/** Times of one layer's attention in all variants that were exchanged. */
+export function modelBenchPlan(
+  {effort, seqLen, seed, threads}: ModelAdviceRequest,
+  rows: readonly CompletedSwap[],
+  counted: Counted,
+): BenchPlan {
+  const variants = rows.map(({cell}) => cell)
+  return benchPlanFor({effort, seqLen, seed, threads}, shapeOfModel(rows[0]!), variants, counted)
+}

@@ -1,0 +1,68 @@
+/** `rfa advise --model`: a swap that searches the layers within a budget, then a benchmark, and the advice on both. */
+import {countsOf} from '../../advice/counted.js'
+import {adviseModel, exchangedRows} from '../../advice/model/advise.js'
+import {
+  type ModelAdviceRequest,
+  modelBenchPlan,
+  modelSwapPlan,
+  shapeOfModel,
+} from '../../advice/model/plans.js'
+import type {ModelAdvice} from '../../advice/model/schema.js'
+import type {BenchRecord} from '../../experiments/bench/schema.js'
+import type {SwapRecord} from '../../experiments/swap/schema.js'
+import {type ModelAdviseFlags, toModelAdviceRequest} from '../plans/advise.js'
+import {swapFiles} from '../plans/swap-files.js'
+import type {ModelAdviceDocument} from '../program/json-documents.js'
+import type {Invocation} from '../program/services.js'
+import {type OwnRun, OwnRuns} from '../run/own-folder-run.js'
+import {
+  type AdviceRunFlags,
+  adviceFolder,
+  type EndedAdvice,
+  failuresOf,
+  savedAdvice,
+} from './run-advise.js'
+
+/** File of the advice, in the folder of its runs. */
+const FILE = 'model-advice.json'
+
+/**
+ * Measures what advice on a model takes and saves it.
+ *
+ * @throws {BAD_FILE | FILE_MISSING | UNSUPPORTED} for a model or texts that cannot be read
+ * @throws as `runAdvise`
+ */
+export async function runModelAdvise(
+  flags: ModelAdviseFlags & AdviceRunFlags,
+  invocation: Invocation,
+): Promise<EndedAdvice<ModelAdviceDocument>> {
+  const own = await adviceFolder(flags, FILE, invocation)
+  const request = toModelAdviceRequest(flags, await swapFiles(flags))
+  return savedAdvice(own, FILE, invocation, async () => {
+    const {advice, failed} = await measured(request, own, invocation)
+    return {
+      document: {schema: 'rfa.model-advice/1', directory: own.directory, ...advice},
+      failed,
+    }
+  })
+}
+
+async function measured(
+  request: ModelAdviceRequest,
+  own: Omit<OwnRun, 'name'>,
+  invocation: Invocation,
+): Promise<{advice: ModelAdvice; failed: number}> {
+  const runs = new OwnRuns(invocation)
+  try {
+    const swap = await runs.recordsOf<SwapRecord>(modelSwapPlan(request), {...own, name: 'swap'})
+    const rows = exchangedRows(swap)
+    const variants = rows.map(({cell}) => cell)
+    const counted = await countsOf(shapeOfModel(rows[0]!), variants)
+    const plan = modelBenchPlan(request, rows, counted)
+    const time = await runs.recordsOf<BenchRecord>(plan, {...own, name: 'time'})
+    const advice = adviseModel(request, {swap, time}, counted)
+    return {advice, failed: failuresOf([...swap, ...time])}
+  } finally {
+    await runs.end()
+  }
+}

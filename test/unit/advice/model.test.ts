@@ -1,0 +1,114 @@
+import {describe, expect, it} from 'vitest'
+import {adviseModel} from '../../../src/advice/model/advise.js'
+import {
+  type ModelAdviceRequest,
+  modelBenchPlan,
+  modelSwapPlan,
+} from '../../../src/advice/model/plans.js'
+import {modelAdviceFacts} from '../../../src/advice/model/schema.js'
+import {modelAdviceBlocks} from '../../../src/advice/model/screen.js'
+import type {Counted} from '../../../src/advice/times.js'
+import type {CompletedSwap} from '../../../src/experiments/swap/schema.js'
+import {renderTerminal} from '../../../src/report/terminal.js'
+import {exactForm} from '../../helpers/records/bench.js'
+import {point, swap} from '../../helpers/records/swap.js'
+
+const REQUEST: ModelAdviceRequest = {
+  model: {folder: 'fixtures/charlm', digest: 'a'},
+  texts: {path: 'texts.txt', digest: 'b', count: 20},
+  ...{maxTokens: 31, layers: 4, causal: true, budget: 0.1, seqLen: 31},
+  ...{methods: ['elu'], numFeatures: [64], effort: 'quick', seed: 0, threads: null},
+}
+/** Operations grow with the length. */
+const COUNTED: Counted = {flops: (_, length) => 1e6 * length, bytes: () => 1024}
+
+/** A method that keeps the budget in some layers. @param loss - there, and of the layer that loses least */
+function searched(method: string, chosen: number[], loss: number): CompletedSwap {
+  const record = swap(
+    {method, projection: null, num_features: null, budget: REQUEST.budget},
+    {damage: loss},
+  )
+  const tried = [0, 1, 2, 3].map(layer => ({
+    ...{set: [layer], loss: point(0.04 * (layer + 1)), within: layer < 2},
+  }))
+  return {...record, result: {...record.result, chosen_layers: chosen, tried_sets: tried}}
+}
+
+/** Times of both exact forms, and of others as shares of them. */
+function times(shares: Record<string, number>) {
+  return [31, 124].flatMap(length => [
+    exactForm('softmax', length, 4e8 * (length / 31)),
+    ...Object.entries(shares).map(([method, share]) =>
+      exactForm(method, length, 4e8 * share * (length / 31)),
+    ),
+  ])
+}
+
+const advised = (rows: readonly CompletedSwap[], shares: Record<string, number>) =>
+  adviseModel(REQUEST, {swap: rows, time: times(shares)}, COUNTED)
+
+describe('advice on a model', () => {
+  it('takes what saves most: layers times the time of each', () => {
+    const rows = [searched('elu', [0, 1], 0.05), searched('mean-value', [0], 0.08)]
+    // elu saves 2 x 0.75, averaging V 0.9
+    const advice = advised(rows, {elu: 0.25, 'mean-value': 0.1})
+    expect(modelAdviceFacts.parse(advice)).toEqual(advice)
+    expect([advice.candidate, advice.obstacle]).toEqual(['elu', null])
+    // 0.05 of 1.6 nats
+    expect(advice.statement).toMatch(
+      /^Exchange attention in layers 0, 1 by elu: 3\.1 % more nats per token \[2\.8, 3\.4\], 4\.\d+x .*as fast as softmax in these layers at 31 tokens\. Averaging V keeps the budget in 1 of 4 layers\.$/,
+    )
+  })
+
+  it('takes averaging V where that saves more', () => {
+    const rows = [searched('elu', [0], 0.05), searched('mean-value', [0], 0.08)]
+    const {statement} = advised(rows, {elu: 0.25, 'mean-value': 0.1})
+    expect(statement).toContain('in layer 0 by mean-value (averaging V)')
+    expect(statement).toContain('in this layer')
+  })
+
+  it('keeps exact attention where no layer keeps the budget, and names the least loss', () => {
+    const {candidate, obstacle, statement} = advised([searched('elu', [], 0)], {elu: 0.25})
+    expect([candidate, obstacle]).toEqual([null, 'budget'])
+    expect(statement).toBe(
+      'Keep exact attention (softmax, 400 ms a layer at 31 tokens). No method keeps the budget of 0.1 nats per token in any layer: elu in layer 0 loses least, 2.5 % more nats per token.',
+    )
+  })
+
+  it('keeps exact attention where what keeps the budget is slower', () => {
+    const {obstacle, statement} = advised([searched('elu', [0, 1, 2, 3], 0.05)], {elu: 3})
+    expect(obstacle).toBe('time')
+    expect(statement).toContain(
+      'elu keeps the budget in all 4 layers, but is not faster for certain',
+    )
+  })
+
+  it('is refused where nothing runs in the model, or no exact form was timed', () => {
+    const {result: _, ...bare} = swap({method: 'lara'})
+    const skipped = {...bare, status: 'skipped' as const, reason: 'bidirectional only'}
+    const act = (swaps: Parameters<typeof adviseModel>[1]['swap']) => () =>
+      adviseModel(REQUEST, {swap: swaps, time: []}, COUNTED)
+    expect(act([skipped])).toThrow(/expected a method that runs in the model, got lara/)
+    expect(act([searched('elu', [0], 0.05)])).toThrow(/expected times of an exact form, got none/)
+  })
+
+  it('fits 80 columns', () => {
+    const rows = ['elu', 'mean-value', 'cosformer'].map(name => searched(name, [0, 1, 2, 3], 0.05))
+    const advice = advised(rows, {elu: 0.25, 'mean-value': 0.1, cosformer: 0.5})
+    const text = renderTerminal(modelAdviceBlocks(advice), {width: 80, colour: false})
+    expect(Math.max(...text.split('\n').map(line => line.length))).toBeLessThanOrEqual(80)
+    expect(text).toMatchSnapshot()
+  })
+})
+
+describe('the runs behind it', () => {
+  it('search the layers of every method and of averaging V, and time them', () => {
+    const plan = modelSwapPlan(REQUEST)
+    expect(plan.methods.map(({method}) => method)).toEqual(['elu', 'mean-value'])
+    expect([plan.layer_sets, plan.budget]).toEqual([[[0, 1, 2, 3]], 0.1])
+    const bench = modelBenchPlan({...REQUEST, seqLen: 124}, [searched('elu', [0], 0.05)], COUNTED)
+    expect(bench.methods.map(({method}) => method)).toContain('elu')
+    expect([bench.heads, bench.head_dim, bench.causal]).toEqual([4, 32, true])
+    expect(bench.seq_lens).toContain(124)
+  })
+})
