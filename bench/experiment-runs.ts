@@ -8,6 +8,7 @@ import type {ActiveBackend} from '../src/backends/index.js'
 import {pythonPath} from '../src/experiments/bench/measure/peers/peer-process.js'
 import type {CellOutcome} from '../src/experiments/experiment.js'
 import {packageRoot} from '../src/package.js'
+import {median} from '../src/stats/index.js'
 import type {ExperimentCase} from './experiment-cases.js'
 
 /** What the cells of a plan came to. */
@@ -74,13 +75,19 @@ function torchVersion(python: string): string | undefined {
   }
 }
 
-function output(command: string, argv: readonly string[], env = process.env): string {
+/** What a program prints. */
+export function output(command: string, argv: readonly string[], env = process.env): string {
   return execFileSync(command, argv, {
     encoding: 'utf8',
     env,
     stdio: ['ignore', 'pipe', 'ignore'],
     maxBuffer: 2 ** 28,
   })
+}
+
+/** Fastest and middle of times in seconds. */
+export function spread(times: readonly number[]) {
+  return {min_s: Math.min(...times), median_s: median(times), runs: times.length}
 }
 
 /** A BLAS has other threads, which torch.set_num_threads does not set. */

@@ -10,8 +10,9 @@ import {machineFacts} from '../src/results/machine.js'
 import {median} from '../src/stats/index.js'
 import {type ExperimentCase, experimentCases, TINY_ARGV} from './experiment-cases.js'
 import {assertAgreement} from './experiment-gate.js'
-import {findTorch, type Peer, runCells, runCommand} from './experiment-runs.js'
-import type {ExperimentRow, ExperimentsReport, StartRow} from './report-schema.js'
+import {findTorch, type Peer, runCells, runCommand, spread} from './experiment-runs.js'
+import {forwardCases, measureForward} from './forwards.js'
+import type {ExperimentRow, ExperimentsReport, ForwardRow, StartRow} from './report-schema.js'
 import {experimentsText} from './table.js'
 
 const {values: flags, positionals} = parseArgs({
@@ -45,6 +46,7 @@ try {
     torch: peer?.version ?? null,
     load_average: {before, after: loadavg()[0]!},
     experiments,
+    forwards: forwards(),
     starts: starts(),
   }
   process.stdout.write(`${experimentsText(report)}\n`)
@@ -108,6 +110,19 @@ function replicateTimes({rfa, torch}: Times): ExperimentRow['replicate'] {
   return {rfa_s, torch_s, ratio: torch_s && torch_s / rfa_s}
 }
 
+function forwards(): ForwardRow[] {
+  if (!peer) return []
+  const {cases, dispose} = forwardCases(peer)
+  try {
+    const wanted = cases.filter(({name}) => name.includes(positionals[0] ?? ''))
+    return THREADS.flatMap(threads =>
+      wanted.map(given => measureForward(given, {threads, peer, rounds: ROUNDS})),
+    )
+  } finally {
+    dispose()
+  }
+}
+
 function starts(): StartRow[] {
   const commands = {
     'a sweep of one tiny cell': TINY_ARGV,
@@ -124,8 +139,4 @@ function starts(): StartRow[] {
 function backendFacts({plan}: ExperimentCase) {
   const {name, instructionSet} = runCells(plan, 1).backend
   return {name, instructionSet}
-}
-
-function spread(times: readonly number[]) {
-  return {min_s: Math.min(...times), median_s: median(times), runs: times.length}
 }

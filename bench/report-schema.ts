@@ -79,6 +79,21 @@ const experimentRow = z.object({
 })
 export type ExperimentRow = z.infer<typeof experimentRow>
 
+const forwardRow = z.object({
+  name: z.string(),
+  threads: z.number().int(),
+  /** All layers, with weights in memory. */
+  rfa: seconds,
+  torch_eager: seconds,
+  torch_sdpa: seconds,
+  /** Of the fastest of each. */
+  eager_over_rfa: z.number(),
+  sdpa_over_rfa: z.number(),
+  /** Largest distance between outputs of the last layer, over the largest number in them. */
+  difference: z.number(),
+})
+export type ForwardRow = z.infer<typeof forwardRow>
+
 const startRow = z.object({name: z.string(), command: seconds})
 export type StartRow = z.infer<typeof startRow>
 
@@ -91,6 +106,8 @@ export const experimentsReport = z.object({
   torch: z.string().nullable(),
   load_average: z.object({before: z.number(), after: z.number()}),
   experiments: z.array(experimentRow),
+  /** Models on Transformers and PyTorch; empty without them. */
+  forwards: z.array(forwardRow).default([]),
   /** Whole commands that hardly compute. */
   starts: z.array(startRow),
 })

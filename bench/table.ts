@@ -22,7 +22,7 @@ const KERNELS: readonly ColumnSpec<KernelRow>[] = [
 
 /** The tables of the benchmark of experiments, in seconds. */
 export function experimentsText(report: ExperimentsReport): string {
-  const {machine, backend, torch, load_average: load, experiments, starts} = report
+  const {machine, backend, torch, load_average: load, experiments, forwards, starts} = report
   const peer = torch ? `PyTorch ${torch}` : 'PyTorch: not installed'
   const sentences = [
     `${machine.cpu}, ${backend.name}${backend.instructionSet ? ` (${backend.instructionSet})` : ''}. ${peer}.`,
@@ -39,7 +39,14 @@ export function experimentsText(report: ExperimentsReport): string {
   const commands = starts.map(({name, command}) => ({
     ...{command: name, fastest: command.min_s, median: command.median_s},
   }))
-  return [...sentences, rowsText(rows), rowsText(commands)].join('\n\n')
+  const models = forwards.map(({name, threads, rfa, torch_eager, torch_sdpa, ...row}) => ({
+    ...{model: name, threads, rfa: rfa.min_s, eager: torch_eager.min_s, sdpa: torch_sdpa.min_s},
+    ...{'eager/rfa': row.eager_over_rfa, 'sdpa/rfa': row.sdpa_over_rfa, apart: row.difference},
+  }))
+  return [
+    ...sentences,
+    ...[rows, models, commands].filter(({length}) => length > 0).map(rowsText),
+  ].join('\n\n')
 }
 
 /** The tables of the kernel benchmark. */

@@ -13,6 +13,8 @@ namespace {
 
 // Multiply-adds that reading and judging one entry takes as long as.
 constexpr double kEntryWork = 16;
+// The same of two logits of one token: two exponentials.
+constexpr double kTokenWork = 40;
 
 double* doubles_of(Workspace& workspace, Size count) {
   return reinterpret_cast<double*>(workspace.reserve(2 * count));
@@ -65,6 +67,12 @@ void pair_products(const PairProducts& op) {
   run_items(table.pair_products, plan, static_cast<double>(pairs) * static_cast<double>(op.length));
   std::fill(op.out, op.out + pairs, 0.0);
   for (Size part = 0; part < items * pairs; part++) op.out[part % pairs] += plan.parts[part];
+}
+
+void next_tokens(const NextTokens& op) {
+  const Pool::Session session;
+  const double tokens = static_cast<double>(op.places) * static_cast<double>(op.vocabulary);
+  run_items(kernels().next_tokens, op, kTokenWork * tokens);
 }
 
 void exact_softmax(const ExactSoftmax& op) {

@@ -470,6 +470,23 @@ struct PairProducts {
 };
 void pair_products(const PairProducts& op);
 
+// Next-token distributions of two models at some places. The fields of a place stand `places` numbers apart.
+struct NextTokens {
+  Size places = 0, vocabulary = 0;
+  const float* original = nullptr;    // logits, [places, vocabulary]
+  const float* exchanged = nullptr;   // the same
+  const std::int32_t* next = nullptr; // [places], the token that follows; -1: zeros for this place
+  double* out = nullptr;              // [kNextTokenFields, places]
+};
+enum NextTokenField {
+  kOriginalNats,   // -ln p of the token that follows
+  kExchangedNats,  // -ln q of it
+  kDivergence,     // KL of q from p: sum p (ln p - ln q)
+  kSameTop,        // 1 where both have their (first) maximum at the same token, else 0
+  kNextTokenFields,
+};
+void next_tokens(const NextTokens& op);
+
 // Exact attention of one head: out_i = sum_j p_ij v_j, p_ij ~ exp(l_ij) + exp(log_constant_i) over the
 // keys in view, l_ij = q_i.k_j + key_bias_j. Finite numbers of any size, and biases above -inf. Rows that see
 // no key: out 0, lse -inf, entropy 0.

@@ -39,6 +39,26 @@ export interface ErrorSumsCall {
   groupStep: number
 }
 
+/** Logits of two models at the same places of texts. */
+export interface NextTokensCall {
+  /** `[places, V]` each. */
+  original: Float32Array
+  exchanged: Float32Array
+  /** The token that follows at each place, `[places]`; -1: the place is left out, its numbers are 0. */
+  next: Int32Array
+}
+
+/** What two models say of the next token, `[places]` each. */
+export interface PlaceNumbers {
+  /** Nats of the token that follows. */
+  original: Float64Array
+  exchanged: Float64Array
+  /** KL divergence of the exchanged distribution from the original one, nats. */
+  kl: Float64Array
+  /** 1 where both hold the same token most likely, else 0. */
+  agreement: Float64Array
+}
+
 /** Queries and keys of one head, and what is wanted of their softmax. */
 export interface SoftmaxRowsCall {
   /** Queries `[L, D]` and keys `[S, D]`: their products, times the square of `scale`, are the logits. */
@@ -163,6 +183,11 @@ export interface HostLoops {
    * @returns the product of j and i at `j (j - 1) / 2 + i`, i < j
    */
   pairProducts(vectors: Float32Array, count: number): Float64Array
+  /**
+   * Next-token distributions by logits of two models: exponentials round otherwise, by `(|x| + 2) 2^-53` at a distance x from
+   * the largest logit; sums of n terms are within `2 (n + 2) 2^-53` of the sum of their sizes.
+   */
+  nextTokens(call: NextTokensCall): PlaceNumbers
   /**
    * Exact softmax attention of one head in double precision, for finite numbers of any size: outputs within
    * `4 2^-53 (size of logits + S + S / 40 + 16)` of the largest value.

@@ -1,11 +1,13 @@
 /** Plans of calibrations: ordinary ones with changes. */
+import {swapFiles} from '../../src/cli/plans/swap-files.js'
 import type {MethodSpec} from '../../src/experiments/axes.js'
 import type {BenchPlan} from '../../src/experiments/bench/schema.js'
 import type {ErrorSweepPlan} from '../../src/experiments/error-sweep/schema.js'
+import type {SwapPlan} from '../../src/experiments/swap/schema.js'
 import type {VariancePlan} from '../../src/experiments/variance/schema.js'
 
 /** A plan under the name of its experiment, its methods and its changes. */
-export interface Named<Plan = BenchPlan | ErrorSweepPlan | VariancePlan> {
+export interface Named<Plan = BenchPlan | ErrorSweepPlan | SwapPlan | VariancePlan> {
   name: string
   plan: Plan
 }
@@ -62,6 +64,25 @@ export function variance(
     ...changes,
   }
   return {name: nameOf('variance', methods, changes), plan}
+}
+
+/** A swap in all layers of the packaged model. */
+export async function swap(
+  methods: string,
+  changes: Partial<SwapPlan> = {},
+): Promise<Named<SwapPlan>> {
+  const {facts, model, texts} = await swapFiles({})
+  const {lines, ...file} = texts
+  const plan: SwapPlan = {
+    ...{experiment: 'swap', methods: specs(methods), ...DRAWS, replicates: 5, backend: 'native'},
+    ...{
+      layer_sets: [Array.from({length: facts.layers}, (_, layer) => layer)],
+      causal: facts.causal,
+    },
+    ...{model, texts: {...file, count: Math.min(200, lines)}, max_tokens: facts.maxTokens},
+    ...changes,
+  }
+  return {name: nameOf('swap', methods, changes), plan}
 }
 
 function nameOf(kind: string, methods: string, changes: object): string {

@@ -9,7 +9,7 @@ import {type PlannedRun, planRun} from '../../src/experiments/planned-run.js'
 import type {BackendName} from '../../src/index.js'
 import {bytes} from '../../src/report/numbers.js'
 import type {CellReply, Sign, TurnOver, WorkerRequest} from '../../src/runner/protocol.js'
-import {bench, type Named, sweep, variance} from './plans.js'
+import {bench, type Named, swap, sweep, variance} from './plans.js'
 import {type Calibration, each} from './run.js'
 
 const everywhere = (make: (backend: BackendName) => Named) =>
@@ -69,6 +69,12 @@ const PLANS: readonly Named[] = [
   variance('favor-pos', {projections: ['givens'], replicates: 500}),
   variance('sderf', {replicates: 500}),
   variance('maclaurin', {replicates: 500}),
+  ...(await Promise.all([
+    swap('elu'),
+    swap('favor-pos'),
+    swap('favor-pos', {num_features: [1024], replicates: 3}),
+    swap('rfa', {max_tokens: 64, replicates: 20}),
+  ])),
 ]
 
 export default (async words => {

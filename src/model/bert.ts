@@ -6,7 +6,7 @@ import {normalizeRows} from '../attention/internal.js'
 import {tf} from '../tf.js'
 import type {ModelConfig} from './config.js'
 import {toRows} from './operations.js'
-import {attendRows, linear, lookUp, type Parts, readLayer} from './parts.js'
+import {attendRows, linear, lookUp, type Parts, readLayer, sizesOf} from './parts.js'
 import {matrix, vector, type Weights} from './weights.js'
 
 /** The prefix of a model with a task's own layers behind it. */
@@ -21,17 +21,18 @@ export function bertParts(config: ModelConfig, weights: Weights): Parts {
   const every = Array.from({length: layers}, (_, index) => layerSpecs(config, index))
   return {
     specs: [tables, norm, ...every],
+    sizes: sizesOf(every[0]!, {}, config.innerWidth),
     async embed(batch) {
       const types = await weights.readData(tables.type)
       // every token is of the first type
       const places = (await weights.readData(tables.position)).map((x, i) => x + types[i % width]!)
-      const words = await weights.readData(tables.word)
       const tensors = await weights.read(norm)
-      const embedded = tf.tidy((): tf.Tensor3D => {
-        const sum = lookUp(words, batch, width, places)
-        return tf.reshape(layerNorm(toRows(sum), tensors.weight, tensors.bias), sum.shape)
-      })
-      tf.dispose(tensors)
+      const sum = await lookUp(weights, tables.word, batch, places)
+      const embedded = tf.tidy(
+        (): tf.Tensor3D =>
+          tf.reshape(layerNorm(toRows(sum), tensors.weight, tensors.bias), sum.shape),
+      )
+      tf.dispose([sum, tensors])
       return embedded
     },
     layer: index =>
@@ -41,17 +42,21 @@ export function bertParts(config: ModelConfig, weights: Weights): Parts {
         (w, hidden, batch, attention) => {
           const x = toRows(hidden)
           const rows = {
-            query: linear(x, w.query, w.queryBias),
-            key: linear(x, w.key, w.keyBias),
-            value: linear(x, w.value, w.valueBias),
+            query: () => linear(x, w.query, w.queryBias),
+            key: () => linear(x, w.key, w.keyBias),
+            value: () => linear(x, w.value, w.valueBias),
           }
-          const attended = attendRows(config, index, batch, rows, attention)
-          const mixed = tf.add(linear(attended, w.output, w.outputBias), x) as tf.Tensor2D
-          const middle = layerNorm(mixed, w.attentionNorm, w.attentionNormBias)
-          const inner = linear(middle, w.inner, w.innerBias, config.activation)
-          const sum = tf.add(linear(inner, w.outer, w.outerBias), middle) as tf.Tensor2D
-          const out = layerNorm(sum, w.norm, w.normBias)
-          return tf.reshape(out, hidden.shape)
+          const middle = tf.tidy(() => {
+            const attended = attendRows(config, index, batch, rows, attention)
+            const mixed = tf.add(linear(attended, w.output, w.outputBias), x) as tf.Tensor2D
+            return layerNorm(mixed, w.attentionNorm, w.attentionNormBias)
+          })
+          const outer = tf.tidy(() => {
+            const inner = linear(middle, w.inner, w.innerBias, config.activation)
+            return linear(inner, w.outer, w.outerBias)
+          })
+          const sum = tf.add(outer, middle) as tf.Tensor2D
+          return tf.reshape(layerNorm(sum, w.norm, w.normBias), hidden.shape)
         },
         (w, rows) => linear(rows, w.output),
       ),

@@ -6,7 +6,7 @@ import {dense, normalizeRows} from '../attention/internal.js'
 import {tf} from '../tf.js'
 import type {ModelConfig} from './config.js'
 import {toRows} from './operations.js'
-import {attendRows, lookUp, type Parts, readHead, readLayer} from './parts.js'
+import {attendRows, lookUp, type Parts, readHead, readLayer, sizesOf} from './parts.js'
 import {matrix, vector, type Weights} from './weights.js'
 
 /** The prefix of a model with a separate head. */
@@ -26,26 +26,26 @@ export function gpt2Parts(config: ModelConfig, weights: Weights): Parts {
   }
   return {
     specs: [{words, places}, ...every, head],
-    async embed(batch) {
-      const byPosition = await weights.readData(places)
-      return lookUp(await weights.readData(words), batch, width, byPosition)
-    },
+    sizes: sizesOf(every[0]!, head, config.innerWidth),
+    embed: async batch => lookUp(weights, words, batch, await weights.readData(places)),
     layer: index =>
       readLayer(
         weights,
         every[index]!,
         (w, hidden, batch, attention) => {
           const x = toRows(hidden)
-          const first = layerNorm(x, w.norm, w.normBias)
-          const rows = threeRows(dense(first, w.input, {bias: w.inputBias}))
-          const attended = attendRows(config, index, batch, rows, attention)
-          const middle = tf.add(x, dense(attended, w.output, {bias: w.outputBias})) as tf.Tensor2D
-          const second = layerNorm(middle, w.innerNorm, w.innerNormBias)
-          const inner = dense(second, w.inner, {bias: w.innerBias, activation: config.activation})
-          return tf.reshape(
-            tf.add(middle, dense(inner, w.outer, {bias: w.outerBias})),
-            hidden.shape,
-          )
+          const middle = tf.tidy(() => {
+            const first = layerNorm(x, w.norm, w.normBias)
+            const rows = threeRows(dense(first, w.input, {bias: w.inputBias}))
+            const attended = attendRows(config, index, batch, rows, attention)
+            return tf.add(x, dense(attended, w.output, {bias: w.outputBias})) as tf.Tensor2D
+          })
+          const outer = tf.tidy(() => {
+            const second = layerNorm(middle, w.innerNorm, w.innerNormBias)
+            const inner = dense(second, w.inner, {bias: w.innerBias, activation: config.activation})
+            return dense(inner, w.outer, {bias: w.outerBias})
+          })
+          return tf.reshape(tf.add(middle, outer), hidden.shape)
         },
         (w, rows) => dense(rows, w.output),
       ),
@@ -62,7 +62,7 @@ function threeRows(x: tf.Tensor2D) {
   const [count, three] = x.shape
   const stacked = tf.transpose(tf.reshape(x, [count, 3, three / 3]), [1, 0, 2])
   const [query, key, value] = tf.unstack(stacked) as [tf.Tensor2D, tf.Tensor2D, tf.Tensor2D]
-  return {query, key, value}
+  return {query: () => query, key: () => key, value: () => value}
 }
 
 function layerSpecs({facts: {width}, innerWidth}: ModelConfig, index: number) {

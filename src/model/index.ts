@@ -20,6 +20,7 @@ export type {
   LayerContext,
   Model,
   ModelFacts,
+  ModelHead,
   ModelLayer,
   TokenBatch,
   TokenizedTexts,
@@ -47,6 +48,7 @@ export async function openModel(folder: string): Promise<Model> {
   }
   return {
     facts,
+    sizes: parts.sizes,
     tokenize,
     async embed(batch) {
       checkBatch(batch, facts)

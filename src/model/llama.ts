@@ -6,7 +6,7 @@ import {normalizeRows} from '../attention/internal.js'
 import {tf} from '../tf.js'
 import type {ModelConfig} from './config.js'
 import {toRows} from './operations.js'
-import {attendRows, linear, lookUp, type Parts, readHead, readLayer} from './parts.js'
+import {attendRows, linear, lookUp, type Parts, readHead, readLayer, sizesOf} from './parts.js'
 import {quarterTurn, type Rotary, turn, turnsOf} from './rotary.js'
 import {matrix, vector, type Weights} from './weights.js'
 
@@ -26,7 +26,9 @@ export function llamaParts(config: ModelConfig, rotary: Rotary, weights: Weights
   }
   return {
     specs: [{words}, ...every, head],
-    embed: async batch => lookUp(await weights.readData(words), batch, width),
+    // gate, its partner and their product
+    sizes: sizesOf(every[0]!, head, 3 * config.innerWidth),
+    embed: batch => lookUp(weights, words, batch),
     layer: index =>
       readLayer(
         weights,
@@ -35,20 +37,25 @@ export function llamaParts(config: ModelConfig, rotary: Rotary, weights: Weights
           const x = toRows(hidden)
           const first = rmsNorm(x, w.norm)
           const rows = {
-            query: linear(first, w.query, w.queryBias),
-            key: linear(first, w.key, w.keyBias),
-            value: linear(first, w.value, w.valueBias),
+            query: () => linear(first, w.query, w.queryBias),
+            key: () => linear(first, w.key, w.keyBias),
+            value: () => linear(first, w.value, w.valueBias),
           }
           const turns = turnsOf(rotary, batch.length, headDim)
           const quarter = quarterTurn(headDim)
-          const attended = attendRows(config, index, batch, rows, attention, heads =>
-            turn(heads, turns, quarter),
-          )
-          const middle = tf.add(x, linear(attended, w.output, w.outputBias)) as tf.Tensor2D
-          const second = rmsNorm(middle, w.innerNorm)
-          const gate = linear(second, w.gate, w.gateBias, config.activation)
-          const inner = tf.mul(gate, linear(second, w.inner, w.innerBias)) as tf.Tensor2D
-          return tf.reshape(tf.add(middle, linear(inner, w.outer, w.outerBias)), hidden.shape)
+          const middle = tf.tidy(() => {
+            const attended = attendRows(config, index, batch, rows, attention, heads =>
+              turn(heads, turns, quarter),
+            )
+            return tf.add(x, linear(attended, w.output, w.outputBias)) as tf.Tensor2D
+          })
+          const outer = tf.tidy(() => {
+            const second = rmsNorm(middle, w.innerNorm)
+            const gate = linear(second, w.gate, w.gateBias, config.activation)
+            const inner = tf.mul(gate, linear(second, w.inner, w.innerBias)) as tf.Tensor2D
+            return linear(inner, w.outer, w.outerBias)
+          })
+          return tf.reshape(tf.add(middle, outer), hidden.shape)
         },
         (w, rows) => linear(rows, w.output),
       ),

@@ -1,20 +1,31 @@
 /** What the parts of the architectures have in common. */
 import {type DenseActivation, dense} from '../attention/internal.js'
+import {elementCount} from '../inputs/nd-array.js'
 import {tf} from '../tf.js'
 import type {ModelConfig} from './config.js'
 import {keyMaskOf, mergeHeads, splitHeads} from './operations.js'
-import type {LayerAttention, ModelHead, ModelLayer, TokenBatch} from './types.js'
-import type {WeightSpecs, Weights, WeightTensors} from './weights.js'
+import type {LayerAttention, ModelHead, ModelLayer, ModelSizes, TokenBatch} from './types.js'
+import type {WeightSpec, WeightSpecs, Weights, WeightTensors} from './weights.js'
 
 /** An architecture with the weights of a folder. */
 export interface Parts {
   /** Every array that it needs. */
   specs: WeightSpecs[]
+  sizes: ModelSizes
   /** Embeddings of a batch, `[B, L, W]`. */
   embed(batch: TokenBatch): Promise<tf.Tensor3D>
   layer(index: number): Promise<ModelLayer>
   /** Causal models only. */
   head?(): Promise<ModelHead>
+}
+
+/** What a model takes. @param inner - entries of a token between the matrices of the feed-forward part */
+export function sizesOf(layer: WeightSpecs, head: WeightSpecs, inner: number): ModelSizes {
+  return {layer: numbersIn(layer), head: numbersIn(head), inner}
+}
+
+function numbersIn(specs: WeightSpecs): number {
+  return Object.values(specs).reduce((sum, spec) => sum + (spec ? elementCount(spec.shape) : 0), 0)
 }
 
 /** A layer of weights that were read. */
@@ -64,38 +75,37 @@ export function attendRows(
   {facts}: ModelConfig,
   layer: number,
   batch: TokenBatch,
-  {query, key, value}: Record<'query' | 'key' | 'value', tf.Tensor2D>,
+  {query, key, value}: Record<'query' | 'key' | 'value', () => tf.Tensor2D>,
   attention: LayerAttention,
   place: (x: tf.Tensor4D) => tf.Tensor4D = x => x,
 ): tf.Tensor2D {
   const {heads, keyHeads, causal, scale} = facts
   const keyMask = keyMaskOf(batch)
-  const out = attention(
-    place(splitHeads(query, batch, heads)),
-    place(splitHeads(key, batch, keyHeads)),
-    splitHeads(value, batch, keyHeads),
-    {layer, causal, scale, ...(keyMask && {keyMask})},
-  )
-  return mergeHeads(out)
+  // rows are gone as soon as their heads are apart: the next ones take their memory
+  const queries = tf.tidy(() => place(splitHeads(query(), batch, heads)))
+  const keys = tf.tidy(() => place(splitHeads(key(), batch, keyHeads)))
+  const values = tf.tidy(() => splitHeads(value(), batch, keyHeads))
+  return tf.tidy(() => {
+    const context = {layer, causal, scale, ...(keyMask && {keyMask})}
+    const out = mergeHeads(attention(queries, keys, values, context))
+    tf.dispose([queries, keys, values])
+    return out
+  })
 }
 
 /** Rows of a table of embeddings, `[B, L, W]`, summed with others that depend on the position, if any. */
-export function lookUp(
-  table: Float32Array,
+export async function lookUp(
+  weights: Weights,
+  table: WeightSpec<[number, number]>,
   {ids, batch, length}: TokenBatch,
-  width: number,
   byPosition?: Float32Array,
-): tf.Tensor3D {
-  const out = new Float32Array(ids.length * width)
-  for (let token = 0; token < ids.length; token++) {
-    const from = ids[token]! * width
-    const place = (token % length) * width
-    const to = token * width
-    for (let i = 0; i < width; i++) {
-      out[to + i] = table[from + i]! + (byPosition?.[place + i] ?? 0)
-    }
-  }
-  return tf.tensor3d(out, [batch, length, width])
+): Promise<tf.Tensor3D> {
+  const rows = await weights.readRows(table, ids)
+  const width = table.shape[1]
+  // positions begin anew with each text
+  const text = length * width
+  if (byPosition) for (let i = 0; i < rows.length; i++) rows[i]! += byPosition[i % text]!
+  return tf.tensor3d(rows, [batch, length, width])
 }
 
 /** `activation(x W + b)` of a matrix that is stored as `[out, in]`. @param x - `[N, in]` */

@@ -7,6 +7,9 @@ import type {ModelFacts, TokenBatch, TokenizedTexts, TokenizeOptions} from './ty
 /** Texts of a batch where nothing else is said. */
 const BATCH_SIZE = 32
 
+/** Tokens of a batch at most, with padding: three blocks of rows of a product, and what a layer makes of them stays near the caches. */
+const BATCH_TOKENS = 1152
+
 /** What is used of a tokenizer of the package, whose types cannot be read by ECMAScript modules. */
 interface Tokenizer {
   encode(text: string, options?: {add_special_tokens: boolean}): {ids: number[]}
@@ -109,8 +112,15 @@ function encoded(tokenizer: Tokenizer, text: string, maxTokens: number): number[
 function toBatches(rows: readonly number[][], batchSize: number): TokenizedTexts {
   const sorted = rows.map((_, index) => index).sort((a, b) => rows[a]!.length - rows[b]!.length)
   const order: number[][] = []
-  for (let start = 0; start < sorted.length; start += batchSize) {
-    order.push(sorted.slice(start, start + batchSize))
+  let open: number[] = []
+  for (const index of sorted) {
+    // the longest one so far: all are padded to it
+    const tokens = (open.length + 1) * rows[index]!.length
+    if (open.length === 0 || open.length === batchSize || tokens > BATCH_TOKENS) {
+      open = []
+      order.push(open)
+    }
+    open.push(index)
   }
   return {batches: order.map(texts => padded(texts.map(text => rows[text]!))), order}
 }

@@ -88,7 +88,7 @@ export interface ModelHead {
 export interface TokenizeOptions {
   /** Tokens where a text is cut, special ones included. Default, and at most: those of the model. */
   maxTokens?: number
-  /** Texts of a batch. Default 32. */
+  /** Texts of a batch at most; one of several texts has 1152 tokens at most. Default 32. */
   batchSize?: number
 }
 
@@ -98,9 +98,19 @@ export interface TokenizedTexts {
   order: number[][]
 }
 
+/** What a model takes. */
+export interface ModelSizes {
+  /** Numbers of weights of a layer, and of final norm and output matrix; an encoder has none of these. */
+  layer: number
+  head: number
+  /** Entries for each token between the matrices of the feed-forward part, all in memory at once. */
+  inner: number
+}
+
 /** A pretrained transformer that runs layer by layer, forward only. Weights are read when a part is asked for. */
 export interface Model {
   readonly facts: ModelFacts
+  readonly sizes: ModelSizes
   /**
    * Texts as batches of similar length, shortest first. Texts that are too long are cut; special tokens stay.
    *

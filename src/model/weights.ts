@@ -4,6 +4,7 @@ import {basename, join} from 'node:path'
 import {z} from 'zod'
 import {describe, expected, RfaError, shownName} from '../errors.js'
 import {type ArrayEntry, openArrays} from '../inputs/files/index.js'
+import {readRows} from '../inputs/files/safetensors.js'
 import {toFloat32} from '../inputs/nd-array.js'
 import {parseWith} from '../results/parse-record.js'
 import {tf} from '../tf.js'
@@ -53,6 +54,8 @@ export interface Weights {
   read<Specs extends WeightSpecs>(specs: Specs): Promise<WeightTensors<Specs>>
   /** Elements of one array as float32. */
   readData(spec: WeightSpec): Promise<Float32Array>
+  /** Rows of a matrix as float32, `[rows, columns]`; it is never in memory as a whole. */
+  readRows(spec: WeightSpec<[number, number]>, rows: Int32Array): Promise<Float32Array>
 }
 
 const SINGLE = 'model.safetensors'
@@ -118,6 +121,10 @@ export async function openWeights(folder: string, prefix: string): Promise<Weigh
     read: async <Specs extends WeightSpecs>(specs: Specs) =>
       (await readAll(specs)) as WeightTensors<Specs>,
     readData: spec => readStored(checked(spec)),
+    readRows: (spec, rows) => {
+      const {path, name} = checked(spec)
+      return readRows(path, name, rows)
+    },
   }
 }
 

@@ -134,4 +134,5 @@ const NONE: Weights = {
   check() {},
   read: () => Promise.reject(new Error('none')),
   readData: () => Promise.reject(new Error('none')),
+  readRows: () => Promise.reject(new Error('none')),
 }

@@ -1,11 +1,13 @@
 import {afterAll, beforeEach, describe, expect, it} from 'vitest'
 import {nativeHostLoops} from '../../src/backends/native/host-loops.js'
 import {errorSums, pairProducts} from '../../src/experiments/error-sweep/measure/metrics.js'
+import {placeNumbers} from '../../src/experiments/swap/measure/next-tokens.js'
 import {
   type ArcCosineRowsCall,
   bringHostLoops,
   type ErrorSums,
   type ErrorSumsCall,
+  type NextTokensCall,
   type SoftmaxRowsCall,
 } from '../../src/host-loops.js'
 import {normals, randomStream} from '../../src/random/index.js'
@@ -94,6 +96,36 @@ describeNative('host loops', addon => {
       expect(() => loops.errorSums!({...call, ...other})).toThrow(/^host loops: expected/)
     }
     expect(() => loops.errorSums!({...call, group: undefined})).not.toThrow()
+  })
+
+  describe.each(instructionSets())('nextTokens on %s', isa => {
+    it.each([
+      [9, 64],
+      [5, 1003],
+    ])('%i places, %i tokens: the numbers of the definition', (places, vocabulary) => {
+      addon.selectIsa(isa)
+      const call = tokensCall(places, vocabulary)
+      const [got, want] = [loops.nextTokens!(call), placeNumbers(call)]
+      expect(got.agreement).toEqual(want.agreement)
+      // logits within 6 of each other: sums of n terms, twice, and of terms up to 6 in size
+      const bound = 2 * (vocabulary + 8) * UNIT * (6 + Math.log(vocabulary))
+      for (const name of ['original', 'exchanged', 'kl'] as const) {
+        const off = got[name].map((value, place) => Math.abs(value - want[name][place]!))
+        expect(Math.max(...off)).toBeLessThan(bound)
+      }
+      expect(got.original[3]).toBe(0) // left out
+    })
+  })
+
+  it('nextTokens refuses logits and tokens that do not go together', () => {
+    const call = tokensCall(4, 5)
+    const wrong = [
+      {...call, exchanged: call.exchanged.subarray(1)},
+      {...call, next: Int32Array.of(0, 1, 5, 0)},
+      {...call, next: Int32Array.of(0, 1, -2, 0)},
+      {...call, next: Int32Array.of(0, 1, 2)},
+    ]
+    for (const one of wrong) expect(() => loops.nextTokens!(one)).toThrow(/^host loops: expected/)
   })
 
   it.each(instructionSets())('pairProducts on %s: the products of the definition', isa => {
@@ -209,4 +241,14 @@ function expectNear(got: ErrorSums, want: ErrorSums, {rows, valueDim}: Sizes): v
   }
   expect(got.largest).toBe(want.largest)
   expect(got.notFinite).toBe(want.notFinite)
+}
+
+/** Logits from a normal distribution, cut at 3; the fourth place is left out. */
+function tokensCall(places: number, vocabulary: number): NextTokensCall {
+  const logits = (name: string) =>
+    Float32Array.from(normals(randomStream(5, name), places * vocabulary), x =>
+      Math.max(-3, Math.min(3, x)),
+    )
+  const next = Int32Array.from({length: places}, (_, at) => (at === 3 ? -1 : (7 * at) % vocabulary))
+  return {original: logits('original'), exchanged: logits('exchanged'), next}
 }

@@ -1,5 +1,5 @@
 /** Loops of the addon over plain arrays in double precision; sizes are checked in `host-loops.ts`. */
-import type {SoftmaxRowsCall} from '../../host-loops.js'
+import type {NextTokensCall, SoftmaxRowsCall} from '../../host-loops.js'
 
 /** Arguments of `errorSums`; see `ErrorSums` in `native/rfa.h`. */
 interface NativeErrorSumsCall {
@@ -30,6 +30,14 @@ interface NativePairProductsCall {
   out: Float64Array
 }
 
+/** Arguments of `nextTokens`; see `NextTokens` in `native/rfa.h`. */
+interface NativeNextTokensCall extends NextTokensCall {
+  places: number
+  vocabulary: number
+  /** `[4, places]` */
+  out: Float64Array
+}
+
 /** Arguments of `exactSoftmax`; see `ExactSoftmax` in `native/rfa.h`. */
 interface NativeExactSoftmaxCall extends SoftmaxRowsCall {
   queryLen: number
@@ -40,5 +48,6 @@ interface NativeExactSoftmaxCall extends SoftmaxRowsCall {
 export interface LoopsAddon {
   errorSums(call: NativeErrorSumsCall): void
   pairProducts(call: NativePairProductsCall): void
+  nextTokens(call: NativeNextTokensCall): void
   exactSoftmax(call: NativeExactSoftmaxCall): void
 }

@@ -5,6 +5,8 @@ import type {
   ErrorSums,
   ErrorSumsCall,
   HostLoops,
+  NextTokensCall,
+  PlaceNumbers,
   SoftmaxRowsCall,
 } from '../../host-loops.js'
 import type {Addon} from './addon.js'
@@ -33,6 +35,7 @@ export function nativeHostLoops(addon: Addon): Partial<HostLoops> {
     },
     errorSums: call => errorSums(addon, call),
     pairProducts: (vectors, count) => pairProducts(addon, vectors, count),
+    nextTokens: call => nextTokens(addon, call),
     softmaxRows: call => softmaxRows(addon, call),
     arcCosineRows: call => arcCosineRows(addon, call),
   }
@@ -70,6 +73,23 @@ function pairProducts(addon: Addon, vectors: Float32Array, count: number): Float
   const out = new Float64Array((count * (count - 1)) / 2)
   if (count > 1) addon.pairProducts({count, length, vectors, out})
   return out
+}
+
+function nextTokens(addon: Addon, {original, exchanged, next}: NextTokensCall): PlaceNumbers {
+  const places = next.length
+  const vocabulary = original.length / places
+  checkSize('places', places)
+  checkSize('vocabulary', vocabulary)
+  checkLength('original', original, Float32Array, places * vocabulary)
+  checkLength('exchanged', exchanged, Float32Array, places * vocabulary)
+  const unknown = next.find(token => token < -1 || token >= vocabulary)
+  if (unknown !== undefined) {
+    throw expected('SHAPE_MISMATCH', 'host loops', `tokens below ${vocabulary}`, `${unknown}`)
+  }
+  const out = new Float64Array(4 * places)
+  addon.nextTokens({original, exchanged, next, places, vocabulary, out})
+  const field = (at: number) => out.subarray(at * places, (at + 1) * places)
+  return {original: field(0), exchanged: field(1), kl: field(2), agreement: field(3)}
 }
 
 function arcCosineRows(addon: Addon, {keyLength, ...call}: ArcCosineRowsCall): void {

@@ -1,13 +1,10 @@
 /** A swap as cells and jobs: sets of layers, methods, draws. */
-import {meteredBackend} from '../../backends/index.js'
-import {openModel} from '../../model/index.js'
 import {drawGrid, type MethodSpec} from '../axes.js'
 import {distinctMethods} from '../cells.js'
 import type {Grid, PredictedCell} from '../experiment.js'
 import {variantLabel} from '../labels.js'
 import {type ResolvedMethod, resolveMethod} from '../method.js'
-import {runtimeBytes} from '../process-memory.js'
-import {layersRun} from './layers-run.js'
+import {swapCosts} from './cost.js'
 import {layersText} from './layers-text.js'
 import type {SwapCell, SwapPlan} from './schema.js'
 
@@ -43,19 +40,15 @@ function cellsOf(
 }
 
 async function jobsOf(plan: SwapPlan, cells: SwapCell[]): Promise<PredictedCell<SwapCell>[]> {
-  const {layers, width} = (await openModel(plan.model.folder)).facts
-  const tokens = plan.texts.count * plan.max_tokens
-  // products of one layer: queries, keys, values and output, and a network of four times the width behind them
-  const layer = 2 * tokens * width * 12 * width
-  const hidden = 4 * tokens * width
-  const base = runtimeBytes(await meteredBackend(plan.backend))
-  return cells.map(cell => ({
-    cell,
-    label: jobLabel(cell, layers),
-    predictedCost: cell.replicates * layersRun(cell, layers) * layer,
-    predictedBytes: base + (layers + 1 + 2 * cell.replicates) * hidden,
-    shared: [{id: 'original', cost: layers * layer}],
-  }))
+  const {costs, original, layers} = await swapCosts(plan)
+  return Promise.all(
+    cells.map(async cell => ({
+      cell,
+      label: jobLabel(cell, layers),
+      ...costs(cell, await resolveMethod(cell)),
+      shared: [original],
+    })),
+  )
 }
 
 function jobLabel(cell: SwapCell, layers: number): string {

@@ -9,7 +9,7 @@ import {
   SAFETENSORS_TYPES,
   type SafetensorsEntry,
 } from './safetensors-header.js'
-import type {ByteSource} from './source.js'
+import {type ByteSource, openFile} from './source.js'
 
 /**
  * Opens a .safetensors file: only its header is read and checked.
@@ -65,6 +65,48 @@ function headerBytes(json: string): Bytes {
   new DataView(bytes.buffer).setBigUint64(0, BigInt(length), true)
   bytes.set(text, 8)
   return bytes
+}
+
+/** Bytes that are read at once of a matrix of which rows are wanted. */
+const PIECE_BYTES = 2 ** 23
+
+/**
+ * Rows of a matrix of floats, `[rows, columns]`. It is read in pieces of 8 MiB, from one wanted row to the next: a table of
+ * embeddings may be larger than memory.
+ *
+ * @param name - of a float32, float16 or bfloat16 matrix in the file
+ * @param rows - numbers of rows, in any order, more than once if need be
+ * @throws {FILE_MISSING | BAD_FILE} as {@link openSafetensors} does
+ */
+export async function readRows(
+  path: string,
+  name: string,
+  rows: Int32Array,
+): Promise<Float32Array<ArrayBuffer>> {
+  const source = await openFile(path)
+  try {
+    const {dtype, shape, begin, bytes} = (await readSafetensorsHeader(source)).entries.get(name)!
+    const [count, columns] = shape as [number, number]
+    const rowBytes = bytes / count
+    const step = Math.max(1, Math.floor(PIECE_BYTES / rowBytes))
+    const out = new Float32Array(rows.length * columns)
+    const order = Uint32Array.from(rows.keys()).sort((a, b) => rows[a]! - rows[b]!)
+    let piece: {first: number; end: number; bytes: Bytes} | undefined
+    for (const place of order) {
+      const row = rows[place]!
+      if (!piece || row >= piece.end) {
+        const end = Math.min(row + step, rows[order.at(-1)!]! + 1)
+        const read = await source.read(begin + row * rowBytes, (end - row) * rowBytes)
+        piece = {first: row, end, bytes: read}
+      }
+      const at = (row - piece.first) * rowBytes
+      const own = decodeElements(piece.bytes.subarray(at, at + rowBytes), dtype!, true)
+      out.set(own as Float32Array, place * columns)
+    }
+    return out
+  } finally {
+    await source.close()
+  }
 }
 
 /** Reads the bytes of one tensor; the header was checked, so they are there. */

@@ -1,6 +1,5 @@
 /** One cell: a model with the attention of some layers exchanged, on all texts, for every draw. */
 import {attend, tf} from '../../../attention/index.js'
-import {hostData} from '../../../attention/internal.js'
 import {estimatorNamed} from '../../../attention/names.js'
 import {useBackend} from '../../../backends/index.js'
 import {exactLayerAttention, type LayerAttention, repeatHeads} from '../../../model/index.js'
@@ -17,6 +16,7 @@ import {causalEffects, encoderEffects} from './effects.js'
 import {largestSet} from './largest-set.js'
 import {errorsOf, partsOf} from './parts.js'
 import {RelativeSquares} from './squares.js'
+import {overTokens, tokenDistances} from './token-squares.js'
 
 /** Runs one cell of a swap. */
 export async function runSwapCell(
@@ -25,12 +25,15 @@ export async function runSwapCell(
 ): Promise<CellOutcome<SwapResult>> {
   const backend = await useBackend(cell.backend, {threadShare: how.threadShare})
   const method = await resolveMethod(cell)
-  const original = await originalOf(cell)
+  let done = 0
+  const original = await originalOf(cell, passes =>
+    how.onStep?.(++done, passes * (1 + cell.replicates)),
+  )
   const {facts} = original.model
   const reason = reasonAgainst(cell, method, original)
   if (reason) return {status: 'skipped', reason}
-  let done = 0
-  const steps = layersRun(cell, facts.layers) * cell.replicates * original.batches.length
+  const own = layersRun(cell, facts.layers) * cell.replicates * original.batches.length
+  const steps = done + own
   const onStep = () => how.onStep?.(++done, steps)
   return {
     status: 'completed',
@@ -138,14 +141,16 @@ async function exchanged(
       const heard = cell.layers.includes(index)
         ? drawnAttention(cell, replicate * layers + index)
         : exactLayerAttention
-      batches.forEach(({tokens, texts, hidden: exact}, at) => {
+      batches.forEach(({tokens, texts, hidden: exact, squares: perToken}, at) => {
         const before = own[at]!
         const noted =
           index === first ? attention.noting(heard, layer, {index, draw: replicate, at}) : heard
-        own[at] = tf.tidy(() => layer.forward(before, tokens, noted))
+        own[at] = layer.forward(before, tokens, noted)
         before.dispose()
-        squaresOf(own[at]!, exact[index + 1]!, tokens.lengths).forEach(([error, size], row) => {
-          squares.add(replicate, texts[row]!, error, size)
+        const errors = overTokens(tokenDistances(own[at]!, exact[index + 1]!), tokens)
+        const sizes = overTokens(perToken[index + 1]!, tokens)
+        texts.forEach((text, row) => {
+          squares.add(replicate, text, errors[row]!, sizes[row]!)
         })
         onStep?.()
       })
@@ -175,23 +180,4 @@ function drawnAttention(cell: SwapCell, draw: number): LayerAttention {
     const call = {...options, scale: scale / factor, ...(keyMask && {keyMask})}
     return attend(own as tf.Tensor4D, ownKey!, ownValue!, call).out
   }
-}
-
-/** Squared error and squared size of each text, without padding. */
-function squaresOf(
-  own: tf.Tensor3D,
-  exact: tf.Tensor3D,
-  lengths: readonly number[],
-): [error: number, size: number][] {
-  const [, length, width] = own.shape
-  const {a, b} = hostData(() => ({a: own, b: exact}))
-  return lengths.map((tokens, text) => {
-    let [error, size] = [0, 0]
-    const start = text * length * width
-    for (let i = start; i < start + tokens * width; i++) {
-      error += (a[i]! - b[i]!) ** 2
-      size += b[i]! ** 2
-    }
-    return [error, size]
-  })
 }

@@ -1,5 +1,5 @@
 /** The original model on the texts of a plan: what all cells are held against, computed once in each process. */
-import {tf} from '../../../attention/index.js'
+import type {tf} from '../../../attention/index.js'
 import {expected} from '../../../errors.js'
 import {fileChanged} from '../../../inputs/files/recorded-source.js'
 import {
@@ -11,6 +11,7 @@ import {
 } from '../../../model/index.js'
 import {modelDigest, readTexts} from '../files.js'
 import type {SwapCell} from '../schema.js'
+import {tokenSquares} from './token-squares.js'
 
 /** A batch with the hidden states of the original: `[B, L, width]` before the first layer and after each. */
 export interface OriginalBatch {
@@ -18,6 +19,8 @@ export interface OriginalBatch {
   /** Which of the texts they are. */
   texts: readonly number[]
   hidden: tf.Tensor3D[]
+  /** Squared lengths of the vectors of each of these, `[B, L]`. */
+  squares: Float32Array[]
 }
 
 /** The original on all texts. */
@@ -33,14 +36,20 @@ type Read = Pick<SwapCell, 'model' | 'texts' | 'max_tokens' | 'backend'>
 
 let kept: {key: string; made: Promise<Original>} | undefined
 
-/** The original of a cell, kept for the next cells. */
-export function originalOf({model, texts, max_tokens, backend}: Read): Promise<Original> {
+/** Called after each layer of each batch. @param passes - how many there are in all */
+type OnPass = (passes: number) => void
+
+/** The original of a cell, kept for the next cells. @param onPass - not called for one that is kept */
+export function originalOf(
+  {model, texts, max_tokens, backend}: Read,
+  onPass?: OnPass,
+): Promise<Original> {
   const key = JSON.stringify([model, texts, max_tokens, backend])
   if (kept?.key === key) return kept.made
   const before = kept?.made
   const made = (async () => {
     await before?.then(dispose, () => undefined)
-    return runOriginal({model, texts, max_tokens, backend})
+    return runOriginal({model, texts, max_tokens}, onPass)
   })()
   kept = {key, made}
   made.catch(() => {
@@ -53,7 +62,10 @@ export function originalOf({model, texts, max_tokens, backend}: Read): Promise<O
  * @throws {FILE_CHANGED} for another model or other texts than the plan was made of
  * @throws {BAD_FILE} for a text without a second token, which a causal model would predict
  */
-async function runOriginal({model: pinned, texts: spec, max_tokens}: Read): Promise<Original> {
+async function runOriginal(
+  {model: pinned, texts: spec, max_tokens}: Omit<Read, 'backend'>,
+  onPass?: OnPass,
+): Promise<Original> {
   const {folder, digest} = pinned
   if ((await modelDigest(folder)) !== digest) throw fileChanged(folder)
   const read = await readTexts(spec.path)
@@ -62,17 +74,19 @@ async function runOriginal({model: pinned, texts: spec, max_tokens}: Read): Prom
   const texts = read.texts.slice(0, spec.count)
   const {batches, order} = model.tokenize(texts, {maxTokens: max_tokens})
   if (model.facts.causal) refuseSingleTokens(spec.path, {batches, order})
-  const own = await Promise.all(
-    batches.map(async (tokens, at) => ({
-      tokens,
-      texts: order[at]!,
-      hidden: [await model.embed(tokens)],
-    })),
-  )
+  const own: OriginalBatch[] = []
+  for (const [at, tokens] of batches.entries()) {
+    const embedded = await model.embed(tokens)
+    const squares = [tokenSquares(embedded)]
+    own.push({tokens, texts: order[at]!, hidden: [embedded], squares})
+  }
   for (let index = 0; index < model.facts.layers; index++) {
     const layer = await model.layer(index)
-    for (const {tokens, hidden} of own) {
-      hidden.push(tf.tidy(() => layer.forward(hidden[index]!, tokens, exactLayerAttention)))
+    for (const {tokens, hidden, squares} of own) {
+      const next = layer.forward(hidden[index]!, tokens, exactLayerAttention)
+      hidden.push(next)
+      squares.push(tokenSquares(next))
+      onPass?.(model.facts.layers * own.length)
     }
     layer.dispose()
   }

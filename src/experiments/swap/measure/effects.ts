@@ -31,15 +31,11 @@ export async function causalEffects(
   const {model, batches} = original
   const table: NextTokens[][] = finals.map(() => [])
   const head = await model.head()
-  const logitsOf = (hidden: tf.Tensor3D): Float32Array => {
-    const {logits} = hostData(() => ({logits: head.logits(hidden)}))
-    return logits as Float32Array
-  }
+  const last = {head, vocabulary: model.facts.vocabulary}
   try {
     batches.forEach(({tokens, texts, hidden}, at) => {
-      const whole = logitsOf(hidden.at(-1)!)
-      finals.forEach((own, draw) => {
-        const found = nextTokens(tokens, whole, logitsOf(own[at]!))
+      const own = finals.map(batch => batch[at]!)
+      nextTokens(last, tokens, hidden.at(-1)!, own).forEach((found, draw) => {
         texts.forEach((text, place) => {
           table[draw]![text] = found[place]!
         })

@@ -1,5 +1,8 @@
 /** What exchanged attention does to the next-token distributions of one batch. */
-import type {TokenBatch} from '../../../model/index.js'
+import {tf} from '../../../attention/index.js'
+import {hostData} from '../../../attention/internal.js'
+import {hostLoops, type NextTokensCall, type PlaceNumbers} from '../../../host-loops.js'
+import type {ModelHead, TokenBatch} from '../../../model/index.js'
 
 /** Means over the places of a text that have a next token. */
 export interface NextTokens {
@@ -14,41 +17,115 @@ export interface NextTokens {
   added: Float64Array
 }
 
+/** Logits of one model in memory at once, at least those of one place: 32 MiB. */
+export const MOST_LOGITS = 2 ** 23
+
 /**
- * Both distributions at every place of every text.
+ * Both distributions at every place of every text, from logits of some places at a time.
  *
- * @param original - logits `[B, L, V]` @param exchanged - the same
- * @returns one for each text of the batch
+ * @param original - outputs of the last layer, `[B, L, width]`
+ * @param exchanged - draws of the same
+ * @returns draws, in each the texts of the batch
  */
 export function nextTokens(
-  {ids, length, lengths}: TokenBatch,
-  original: Float32Array,
-  exchanged: Float32Array,
+  {head, vocabulary}: {head: ModelHead; vocabulary: number},
+  tokens: TokenBatch,
+  original: tf.Tensor3D,
+  exchanged: readonly tf.Tensor3D[],
+): NextTokens[][] {
+  const next = nextOf(tokens)
+  const draws = exchanged.map(() => emptyNumbers(next.length))
+  const step = Math.max(1, Math.floor(MOST_LOGITS / vocabulary))
+  for (let first = 0; first < next.length; first += step) {
+    const own = next.subarray(first, first + step)
+    const before = logitsOf(head, original, first, own.length)
+    exchanged.forEach((hidden, draw) => {
+      const after = logitsOf(head, hidden, first, own.length)
+      const found = placeNumbers({original: before, exchanged: after, next: own})
+      for (const name of NUMBERS) draws[draw]![name].set(found[name], first)
+      hostLoops().recycle?.(after)
+    })
+    hostLoops().recycle?.(before)
+  }
+  return draws.map(numbers => textMeans(tokens, numbers))
+}
+
+/** The token that follows at each place of a batch, `[B L]`; -1 at the end of a text and in its padding. */
+export function nextOf({ids, batch, length, lengths}: TokenBatch): Int32Array {
+  const next = new Int32Array(batch * length).fill(-1)
+  lengths.forEach((tokens, text) => {
+    const start = text * length
+    next.set(ids.subarray(start + 1, start + tokens), start)
+  })
+  return next
+}
+
+/** Logits of some places of a batch, `[count, V]`. */
+function logitsOf(
+  head: ModelHead,
+  hidden: tf.Tensor3D,
+  first: number,
+  count: number,
+): Float32Array {
+  const {logits} = hostData(() => {
+    const rows: tf.Tensor2D = tf.reshape(hidden, [-1, hidden.shape[2]])
+    const piece: tf.Tensor3D = tf.expandDims(tf.slice(rows, [first, 0], [count, rows.shape[1]]))
+    return {logits: head.logits(piece)}
+  })
+  return logits as Float32Array
+}
+
+const NUMBERS = [
+  'original',
+  'exchanged',
+  'kl',
+  'agreement',
+] as const satisfies readonly (keyof PlaceNumbers)[]
+
+function emptyNumbers(places: number): PlaceNumbers {
+  const zeros = () => new Float64Array(places)
+  return {original: zeros(), exchanged: zeros(), kl: zeros(), agreement: zeros()}
+}
+
+/** Both distributions at each place. */
+export function placeNumbers(call: NextTokensCall): PlaceNumbers {
+  return hostLoops().nextTokens?.(call) ?? defined(call)
+}
+
+function defined({original, exchanged, next}: NextTokensCall): PlaceNumbers {
+  const vocabulary = original.length / next.length
+  const found = emptyNumbers(next.length)
+  next.forEach((token, place) => {
+    if (token < 0) return
+    const start = place * vocabulary
+    const p = original.subarray(start, start + vocabulary)
+    const q = exchanged.subarray(start, start + vocabulary)
+    const [before, after] = [normalizer(p), normalizer(q)]
+    found.original[place] = before.log - p[token]!
+    found.exchanged[place] = after.log - q[token]!
+    found.kl[place] = divergence(p, q, before.log, after.log)
+    found.agreement[place] = before.top === after.top ? 1 : 0
+  })
+  return found
+}
+
+/** Means over the places of each text of a batch. @param numbers - of its places, `[B L]` */
+export function textMeans(
+  {length, lengths}: Pick<TokenBatch, 'length' | 'lengths'>,
+  numbers: PlaceNumbers,
 ): NextTokens[] {
-  const vocabulary = original.length / (lengths.length * length)
   return lengths.map((tokens, text) => {
-    const sums = {original: 0, exchanged: 0, kl: 0, agreement: 0}
-    const places = tokens - 1
-    const added = new Float64Array(places)
-    for (let place = 0; place < places; place++) {
-      const row = text * length + place
-      const next = ids[row + 1]!
-      const start = row * vocabulary
-      const [p, q] = [original, exchanged].map(all => all.subarray(start, start + vocabulary))
-      const [before, after] = [normalizer(p!), normalizer(q!)]
-      const [whole, own] = [before.log - p![next]!, after.log - q![next]!]
-      sums.original += whole
-      sums.exchanged += own
-      added[place] = own - whole
-      sums.kl += divergence(p!, q!, before.log, after.log)
-      sums.agreement += before.top === after.top ? 1 : 0
-    }
+    const start = text * length
+    const end = start + tokens - 1
+    const mean = (own: Float64Array) =>
+      own.subarray(start, end).reduce((sum, value) => sum + value, 0) / (end - start)
+    const {original, exchanged, kl, agreement} = numbers
     return {
-      original: sums.original / places,
-      exchanged: sums.exchanged / places,
-      kl: sums.kl / places,
-      agreement: sums.agreement / places,
-      added,
+      original: mean(original),
+      exchanged: mean(exchanged),
+      kl: mean(kl),
+      agreement: mean(agreement),
+      added: exchanged.slice(start, end).map((nats, place) => nats - original[start + place]!),
     }
   })
 }

@@ -2,6 +2,7 @@ import {open, readFile, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {describe, expect, test} from 'vitest'
 import {openArrays, readArrays, writeArrays} from '../../../../src/inputs/files/index.js'
+import {readRows} from '../../../../src/inputs/files/safetensors.js'
 import type {NdArray} from '../../../../src/inputs/nd-array.js'
 import {temporaryFolder} from '../../../helpers/folders.js'
 
@@ -229,4 +230,29 @@ describe('refused with BAD_FILE', () => {
       await expect(readArrays(path), `${length} bytes`).rejects.toMatchObject({code: 'BAD_FILE'})
     }
   })
+})
+
+test.each(['float32', 'float16', 'bfloat16'] as const)(
+  'rows of a %s matrix are read in any order',
+  async dtype => {
+    const path = join(folder, `rows-${dtype}.safetensors`)
+    const matrix = {shape: [7, 3], dtype, data: Float32Array.from({length: 21}, (_, i) => i / 4)}
+    const before = {shape: [5], dtype: 'uint8' as const, data: new Uint8Array(5)}
+    await writeArrays(path, {before, matrix})
+    const rows = Int32Array.of(6, 0, 3, 6)
+    const wanted = [...rows].flatMap(row => [...matrix.data.subarray(3 * row, 3 * row + 3)])
+    expect([...(await readRows(path, 'matrix', rows))]).toEqual(wanted)
+    expect(await readRows(path, 'matrix', new Int32Array(0))).toEqual(new Float32Array(0))
+  },
+)
+
+test('rows far apart are read from a matrix of more than one piece', async () => {
+  const path = join(folder, 'long.safetensors')
+  const [count, columns] = [700_000, 5]
+  const data = new Float32Array(count * columns)
+  const rows = Int32Array.of(count - 1, 0, 500_000, 1, 419_431)
+  for (const row of rows) data.fill(row + 1, row * columns, (row + 1) * columns)
+  await writeArrays(path, {matrix: {shape: [count, columns], dtype: 'float32', data}})
+  const wanted = [...rows].flatMap(row => Array<number>(columns).fill(row + 1))
+  expect([...(await readRows(path, 'matrix', rows))]).toEqual(wanted)
 })

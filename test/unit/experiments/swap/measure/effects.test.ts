@@ -5,7 +5,11 @@ import {
   pairSpearman,
   similarities,
 } from '../../../../../src/experiments/swap/measure/neighbours.js'
-import {nextTokens} from '../../../../../src/experiments/swap/measure/next-tokens.js'
+import {
+  nextOf,
+  placeNumbers,
+  textMeans,
+} from '../../../../../src/experiments/swap/measure/next-tokens.js'
 import {randomStream} from '../../../../../src/random/index.js'
 
 function normals(name: string, count: number): Float32Array {
@@ -31,7 +35,7 @@ describe('next tokens', () => {
   }
 
   it('are what their definitions give, without the padding of a text', () => {
-    const found = nextTokens(batch, p, q)
+    const found = textMeans(batch, placeNumbers({original: p, exchanged: q, next: nextOf(batch)}))
     lengths.forEach((tokens, text) => {
       const places = Array.from({length: tokens - 1}, (_, place) => place)
       const over = (read: (place: number) => number) =>
@@ -60,7 +64,8 @@ describe('next tokens', () => {
 
   it('of the same logits differ by nothing, however large these are', () => {
     const large = p.map(value => 300 * value)
-    for (const own of nextTokens(batch, large, large)) {
+    const call = {original: large, exchanged: large, next: nextOf(batch)}
+    for (const own of textMeans(batch, placeNumbers(call))) {
       expect(own.exchanged - own.original).toBe(0)
       expect([own.kl, own.agreement]).toEqual([0, 1])
     }
