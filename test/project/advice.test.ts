@@ -15,7 +15,7 @@ import {temporaryFolder} from '../helpers/folders.js'
 const root = packageRoot()
 const COMMANDS = documentedCommands('docs/advice.md').map(line => line.split(' ').slice(2))
 const EXAMPLES = COMMANDS.filter(
-  words => words[0] === 'advise' && !words.some(word => /^--(input|output)$/.test(word)),
+  words => words[0] === 'advise' && !words.some(word => /^--(input|output|model)$/.test(word)),
 )
 
 /** What the command says, with candidates of one M: times are not looked at, errors are the same on every machine. */

@@ -3,7 +3,7 @@ import {execFileSync} from 'node:child_process'
 import {existsSync, readFileSync} from 'node:fs'
 import {fileURLToPath} from 'node:url'
 import {describe, expect, it} from 'vitest'
-import {CLAIM_IDS} from '../../src/claims/index.js'
+import {CLAIM_IDS, referenceVerdict} from '../../src/claims/index.js'
 
 const pathOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 const textOf = (path: string) => readFileSync(pathOf(path), 'utf8')
@@ -46,9 +46,11 @@ describe('parts of documents that quote results', () => {
     },
   )
 
-  it('have every claim', () => {
+  it('have every claim with a verdict that is kept', () => {
     const {claims} = JSON.parse(textOf('results/reference/claims/claims.json'))
-    expect(claims.map(({id}: {id: string}) => id)).toEqual(CLAIM_IDS)
+    expect(claims.map(({id}: {id: string}) => id)).toEqual(
+      CLAIM_IDS.filter(id => referenceVerdict(id) !== undefined),
+    )
   })
 })
 

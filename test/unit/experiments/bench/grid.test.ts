@@ -35,11 +35,13 @@ describe('the predicted time of a cell', () => {
   })
 
   it('has in it what native leaves to plain JavaScript, on one thread', async () => {
-    const native = {backend: 'native' as const, methods: [method('reformer')], seq_lens: [512]}
-    const four = await predicted({...native, threads: 4}, fixed)
-    // ten calls, each of hundredths of a second however many threads there are
-    expect(four).toBeGreaterThan(0.1)
-    expect(await predicted({...native, threads: 8}, fixed)).toBeGreaterThan(0.9 * four)
+    const on = (name: string, threads: number) =>
+      predicted({backend: 'native', methods: [method(name)], seq_lens: [512], threads}, fixed)
+    // c + p on one thread and c / 16 + p on sixteen
+    const unshared = async (name: string) => (16 * (await on(name, 16)) - (await on(name, 1))) / 15
+    // ten calls, each with kernels that take 5 us to be called
+    expect(await unshared('reformer')).toBeGreaterThan(10 * 5e-6)
+    expect(Math.abs(await unshared('elu'))).toBeLessThan((await on('elu', 1)) * 2 ** -48)
   })
 
   it('has in it the parts that are timed, and their memory, of methods that have them', async () => {

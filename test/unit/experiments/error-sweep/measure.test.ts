@@ -1,19 +1,19 @@
 /** Sweeps over several files: each layer is what its file is alone, each text of a batch what it is alone. */
 import {join} from 'node:path'
 import {beforeAll, expect, it} from 'vitest'
-import {useBackend} from '../../../../../src/backends/index.js'
+import {useBackend} from '../../../../src/backends/index.js'
 import type {
   ErrorSweepPlan,
   ErrorSweepResult,
-} from '../../../../../src/experiments/error-sweep/schema.js'
-import {pinnedInput} from '../../../../../src/inputs/digest.js'
-import {writeArrays} from '../../../../../src/inputs/files/index.js'
-import type {FileSpec} from '../../../../../src/inputs/input-files.js'
-import type {NdArray} from '../../../../../src/inputs/nd-array.js'
-import {hostNormals} from '../../../../helpers/arrays.js'
-import {cellsOf} from '../../../../helpers/cells.js'
-import {temporaryFolder} from '../../../../helpers/folders.js'
-import {method, sweep} from '../../../../helpers/plans.js'
+} from '../../../../src/experiments/error-sweep/schema.js'
+import {pinnedInput} from '../../../../src/inputs/digest.js'
+import {writeArrays} from '../../../../src/inputs/files/index.js'
+import type {FileSpec} from '../../../../src/inputs/input-files.js'
+import type {NdArray} from '../../../../src/inputs/nd-array.js'
+import {hostNormals} from '../../../helpers/arrays.js'
+import {cellsOf} from '../../../helpers/cells.js'
+import {temporaryFolder} from '../../../helpers/folders.js'
+import {method, sweep} from '../../../helpers/plans.js'
 
 beforeAll(() => useBackend('cpu'))
 
