@@ -18,7 +18,7 @@ describe.runIf(PYTHON)(DOCUMENT, () => {
 
   it('has Python that runs and writes what it says', () => {
     expect(said).toBe('out/layer0.safetensors out/layer3.safetensors\n')
-    expect(COMMANDS).toHaveLength(5)
+    expect(COMMANDS).toHaveLength(6)
   })
 
   it.each(COMMANDS)('%s', command => {
