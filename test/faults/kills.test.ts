@@ -72,6 +72,7 @@ describe.runIf(FULL && process.platform === 'linux')('a run that is killed', () 
       }
       process.stderr.write(`${name}: ${kills} kills ${JSON.stringify(told)}\n`)
     },
+    20 * 60_000, // forty and more runs of the program
   )
 })
 

@@ -77,8 +77,11 @@ export function recordForm(name: string, form: OperationForm): void {
   recorder?.set(name, form)
 }
 
+/** TensorFlow.js's engine, whose module its package does not declare. */
+type Engine = ReturnType<typeof tf.engine>
+
 /** Whether a gradient tape is open. */
-export function recordsGradients(engine = tf.engine()): boolean {
+export function recordsGradients(engine: Engine = tf.engine()): boolean {
   return engine.state.gradientDepth > 0
 }
 
