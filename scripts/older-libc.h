@@ -13,6 +13,7 @@
 // 2.29: no longer set errno
 __asm__(".symver log,log@" RFA_FIRST_GLIBC);
 __asm__(".symver log2,log2@" RFA_FIRST_GLIBC);
+__asm__(".symver pow,pow@" RFA_FIRST_GLIBC);
 
 // 2.34: libpthread became a part of libc
 __asm__(".symver pthread_setaffinity_np,pthread_setaffinity_np@" RFA_FIRST_AFFINITY);

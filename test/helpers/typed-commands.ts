@@ -10,8 +10,9 @@ const root = packageRoot()
 export function affordable(command: string): string {
   if (/\brfa check\b/.test(command)) return `${command} --only facts`
   if (/\brfa advise\b/.test(command)) {
-    const few = ['--quick', '--methods elu', '--seq-len 64', '--tolerance 1']
-    return [command.replace(/ --(seq-len|tolerance) \S+/g, ''), ...few].join(' ')
+    const few = ['--quick', '--methods elu', '--seq-len 64']
+    if (!/ --model\b/.test(command)) few.push('--tolerance 1')
+    return [command.replace(/ --(seq-len|tolerance|methods) \S+/g, ''), ...few].join(' ')
   }
   if (/\brfa claims\b/.test(command)) {
     return `${command.replace(/ --(quick|explain|output \S+)/g, '')} --explain`
@@ -50,10 +51,12 @@ export async function writeInputs(folder: string, files: readonly string[]): Pro
   }
 }
 
-/** A model, and texts for it, under names that documents use. */
+/** A model under the names that documents use, and texts for it. */
 export function writeModel(folder: string): void {
   const packaged = join(root, 'fixtures', 'charlm')
-  cpSync(packaged, join(folder, 'all-MiniLM-L6-v2'), {recursive: true})
+  for (const name of ['all-MiniLM-L6-v2', 'fixtures/charlm']) {
+    cpSync(packaged, join(folder, name), {recursive: true})
+  }
   cpSync(join(packaged, 'texts.txt'), join(folder, 'texts.txt'))
 }
 

@@ -36,7 +36,7 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
 /** Files of arrays that pages have their readers make. */
 const INPUTS = [
   ...['qkv.safetensors', 'mine.safetensors', 'mine.npz', 'out/layer0.safetensors'],
-  ...['gpt2/layers.safetensors', 'llama/layer1.safetensors'],
+  ...['out/layer3.safetensors', 'gpt2/layers.safetensors', 'llama/layer1.safetensors'],
 ]
 
 /** Folders of runs that pages speak of, and what made them. */
