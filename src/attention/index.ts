@@ -54,6 +54,7 @@ export {
   type Features,
   featureMap,
   fusedOrComposite,
+  type Gradient,
   type LinearAttentionOptions,
   type LinearAttentionRatio,
   type LinearAttentionResult,
