@@ -141,10 +141,10 @@ describe('the packed package', () => {
     expect(pointing).toEqual([])
   })
 
-  it('is small: 8.4 MB packed, 13.5 MB unpacked, with 7.2 of examples; prebuilt addons add 2 and 3', () => {
+  it('is small: 8.4 MB packed, 13.5 MB unpacked, with 7.2 of examples; prebuilt addons add 2 and 3.3', () => {
     const isPrebuilt = ({path}: {path: string}) => path.startsWith('prebuilds/')
     const prebuilt = packed.files.filter(isPrebuilt).reduce((sum, {size}) => sum + size, 0)
-    expect(prebuilt).toBeLessThan(3e6)
+    expect(prebuilt).toBeLessThan(3.3e6)
     expect(packed.unpackedSize - prebuilt).toBeLessThan(13.5e6)
     expect(packed.size).toBeLessThan(prebuilt > 0 ? 10.4e6 : 8.4e6)
     expect(packed.files.length).toBeLessThan(1100)
