@@ -76,6 +76,8 @@ function candidateOf(row: CompletedSwap, times: Times, length: number): ModelCan
     layers: result.chosen_layers ?? [],
     ...{loss: mean, loss_low: low, loss_high: high},
     least_loss: least?.loss.mean ?? null,
+    least_loss_low: least?.loss.low ?? null,
+    least_loss_high: least?.loss.high ?? null,
     least_layer: least?.set[0] ?? null,
     ...costFields(timed ?? {time: NOT_TIMED, from: 'measured', bytes: Number.NaN}),
     ...gainFields(gain),

@@ -22,6 +22,8 @@ const candidate = z.object({
   least_loss: nullableNumber.describe(
     'Loss with attention exchanged in the layer that loses least.',
   ),
+  least_loss_low: nullableNumber.describe('Lower end of its 95 % interval over texts and draws.'),
+  least_loss_high: nullableNumber.describe('Upper end of that interval.'),
   least_layer: z.number().int().nullable().describe('That layer.'),
   ...costFields,
   ...gainFields,

@@ -48,8 +48,9 @@ function lossText(advice: Stated): string {
     .toSorted((a, b) => a.least_loss! - b.least_loss!)
   const none = `No method keeps the budget of ${budgetText(advice)} in any layer`
   if (!least) return `${none}.`
-  const {least_layer, least_loss: loss} = least
-  return `${none}: ${least.label} in layer ${least_layer} loses least, ${lossWords({loss, loss_low: null, loss_high: null}, advice)}.`
+  const {least_layer, least_loss: loss, least_loss_low, least_loss_high} = least
+  const lost = lossWords({loss, loss_low: least_loss_low, loss_high: least_loss_high}, advice)
+  return `${none}: ${least.label} in layer ${least_layer} loses least, ${lost}.`
 }
 
 function slowText({candidates, seq_len, model_layers}: Stated): string {

@@ -71,7 +71,7 @@ describe('advice on a model', () => {
     const {candidate, obstacle, statement} = advised([searched('elu', [], 0)], {elu: 0.25})
     expect([candidate, obstacle]).toEqual([null, 'budget'])
     expect(statement).toBe(
-      'Keep exact attention (softmax, 400 ms a layer at 31 tokens). No method keeps the budget of 0.1 nats per token in any layer: elu in layer 0 loses least, 2.5 % more nats per token.',
+      'Keep exact attention (softmax, 400 ms a layer at 31 tokens). No method keeps the budget of 0.1 nats per token in any layer: elu in layer 0 loses least, 2.5 % more nats per token [2.3, 2.8].',
     )
   })
 
