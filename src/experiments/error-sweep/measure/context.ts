@@ -64,7 +64,9 @@ export function contextOf(cell: ErrorSweepCell, target: ExactTarget): Promise<Sw
 }
 
 async function makeContext(cell: ErrorSweepCell, target: ExactTarget): Promise<SweepContext> {
-  const sibling = await siblingOf(cell)
+  // first that of softmax, from which the distance is: asked for later, it would wait for this one as its sibling
+  const softmax = isCanonicalSoftmax(target) ? undefined : await contextOf(cell, RAW_TARGET)
+  const sibling = softmax ?? (await siblingOf(cell))
   const input = sibling?.input ?? (await scaledInput(cell))
   const {causal} = cell
   const logitScale = cell.logit_scale ?? input.logitScale ?? input.query.shape[3] ** -0.5
@@ -87,7 +89,7 @@ async function makeContext(cell: ErrorSweepCell, target: ExactTarget): Promise<S
     input,
     logitScale,
     truth,
-    distance: isCanonicalSoftmax(target) ? 0 : await distanceFromSoftmax(truth, cell),
+    distance: softmax ? relativeDistance(truth.output, softmax.truth.output) : 0,
     exactSums: sums,
     projectedSquares: squares,
     yardsticks: parts.flatMap(part => part.yardsticks),
@@ -96,12 +98,11 @@ async function makeContext(cell: ErrorSweepCell, target: ExactTarget): Promise<S
 }
 
 /** How far a target is off softmax of the given queries and keys. */
-async function distanceFromSoftmax({output}: Truth, cell: ErrorSweepCell): Promise<number> {
-  const {truth: softmax} = await contextOf(cell, RAW_TARGET)
+function relativeDistance(output: Float64Array, softmax: Float64Array): number {
   let [squares, norm] = [0, 0]
   for (let i = 0; i < output.length; i++) {
-    squares += (output[i]! - softmax.output[i]!) ** 2
-    norm += softmax.output[i]! ** 2
+    squares += (output[i]! - softmax[i]!) ** 2
+    norm += softmax[i]! ** 2
   }
   return Math.sqrt(squares / norm)
 }

@@ -85,4 +85,13 @@ describe('contexts', () => {
     const other = await contextOf(await cell({seq_len: 7}), RAW_TARGET)
     expect(other.input.query.shape[2]).toBe(7)
   })
+  it('of what a method converges to come first where nothing asks for softmax', async () => {
+    const own: ExactTarget = {...RAW_TARGET, inputs: 'unit', label: 'unit'}
+    const alone = await cell({seed: 5})
+    const matched = await contextOf(alone, own)
+    const raw = await contextOf(alone, RAW_TARGET)
+    expect(matched.input).toBe(raw.input)
+    expect(matched.distance).toBeGreaterThan(0)
+    expect(raw.distance).toBe(0)
+  })
 })
