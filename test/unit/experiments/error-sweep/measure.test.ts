@@ -74,7 +74,7 @@ it('texts of one layer have the errors that they have alone, and an interval ove
   }
   const {mean, low, high} = all.rel_l2_over_texts!
   const flat = sequences.flat() as number[]
-  expect(mean).toBeCloseTo(flat.reduce((sum, x) => sum + x, 0) / flat.length, 6)
+  expect(mean).toMatchReference(flat.reduce((sum, x) => sum + x, 0) / flat.length, 6)
   const means = sequences.map(own => own.reduce<number>((sum, x) => sum + x!, 0) / own.length)
   // it is no narrower than what Student's t says of the means of texts alone: 4.303 for two degrees of freedom
   const center = means.reduce((sum, x) => sum + x, 0) / 3

@@ -68,7 +68,7 @@ describe('errors of queries', () => {
     const count = 2 ** 16
     const errors = Array.from({length: count}, (_, i) => (i % 4 === 0 ? i / count : 100))
     const {query_error_p50, query_error_p99} = errorsOf(errors, [count])
-    expect(query_error_p50).toBeCloseTo(0.5, 3)
-    expect(query_error_p99).toBeCloseTo(0.99, 3)
+    expect(query_error_p50).toMatchReference(0.5, 3)
+    expect(query_error_p99).toMatchReference(0.99, 3)
   })
 })
