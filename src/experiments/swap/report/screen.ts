@@ -107,7 +107,8 @@ function setSentences(rows: readonly CompletedSwap[]): string[] {
       : ties.length === 1
         ? ` The interval of ${variantLabel(tie.cell)} overlaps.`
         : ` The intervals of ${ties.length} other rows overlap.`
-  const own = `${where}, ${variantLabel(best.cell)} loses least: ${lossText(best)}.${overlap}`
+  const loses = others.length === 0 ? 'loses' : 'loses least:'
+  const own = `${where}, ${variantLabel(best.cell)} ${loses} ${lossText(best)}.${overlap}`
   return average ? [own, `Averaging V loses ${lossText(average)}.`] : [own]
 }
 
