@@ -11,7 +11,7 @@ const ROOT = new URL('../', import.meta.url)
 const REFERENCE = new URL('results/reference/', ROOT)
 const VERDICTS = {not_measurable: 'not measurable here'}
 /** The claims that README shows. */
-const FEW_CLAIMS = ['H2', 'H4', 'H12', 'H22', 'H24']
+const FEW_CLAIMS = ['H2', 'H4', 'H12', 'H24', 'H30']
 /** A run of the claims: all of them are made together. */
 const CLAIMS_RUN = 'claims/lengths'
 /** The run that README's first command makes, and the width at which it is shown. */

@@ -3,9 +3,9 @@ import {unknownName} from '../errors.js'
 import type {Claim, ClaimVerdict} from './claim.js'
 import {quoted} from './quoted.js'
 
-/** Its verdict in the reference run, if that has it, what it is about in a few words, and its file. */
+/** Its verdict in the reference run, what it is about in a few words, and its file. */
 type Entry = readonly [
-  reference: ClaimVerdict | undefined,
+  reference: ClaimVerdict,
   title: string,
   load: () => Promise<{default: Claim}>,
 ]
@@ -15,7 +15,7 @@ const REGISTRY = {
   H2: ['holds', 'RFA decodes 12 times as fast', () => import('./h02.js')],
   H3: ['holds', 'RFA needs a tenth of the memory', () => import('./h03.js')],
   H4: ['holds', 'gain grows with L', () => import('./h04.js')],
-  H5: ['inconclusive', 'time grows linearly', () => import('./h05.js')],
+  H5: ['holds', 'time grows linearly', () => import('./h05.js')],
   H6: ['holds', 'sin/cos variance falls like 1/M', () => import('./h06.js')],
   H7: ['holds', 'sin/cos needs unit norms', () => import('./h07.js')],
   H8: ['depends', 'gates prefer recent tokens', () => import('./h08.js')],
@@ -32,19 +32,19 @@ const REGISTRY = {
     'features are redrawn in training',
     async () => ({default: quoted('H17')}),
   ],
-  H18: ['not_measurable', 'errors grow through layers', () => import('./h18.js')],
+  H18: ['holds', 'errors grow through layers', () => import('./h18.js')],
   H19: ['holds', 'RFA is biased, RA is not', () => import('./h19.js')],
   H20: ['depends', 'RA beats LARA beats RFA', () => import('./h20.js')],
   H21: ['holds', 'RA takes twice the time', () => import('./h21.js')],
-  H22: ['refuted', 'LARA costs little more than RFA', () => import('./h22.js')],
+  H22: ['inconclusive', 'LARA costs little more than RFA', () => import('./h22.js')],
   H23: ['not_measurable', 'RA and LARA keep the quality', async () => ({default: quoted('H23')})],
   H24: ['holds', 'OPRF varies e^60 less', () => import('./h24.js')],
   H25: ['depends', 'SDERF varies e^10 less', () => import('./h25.js')],
   H26: ['depends', 'simplex rows vary least', () => import('./h26.js')],
   H27: ['depends', 'elu generates >100x as fast', () => import('./h27.js')],
   H28: ['not_measurable', 'Performer twice as fast as Reformer', () => import('./h28.js')],
-  H30: [undefined, 'rel L2 orders methods by damage', () => import('./h30.js')],
-  H31: [undefined, 'noise adds up, bias compounds', () => import('./h31.js')],
+  H30: ['depends', 'rel L2 orders methods by damage', () => import('./h30.js')],
+  H31: ['depends', 'noise adds up, bias compounds', () => import('./h31.js')],
 } as const satisfies Record<string, Entry>
 
 export const CLAIM_IDS = Object.keys(REGISTRY) as readonly (keyof typeof REGISTRY)[]
