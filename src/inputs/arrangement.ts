@@ -37,7 +37,9 @@ export function wrongFiles(code: RfaErrorCode, where: string, paths: readonly st
     where,
     'one file, several .npz or .safetensors files, or three .npy files in the order query, key, value',
     `${paths.length} files: ${paths.join(', ')}`,
-    'write a backslash before a comma that belongs to the name of a file',
+    paths.every(path => formatOf(path) === '.npy')
+      ? 'name three: --input q.npy,k.npy,v.npy'
+      : 'write a backslash before a comma that belongs to the name of a file',
   )
 }
 

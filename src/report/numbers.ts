@@ -22,12 +22,13 @@ export function significant(value: number | null | undefined, digits = 3): strin
 
 /**
  * A number within a sentence: two significant digits, thousands apart (`1,900,000`), from 1e9 on the power of ten
- * nearest to it (`1e41`).
+ * nearest to it (`1e41`), or `10^2.0e60`.
  *
  * @param log10 - its decimal logarithm: it may be more than a double can hold
  */
 export function roundNumber(log10: number): string {
   const rounded = Number((10 ** log10).toPrecision(2))
+  if (log10 >= HUGE) return `10^${significant(log10, 2)}`
   if (rounded >= HUGE) return `1e${Math.round(log10)}`
   return rounded < 1000 ? significant(rounded, 2) : rounded.toLocaleString('en-US')
 }

@@ -154,7 +154,13 @@ function expandRange(item: string, range: RegExpExecArray, where: string, rule: 
   const next =
     operator === '+' ? adding(low, numberOf(stepText)) : multiplying(low, numberOf(stepText))
   if (!(next(1) > low)) {
-    throw expected('BAD_RANGE', where, 'a step that leads upwards', describe(item))
+    throw expected(
+      'BAD_RANGE',
+      where,
+      'a step that leads upwards',
+      describe(item),
+      `write ${lowText}..${highText}x2 to double or ${lowText}..${highText}+${lowText} to add`,
+    )
   }
   return walk(next, high, item, where, rule)
 }

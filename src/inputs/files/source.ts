@@ -139,7 +139,10 @@ export function openError(path: string, cause: unknown): RfaError {
   // ENOTDIR: a part of the path is a file
   if (['ENOENT', 'ENOTDIR'].includes(code)) {
     const message = `${path}: no such file`
-    return new RfaError('FILE_MISSING', message, {suggestions: ['check the path'], cause})
+    const remedy = /^[a-z0-9]+:\/\//i.test(path)
+      ? 'download it first, and name the file'
+      : 'check the path'
+    return new RfaError('FILE_MISSING', message, {suggestions: [remedy], cause})
   }
   const message = `${path}: expected a readable file, got ${messageOf(cause)}`
   const forbidden = ['EACCES', 'EPERM'].includes(code)

@@ -220,7 +220,8 @@ async function orBadFile<T>(where: string, what: string, result: Promise<T>): Pr
   } catch (cause) {
     if (cause instanceof RfaError) throw cause
     const message = `${where}: expected ${what}, got other or damaged bytes (${messageOf(cause)})`
-    throw new RfaError('BAD_FILE', message, {cause})
+    const suggestions = ['copy or write it again: it is damaged or was cut off']
+    throw new RfaError('BAD_FILE', message, {suggestions, cause})
   }
 }
 

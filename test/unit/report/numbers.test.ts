@@ -69,6 +69,7 @@ describe('roundNumber', () => {
     [Math.log10(1_900_000), '1,900,000'],
     [Math.log10(999_999_999), '1e9'],
     [4342.9, '1e4343'],
+    [8.92e59, '10^8.9e59'],
   ])('writes 10^%d as %s', (log10, text) => {
     expect(roundNumber(log10)).toBe(text)
   })

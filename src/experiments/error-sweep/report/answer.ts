@@ -16,7 +16,7 @@ import {isDrawn, medianOf} from './comparison.js'
 import {leadingError} from './leading.js'
 import {axesOf, type Place, placeLabel, placesOf} from './places.js'
 import {errorOf, type Ranking, rankingOf} from './ranking.js'
-import {averageError, byError, byStanding, methodsOf, standingOf} from './standing.js'
+import {averageError, byError, byStanding, isOfZero, methodsOf, standingOf} from './standing.js'
 import {whySentences} from './why.js'
 
 /** Errors up to which a method is close to exact attention, and from which it is not. */
@@ -218,13 +218,16 @@ function noneUsable(
   broken: readonly CompletedSweep[],
 ): string[] {
   const signs = methodsOf(unusable)
-  const ends = methodsOf(broken).filter(name => !signs.includes(name))
+  const ends = methodsOf(broken.filter(row => !isOfZero(row))).filter(name => !signs.includes(name))
   const be = (names: readonly string[]) => (names.length > 1 ? 'are' : 'is')
   return [
     ...(signs.length > 0
       ? [`${listed(signs)} ${be(signs)} unusable: denominators change sign.`]
       : []),
     ...(ends.length > 0 ? [`${listed(ends)} ${be(ends)} broken: outputs are not finite.`] : []),
+    ...(broken.some(isOfZero)
+      ? ['Exact attention is zero here, so no error relative to it exists.']
+      : []),
   ]
 }
 

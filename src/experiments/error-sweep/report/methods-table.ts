@@ -11,7 +11,7 @@ import {leadingError} from './leading.js'
 import type {Place} from './places.js'
 import {errorOf, type Ranking} from './ranking.js'
 import {atLargestFeatures} from './sections.js'
-import {byError, methodsOf, type Standing, standingOf} from './standing.js'
+import {byError, isOfZero, methodsOf, type Standing, standingOf} from './standing.js'
 
 /** Columns of M. */
 const MOST_COUNTS = 3
@@ -160,7 +160,9 @@ function noteOf(rows: readonly CompletedSweep[], {ranking, limits}: Judged): str
           rows.filter((_, i) => standings[i] === own),
           rows,
         )
-  if (standings.includes('broken')) return `not finite${at('broken')}`
+  const broken = rows.filter((_, i) => standings[i] === 'broken')
+  if (broken.length > 0 && broken.every(isOfZero)) return `exact attention is zero${at('broken')}`
+  if (broken.length > 0) return `not finite${at('broken')}`
   if (standings.includes('unusable')) {
     return `unusable${at('unusable')}: denominators change sign`
   }

@@ -8,7 +8,7 @@ import {errorOf, isWorseThanAverage, YARDSTICK} from './ranking.js'
 
 /**
  * - `yardstick`: averaging V
- * - `broken`: a replicate is not finite
+ * - `broken`: the error of a replicate is not finite
  * - `exact`: no error but float32 rounding
  * - `unusable`: denominators change sign, and the error is above that of averaging V
  * - `worse`, `better`: than averaging V, by the medians
@@ -25,6 +25,11 @@ export function standingOf(row: CompletedSweep): Standing {
   const isWorse = isWorseThanAverage(row) || (mse_over_mean_value === null && median > 1)
   if (!isWorse) return 'better'
   return means_unknown === 'sign_changes' ? 'unusable' : 'worse'
+}
+
+/** Whether a row that counts as broken is so because exact attention is zero: its outputs are finite, its error is not. */
+export function isOfZero({result: {mse, not_finite_pct, rel_l2}}: CompletedSweep): boolean {
+  return rel_l2.min === null && not_finite_pct.max === 0 && mse.max !== null
 }
 
 /** Rows by how they did. */

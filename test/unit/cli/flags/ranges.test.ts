@@ -120,6 +120,9 @@ describe('lists of numbers', () => {
     expect(refusal(() => integers('64..512')).suggestions).toEqual([
       'write 64..512x2 to double or 64..512+64 to add',
     ])
+    expect(refusal(() => integers('64..1kx1')).suggestions).toEqual([
+      'write 64..1kx2 to double or 64..1k+64 to add',
+    ])
   })
 
   it('keeps every value once, in the order written', () => {

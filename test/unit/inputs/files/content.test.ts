@@ -137,3 +137,10 @@ test.each([
   expect(error.message).toMatch(message)
   expect(error.suggestions).toEqual(advice.map(pattern => expect.stringMatching(pattern)))
 })
+
+test('an address of the web is no path, which the advice says', () => {
+  const missing = Object.assign(new Error('ENOENT: no'), {code: 'ENOENT'})
+  expect(openError('https://example.com/a.npz', missing).suggestions).toEqual([
+    'download it first, and name the file',
+  ])
+})

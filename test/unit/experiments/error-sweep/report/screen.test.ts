@@ -292,6 +292,16 @@ describe('errorSweepScreen', () => {
     `)
   })
 
+  it('says that exact attention is zero where errors are unknown for that alone', () => {
+    const none = {...drawn('favor-pos', 1).result.mse, max: 0, median: 0, mean: 0, min: 0}
+    const result = {mse: none, not_finite_pct: none}
+    const records = [replicated([null, null, null], {method: 'favor-pos', causal: false}, result)]
+    const text = screen(records)
+    expect(text).toContain('Exact attention is zero here, so no error relative to it exists.')
+    expect(text).toContain('exact attention is zero\n')
+    expect(text).not.toContain('broken')
+  })
+
   it('says what exact forms and averaging V do where nothing else was measured', () => {
     const online = fixed('softmax-online', 2e-7, 0)
     expect(screen([softmax, online, averaging()])).toMatchInlineSnapshot(`
