@@ -128,14 +128,18 @@ async function makeWithParents(path: string, parentsThere = false): Promise<void
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are looked for
 const BINARY = /[\u0000-\u0008\u000e-\u001a\ufffd]/
 
+/** What stands in place of JSON. */
+function unparsed(text: string, error: unknown): string {
+  if (text.trim() === '') return 'an empty file'
+  if (BINARY.test(text.slice(0, 40))) return 'a file that is not text'
+  return `${describe(text.slice(0, 40))} (${messageOf(error)})`
+}
+
 /** Parses the JSON of a file. @throws {BAD_FILE} naming the file and the fault */
 export function parseJson(path: string, text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    const got = BINARY.test(text.slice(0, 40))
-      ? 'a file that is not text'
-      : `${describe(text.slice(0, 40))} (${messageOf(error)})`
-    throw expected('BAD_FILE', path, 'JSON', got)
+    throw expected('BAD_FILE', path, 'JSON', unparsed(text, error), 'copy or write it again')
   }
 }

@@ -30,7 +30,8 @@ describe('readPlanFile', () => {
   })
 
   it.each([
-    ['BAD_FILE', /expected JSON/, '{"experiment":'],
+    ['BAD_FILE', /expected JSON, got "\{/, '{"experiment":'],
+    ['BAD_FILE', /expected JSON, got an empty file/, '\n'],
     [
       'BAD_FILE',
       new RegExp(`expected a plan of ${EXPERIMENT_NAMES.join(', ')}, got no \`experiment\``),
@@ -46,6 +47,11 @@ describe('readPlanFile', () => {
   ])('refuses with %s and %s', async (code, message, value) => {
     const reading = readPlanFile(fileOf(value))
     await expect(reading).rejects.toMatchObject({code, message: expect.stringMatching(message)})
+  })
+
+  it('says what to do about a plan that was cut off', async () => {
+    const suggestions = ['copy or write it again']
+    await expect(readPlanFile(fileOf('{"a'))).rejects.toMatchObject({suggestions})
   })
 
   it('refuses what is not there, and what would be read without end', async () => {
