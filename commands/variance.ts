@@ -5,8 +5,7 @@ import {helpText} from '../src/cli/run/base-command.js'
 import {ExperimentCommand} from '../src/cli/run/experiment-command.js'
 
 export default class Variance extends ExperimentCommand {
-  static override summary =
-    'Measure bias and variance of kernel estimates, such as of exp(q.k), against theory'
+  static override summary = 'Measure bias and variance of kernel estimates (as of exp(q.k))'
   static override description = helpText(
     'Draws features many times for pairs of vectors, given by norm and angle or taken from a file. Compares mean and variance of the kernel estimate with theory, and other projections with iid rows. If the tail is too heavy for the number of replicates, it prints the closed form and the number of replicates needed instead of a measured number. Presets and options act as in attention. An option without effect on the features of a pair, such as a guard of the denominator, is named; a method with only such options is skipped with the reason.',
   )

@@ -13,7 +13,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     commands: [
       ['error-sweep', 'How far is each method from exact attention?'],
       ['bench', 'How much time and memory does each method take?'],
-      ['variance', 'Is an estimate of exp(q.k) unbiased, and how large is its variance?'],
+      ['variance', 'Is an estimate of exp(q.k) unbiased, and how much does it vary?'],
       ['swap', 'What does a model lose when its attention is exchanged?'],
       ['inputs', 'How large are the logits of my model, head by head?'],
     ],
