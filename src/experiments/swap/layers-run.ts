@@ -14,5 +14,15 @@ export function layersRun(
   const whole = count - Math.min(...layers)
   if (budget === undefined) return whole
   const single = layers.reduce((sum, layer) => sum + count - layer, 0)
-  return single + (layers.length - 1) * whole
+  return single + jointSets(layers.length) * whole
+}
+
+/** Sets of layers of which effects are measured; with a budget the most that its search may try. */
+export function setsRun({layers, budget}: Pick<SwapCell, 'layers' | 'budget'>): number {
+  return budget === undefined ? 1 : layers.length + jointSets(layers.length)
+}
+
+/** Sets of two or more that a search may try: all layers, and one for each layer that joins the first one. */
+function jointSets(layers: number): number {
+  return layers > 2 ? layers : layers - 1
 }
