@@ -17,12 +17,12 @@ export function layersRun(
   return single + jointSets(layers.length) * whole
 }
 
-/** Sets of layers of which effects are measured; with a budget the most that its search may try. */
+/** How often effects of a set of layers are measured: once, or with a budget at most for every set that its search tries. */
 export function setsRun({layers, budget}: Pick<SwapCell, 'layers' | 'budget'>): number {
   return budget === undefined ? 1 : layers.length + jointSets(layers.length)
 }
 
-/** Sets of two or more that a search may try: all layers, and one for each layer that joins the first one. */
+/** Sets of two or more that a search may try: all layers, and each one that a further layer joins. */
 function jointSets(layers: number): number {
   return layers > 2 ? layers : layers - 1
 }
