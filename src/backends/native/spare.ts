@@ -4,7 +4,7 @@
  * Bytes kept at most: of a few outputs of L x L entries. New pages cost more than memory that has left the caches: the exact
  * output of 8 heads of 1024 tokens took 2.8 times as long with them.
  */
-const MOST_BYTES = 2 ** 27
+export const MOST_SPARE = 2 ** 27
 
 /**
  * Arrays for use again, the last one given first: it may be in the caches still, where memory from the system
@@ -19,13 +19,13 @@ export class SpareMemory {
 
   /** Keeps an array that nothing else holds; those of lengths that were not given for longest make room for it. */
   give(array: Float32Array): void {
-    if (array.byteLength > MOST_BYTES) return
+    if (array.byteLength > MOST_SPARE) return
     const same = this.arrays.get(array.length) ?? []
     this.arrays.delete(array.length)
     this.arrays.set(array.length, same)
     same.push(array)
     this.bytes += array.byteLength
-    while (this.bytes > MOST_BYTES) this.drop()
+    while (this.bytes > MOST_SPARE) this.drop()
   }
 
   /** Keeps one array of any size: the next output is expected to be of its length. */

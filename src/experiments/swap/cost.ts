@@ -1,25 +1,31 @@
 /** What the cells of a swap take: operations, and the peak of their process. */
 import {footprint, type MeteredBackend, plainSeconds} from '../../attention/internal.js'
 import {meteredBackend} from '../../backends/index.js'
+import {MOST_SPARE} from '../../backends/native/spare.js'
 import {type Model, openModel, type TokenBatch} from '../../model/index.js'
 import type {PredictedCell, SharedCost} from '../experiment.js'
 import {callShape, type ForwardShape, type ResolvedMethod, resolveMethod} from '../method.js'
 import {runtimeBytes, UNCOLLECTED} from '../process-memory.js'
 import {backendCost, timeCost} from '../rates.js'
 import {readTexts} from './files.js'
-import {layersRun} from './layers-run.js'
+import {layersRun, setsRun} from './layers-run.js'
 import {MOST_LOGITS} from './measure/next-tokens.js'
+import {GROUPS} from './measure/parts.js'
 import type {SwapCell, SwapPlan} from './schema.js'
 
 /** Bytes of a number. */
 const FLOAT = 4
-/** Widths of a layer's input that it has in memory for each token at once, without attention and feed-forward part. */
+/**
+ * Widths of a layer's input that it has in memory for each token at once, without attention and feed-forward part: errors of
+ * attention take less than the feed-forward part does later.
+ */
 const WIDTHS = 14
 /**
  * Seconds for calling the operations of a layer on a batch, for each entry of a hidden state on its way through a layer, for
- * reading a weight, and for a logit that is held against that of the original.
+ * reading a weight, for a logit that is held against that of the original, for an entry of an error of attention, before and
+ * after the output projection, and for the similarity of two texts among those that are ranked.
  */
-const SECONDS = {batch: 1e-3, entry: 6e-9, weight: 1e-9, logit: 2e-9}
+const SECONDS = {batch: 1e-3, entry: 6e-9, weight: 1e-9, logit: 2e-9, error: 4e-9, pair: 2e-7}
 
 type Predicted = Pick<PredictedCell, 'predictedCost' | 'predictedBytes'>
 
@@ -39,6 +45,8 @@ interface Facts {
   backend: MeteredBackend
   /** Tokens with padding. */
   rows: number
+  /** How many there are. */
+  texts: number
 }
 
 /**
@@ -48,19 +56,22 @@ interface Facts {
  */
 export async function swapCosts(plan: SwapPlan): Promise<SwapCosts> {
   const facts = await factsOf(plan)
-  const {model, batches, rows} = facts
+  const {model, batches, rows, texts} = facts
   const exact = await resolveMethod({method: 'softmax-online', preset: 'exact', options: {}})
-  const {layers, causal, vocabulary} = model.facts
+  const {layers, causal, vocabulary, width} = model.facts
   const rates = {backend: facts.backend, choice: plan.backend}
   const time = (seconds: number) => timeCost(seconds, plan.backend)
   const attention = attentionOf(facts, plan)
   const products = backendCost(2 * rows * model.sizes.layer, rates)
-  const calls = SECONDS.batch * batches.length + SECONDS.entry * rows * model.facts.width
+  const calls = SECONDS.batch * batches.length + SECONDS.entry * rows * width
   const layer = (own: number) => products + time(calls) + own
-  const exactLayer = layer(attention(exact, {num_features: null, causal}).cost)
+  const exactAttention = attention(exact, {num_features: null, causal}).cost
+  const exactLayer = layer(exactAttention)
   const reading = time(SECONDS.weight * model.sizes.layer)
   const logits = backendCost(2 * rows * model.sizes.head, rates)
   const judging = time(SECONDS.logit * rows * vocabulary)
+  const projected = backendCost(2 * rows * width ** 2, rates) + time(SECONDS.error * rows * width)
+  const ranking = time((SECONDS.pair * (GROUPS + 1) * texts * (texts - 1)) / 2)
   const known = new Map<string, ReturnType<typeof attention>>()
   return {
     original: {id: 'original', cost: layers * (exactLayer + reading)},
@@ -74,9 +85,11 @@ export async function swapCosts(plan: SwapPlan): Promise<SwapCosts> {
       // of a search up to half of the layers that it runs
       const exchanged = cell.budget === undefined ? cell.layers.length : run / 2
       const each = exchanged * layer(own.cost) + (run - exchanged) * exactLayer
-      const effects = causal ? (replicates + 1) * logits + replicates * judging : 0
+      const logitsOf = (replicates + 1) * logits + replicates * judging
+      const effects = causal ? logitsOf : replicates * ranking
+      const errors = exactAttention + replicates * projected
       return {
-        predictedCost: replicates * each + run * reading + effects,
+        predictedCost: replicates * each + run * reading + setsRun(cell) * (errors + effects),
         predictedBytes: bytesOf(facts, replicates, own.bytes),
       }
     },
@@ -89,7 +102,7 @@ async function factsOf(plan: SwapPlan): Promise<Facts> {
   const own = texts.slice(0, plan.texts.count)
   const {batches} = model.tokenize(own, {maxTokens: plan.max_tokens})
   const rows = batches.reduce((sum, {batch, length}) => sum + batch * length, 0)
-  return {model, batches, rows, backend: await meteredBackend(plan.backend)}
+  return {model, batches, rows, texts: own.length, backend: await meteredBackend(plan.backend)}
 }
 
 /** What the attention of one layer takes on all batches, and the most bytes on one. */
@@ -117,15 +130,21 @@ function attentionOf({model, batches, backend, rows}: Facts, plan: SwapPlan) {
   }
 }
 
-/** Peak of the process of a cell: hidden states of the original and of all draws, with a layer or the head in memory. */
+/**
+ * Peak of the process of a cell: hidden states of the original and of all draws, with a layer or the head in memory, and what
+ * the backend keeps of outputs that are gone.
+ */
 function bytesOf({model, batches, backend, rows}: Facts, replicates: number, attention: number) {
   const {layers, width, causal, vocabulary} = model.facts
-  const hidden = FLOAT * rows * width
-  const kept = (layers + 1 + replicates) * hidden
-  const largest = Math.max(...batches.map(({batch, length}) => batch * length))
-  const entries = WIDTHS * width + model.sizes.inner
-  const layer = FLOAT * (model.sizes.layer + largest * entries) + attention
+  const kept = (layers + 1 + replicates) * FLOAT * rows * width
+  const sizes = [...new Set(batches.map(({batch, length}) => batch * length))]
+  const largest = Math.max(...sizes)
+  const perToken = FLOAT * (WIDTHS * width + model.sizes.inner) + attention / largest
+  const layer = FLOAT * model.sizes.layer + largest * perToken
   const logits = 2 * Math.min(MOST_LOGITS, largest * vocabulary)
   const head = causal ? FLOAT * (model.sizes.head + logits) : 0
-  return runtimeBytes(backend) + kept + Math.max(layer, head) + UNCOLLECTED
+  // outputs of batches of other sizes than the one at work
+  const others = perToken * (sizes.reduce((sum, size) => sum + size, 0) - largest)
+  const spare = backend === 'native' ? Math.min(MOST_SPARE, others) : 0
+  return runtimeBytes(backend) + kept + Math.max(layer, head) + spare + UNCOLLECTED
 }

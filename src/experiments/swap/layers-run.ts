@@ -14,5 +14,15 @@ export function layersRun(
   const whole = count - Math.min(...layers)
   if (budget === undefined) return whole
   const single = layers.reduce((sum, layer) => sum + count - layer, 0)
-  return single + (layers.length - 1) * whole
+  return single + jointSets(layers.length) * whole
+}
+
+/** How often effects of a set of layers are measured: once, or with a budget at most for every set that its search tries. */
+export function setsRun({layers, budget}: Pick<SwapCell, 'layers' | 'budget'>): number {
+  return budget === undefined ? 1 : layers.length + jointSets(layers.length)
+}
+
+/** Sets of two or more that a search may try: all layers, and each one that a further layer joins. */
+function jointSets(layers: number): number {
+  return layers > 2 ? layers : layers - 1
 }

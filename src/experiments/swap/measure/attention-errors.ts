@@ -1,7 +1,13 @@
 /** Errors of exchanged attention by itself, on the hidden states of the original. */
 import {tf} from '../../../attention/index.js'
 import {hostData} from '../../../attention/internal.js'
-import {exactLayerAttention, type LayerAttention, type ModelLayer} from '../../../model/index.js'
+import {hostLoops} from '../../../host-loops.js'
+import {
+  exactLayerAttention,
+  type LayerAttention,
+  type ModelLayer,
+  type TokenBatch,
+} from '../../../model/index.js'
 import {ATTENTION_ERRORS, type AttentionErrorName} from '../schema.js'
 import type {OriginalBatch} from './context.js'
 import {RelativeSquares, type TextSquares, textSquares} from './squares.js'
@@ -15,14 +21,23 @@ interface Call {
   at: number
 }
 
+/** The attention of the original in one layer on one batch, and what errors are measured against. */
+interface OriginalAttention {
+  /** `[B, H, L, D]` */
+  out: tf.Tensor4D
+  /** Squares of these outputs by text, and of the residual stream. */
+  outputs: TextSquares[]
+  stream: TextSquares[]
+}
+
 /**
  * Errors of the attention of one layer that reads the hidden states of the original: of the first exchanged layer, which does so
  * anyway. They cost one exact attention for each batch, and one product with the output projection for each draw.
  */
 export class AttentionErrors {
   readonly squares: Readonly<Record<AttentionErrorName, RelativeSquares>>
-  /** Outputs of the original's attention, `[B, H, L, D]`, by batch. */
-  #exact: tf.Tensor4D[] = []
+  /** On the batch at hand. */
+  #original: OriginalAttention | undefined
 
   constructor(
     private readonly measured: {batches: readonly OriginalBatch[]; draws: number; texts: number},
@@ -34,40 +49,42 @@ export class AttentionErrors {
   noting(attention: LayerAttention, layer: ModelLayer, call: Call): LayerAttention {
     return (query, key, value, context) => {
       const own = attention(query, key, value, context)
-      this.#exact[call.at] ??= tf.keep(exactLayerAttention(query, key, value, context))
-      this.note(own, this.#exact[call.at]!, layer, call)
+      this.#original ??= this.original(exactLayerAttention(query, key, value, context), call)
+      this.note(own, this.#original, layer, call)
       return own
     }
   }
 
-  /** Drops what was kept for the layer. */
-  dispose(): void {
-    tf.dispose(this.#exact)
-    this.#exact = []
+  /** Drops what is kept of a batch: to be called after its last draw. */
+  endBatch(): void {
+    this.#original?.out.dispose()
+    this.#original = undefined
+  }
+
+  private original(out: tf.Tensor4D, {index, at}: Call): OriginalAttention {
+    const {tokens, hidden} = this.measured.batches[at]!
+    const data = hostData(() => ({out, stream: hidden[index]!}))
+    return {
+      out: tf.keep(out),
+      outputs: squaresOf(tokens, data.out, out.shape[1]),
+      stream: squaresOf(tokens, data.stream),
+    }
   }
 
   private note(
     own: tf.Tensor4D,
-    exact: tf.Tensor4D,
+    {out, outputs, stream}: OriginalAttention,
     layer: ModelLayer,
-    {index, draw, at}: Call,
+    {draw, at}: Call,
   ): void {
-    const {tokens, texts, hidden} = this.measured.batches[at]!
-    const {out, difference, added, stream} = hostData(() => {
-      const off: tf.Tensor4D = tf.sub(own, exact)
-      return {out: exact, difference: off, added: layer.project(off), stream: hidden[index]!}
-    })
-    const [, blocks, length, headDim] = exact.shape
-    const heads = {blocks, length, width: headDim}
-    const rows = {length, width: hidden[index]!.shape[2]}
-    tokens.lengths.forEach((count, row) => {
-      const text = {draw, text: texts[row]!}
-      const error = textSquares(difference, heads, row, count)
-      const projected = textSquares(added, rows, row, count)
-      const names = ['rel_l2', 'token_mean_rel_l2'] as const
-      this.add(text, names, error, textSquares(out, heads, row, count))
-      const against = ['residual', 'token_mean_residual'] as const
-      this.add(text, against, projected, textSquares(stream, rows, row, count))
+    const {tokens, texts} = this.measured.batches[at]!
+    const off = (): tf.Tensor4D => tf.sub(own, out)
+    const errors = passingSquares(tokens, off, out.shape[1])
+    const added = passingSquares(tokens, () => layer.project(off()))
+    texts.forEach((text, row) => {
+      const at = {draw, text}
+      this.add(at, ['rel_l2', 'token_mean_rel_l2'], errors[row]!, outputs[row]!)
+      this.add(at, ['residual', 'token_mean_residual'], added[row]!, stream[row]!)
     })
   }
 
@@ -80,6 +97,24 @@ export class AttentionErrors {
     this.squares[whole].add(draw, text, error.all, size.all)
     this.squares[ofMeans].add(draw, text, error.mean, size.mean)
   }
+}
+
+/** Squares of the texts of a batch. @param data - `[B, blocks, L, width]` */
+function squaresOf(
+  {batch, length, lengths}: TokenBatch,
+  data: ArrayLike<number>,
+  blocks = 1,
+): TextSquares[] {
+  const sizes = {blocks, length, width: data.length / (batch * blocks * length)}
+  return lengths.map((tokens, row) => textSquares(data, sizes, row, tokens))
+}
+
+/** The same of a tensor that is made for this alone: its memory goes back to the backend. */
+function passingSquares(tokens: TokenBatch, make: () => tf.Tensor, blocks?: number): TextSquares[] {
+  const {data} = hostData(() => ({data: make()}))
+  const squares = squaresOf(tokens, data, blocks)
+  hostLoops().recycle?.(data as Float32Array)
+  return squares
 }
 
 /** A value for each kind of error. */

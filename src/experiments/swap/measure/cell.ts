@@ -11,8 +11,8 @@ import {type ResolvedMethod, resolveMethod, unsupportedReason, whyNotDrawn} from
 import {layersRun} from '../layers-run.js'
 import {type Effects, lossOf, type SwapCell, type SwapResult} from '../schema.js'
 import {AttentionErrors} from './attention-errors.js'
-import {type Original, originalOf} from './context.js'
-import {causalEffects, encoderEffects} from './effects.js'
+import {type Original, type OriginalBatch, originalOf} from './context.js'
+import {causalEffects, encoderEffects, type Finals} from './effects.js'
 import {largestSet} from './largest-set.js'
 import {errorsOf, partsOf} from './parts.js'
 import {RelativeSquares} from './squares.js'
@@ -78,7 +78,7 @@ async function effectsOf(
       parts: partsOf({damage, hidden, attention}),
     }
   } finally {
-    for (const tensor of finals.flat()) tensor.dispose()
+    for (const tensor of finals.hidden.flat()) tensor.dispose()
   }
 }
 
@@ -111,8 +111,7 @@ function reasonAgainst(
 
 /** What comes out of the last layer, and how far the output of every layer is from the original. */
 interface Exchanged {
-  /** Draws, in each the batches: `[B, L, width]`. */
-  finals: tf.Tensor3D[][]
+  finals: Finals
   /** Errors of the output of every layer; `undefined`: it is that of the original. */
   hidden: (RelativeSquares | undefined)[]
   /** Errors of attention in the first exchanged layer. */
@@ -128,38 +127,53 @@ async function exchanged(
   const {model, batches} = original
   const {layers} = model.facts
   const first = Math.min(...cell.layers, layers)
-  const draws = Array.from({length: cell.replicates}, () =>
-    batches.map(({hidden}) => hidden[first]!.clone()),
-  )
-  const sizes = {batches, draws: draws.length, texts: original.texts}
+  const finals = startOf(cell, original, first)
+  const sizes = {batches, draws: cell.replicates, texts: original.texts}
   const hidden: Exchanged['hidden'] = Array(first).fill(undefined)
   const attention = new AttentionErrors(sizes)
   for (let index = first; index < layers; index++) {
     const layer = await model.layer(index)
     const squares = new RelativeSquares(sizes)
-    draws.forEach((own, replicate) => {
-      const heard = cell.layers.includes(index)
-        ? drawnAttention(cell, replicate * layers + index)
-        : exactLayerAttention
-      batches.forEach(({tokens, texts, hidden: exact, squares: perToken}, at) => {
+    const heard = attentionsOf(cell, index, layers)
+    batches.forEach(({tokens, texts, hidden: exact, squares: perToken}, at) => {
+      const sizes = overTokens(perToken[index + 1]!, tokens)
+      // all draws of a batch in turn: what one has freed is of the sizes that the next one needs
+      finals.hidden.forEach((own, draw) => {
         const before = own[at]!
-        const noted =
-          index === first ? attention.noting(heard, layer, {index, draw: replicate, at}) : heard
+        const attend = heard[draw]!
+        const noted = index === first ? attention.noting(attend, layer, {index, draw, at}) : attend
         own[at] = layer.forward(before, tokens, noted)
         before.dispose()
-        const errors = overTokens(tokenDistances(own[at]!, exact[index + 1]!), tokens)
-        const sizes = overTokens(perToken[index + 1]!, tokens)
-        texts.forEach((text, row) => {
-          squares.add(replicate, text, errors[row]!, sizes[row]!)
+        const distances = tokenDistances(own[at]!, exact[index + 1]!)
+        finals.distances[draw]![at] = distances
+        overTokens(distances, tokens).forEach((error, row) => {
+          squares.add(draw, texts[row]!, error, sizes[row]!)
         })
         onStep?.()
       })
+      attention.endBatch()
     })
     hidden.push(squares)
-    attention.dispose()
     layer.dispose()
   }
-  return {finals: draws, hidden, attention: attention.squares}
+  return {finals, hidden, attention: attention.squares}
+}
+
+/** What the first exchanged layer reads, for every draw: hidden states of the original. */
+function startOf({replicates}: SwapCell, {batches}: Original, first: number): Finals {
+  const forEachDraw = <T>(make: (batch: OriginalBatch) => T) =>
+    Array.from({length: replicates}, () => batches.map(make))
+  return {
+    hidden: forEachDraw(({hidden}) => hidden[first]!.clone()),
+    distances: forEachDraw(({tokens}) => new Float32Array(tokens.batch * tokens.length)),
+  }
+}
+
+/** The attention of a layer in every draw. */
+function attentionsOf(cell: SwapCell, index: number, layers: number): LayerAttention[] {
+  return Array.from({length: cell.replicates}, (_, draw) =>
+    cell.layers.includes(index) ? drawnAttention(cell, draw * layers + index) : exactLayerAttention,
+  )
 }
 
 /** What queries of exact forms are multiplied by, and logits divided by: each entry is rounded once more, as 3 is no power of 2. */

@@ -23,18 +23,23 @@ interface WithDamage extends Effects {
   damage: number[][]
 }
 
-/** @param finals - draws, in each the batches: `[B, L, width]` */
-export async function causalEffects(
-  original: Original,
-  finals: readonly (readonly tf.Tensor3D[])[],
-): Promise<WithDamage> {
+/** What comes out of the last layer: draws, in each the batches. */
+export interface Finals {
+  /** `[B, L, width]` */
+  hidden: tf.Tensor3D[][]
+  /** Squared distances of the vectors of every token from those of the original, `[B L]`. */
+  distances: Float32Array[][]
+}
+
+/** What exchanged attention does to next-token predictions. */
+export async function causalEffects(original: Original, finals: Finals): Promise<WithDamage> {
   const {model, batches} = original
-  const table: NextTokens[][] = finals.map(() => [])
+  const table: NextTokens[][] = finals.hidden.map(() => [])
   const head = await model.head()
   const last = {head, vocabulary: model.facts.vocabulary}
   try {
     batches.forEach(({tokens, texts, hidden}, at) => {
-      const own = finals.map(batch => batch[at]!)
+      const own = finals.hidden.map(batch => batch[at]!)
       nextTokens(last, tokens, hidden.at(-1)!, own).forEach((found, draw) => {
         texts.forEach((text, place) => {
           table[draw]![text] = found[place]!
@@ -55,7 +60,7 @@ export async function causalEffects(
       top_agreement: effect(({agreement}) => agreement),
     },
     encoder_effects: null,
-    positions: positionsOf(original, finals, natsByPosition(table)),
+    positions: positionsOf(original, finals.distances, natsByPosition(table)),
     damage: table.map(row => row.map(lost)),
   }
 }
@@ -65,16 +70,13 @@ const NEAREST = 10
 /** A table that has no mean. */
 const UNKNOWN = [[Number.NaN]]
 
-/** @param finals - draws, in each the batches: `[B, L, width]` */
-export function encoderEffects(
-  original: Original,
-  finals: readonly (readonly tf.Tensor3D[])[],
-): WithDamage {
+/** What exchanged attention does to embeddings. */
+export function encoderEffects(original: Original, finals: Finals): WithDamage {
   const whole = embeddingsOf(
     original,
     original.batches.map(({hidden}) => hidden.at(-1)!),
   )
-  const draws = finals.map(own => embeddingsOf(original, own))
+  const draws = finals.hidden.map(own => embeddingsOf(original, own))
   const before = similarities(whole)
   const after = draws.map(similarities)
   const texts = whole.map((_, text) => text)
@@ -84,7 +86,7 @@ export function encoderEffects(
   return {
     original_nats: null,
     causal_effects: null,
-    positions: positionsOf(original, finals, []),
+    positions: positionsOf(original, finals.distances, []),
     encoder_effects: {
       cosine_loss: overDrawsAndTexts(damage),
       // of few texts all others are among the nearest, whatever the model does

@@ -1,6 +1,4 @@
 /** Effects by position in a text, in bins that double: 1, 2, 3 to 4, 5 to 8, ... */
-import type {tf} from '../../../attention/index.js'
-import {hostData} from '../../../attention/internal.js'
 import {finiteOrNull, mean, overDrawsAndTexts} from '../../../stats/index.js'
 import type {Effect, SwapResult} from '../schema.js'
 import type {Original} from './context.js'
@@ -9,17 +7,17 @@ import type {NextTokens} from './next-tokens.js'
 /**
  * The bins up to the longest text.
  *
- * @param finals - outputs of the last layer: draws, in each the batches, `[B, L, width]`
+ * @param distances - of the outputs of the last layer from those of the original, squared: draws, in each the batches, `[B L]`
  * @param natsAdded - of each bin; none for an encoder
  */
 export function positionsOf(
   original: Original,
-  finals: readonly (readonly tf.Tensor3D[])[],
+  distances: readonly (readonly Float32Array[])[],
   natsAdded: readonly Effect[],
 ): SwapResult['positions'] {
   const lengths = original.batches.flatMap(({tokens}) => tokens.lengths)
   const longest = Math.max(...lengths)
-  return hiddenErrors(original, finals, binOf(longest) + 1).map((error, bin) => {
+  return hiddenErrors(original, distances, binOf(longest) + 1).map((error, bin) => {
     const first = firstOf(bin)
     return {
       first,
@@ -58,23 +56,18 @@ function firstOf(bin: number): number {
 /** Relative L2 error of the tokens of each bin, root mean square over draws. */
 function hiddenErrors(
   {batches}: Original,
-  finals: readonly (readonly tf.Tensor3D[])[],
+  distances: readonly (readonly Float32Array[])[],
   bins: number,
 ): number[] {
   const sums = Array.from({length: bins}, () => ({error: 0, exact: 0}))
-  batches.forEach(({tokens, hidden}, at) => {
-    const [, length, width] = hidden.at(-1)!.shape
-    const {exact} = hostData(() => ({exact: hidden.at(-1)!}))
-    for (const draw of finals) {
-      const {own} = hostData(() => ({own: draw[at]!}))
-      tokens.lengths.forEach((count, text) => {
+  batches.forEach(({tokens: {length, lengths}, squares}, at) => {
+    const exact = squares.at(-1)!
+    for (const draw of distances) {
+      lengths.forEach((count, text) => {
         for (let place = 0; place < count; place++) {
           const sum = sums[binOf(place + 1)]!
-          const start = (text * length + place) * width
-          for (let i = start; i < start + width; i++) {
-            sum.error += (own[i]! - exact[i]!) ** 2
-            sum.exact += exact[i]! ** 2
-          }
+          sum.error += draw[at]![text * length + place]!
+          sum.exact += exact[text * length + place]!
         }
       })
     }

@@ -1,10 +1,14 @@
+import {writeFile} from 'node:fs/promises'
+import {join} from 'node:path'
 import {beforeAll, describe, expect, it} from 'vitest'
 import {useBackend} from '../../../../src/backends/index.js'
 import {swapFiles} from '../../../../src/cli/plans/swap-files.js'
 import {resolveMethod} from '../../../../src/experiments/method.js'
 import {swapCosts} from '../../../../src/experiments/swap/cost.js'
+import {readTexts} from '../../../../src/experiments/swap/files.js'
 import {swapGrid} from '../../../../src/experiments/swap/grid.js'
 import type {SwapPlan} from '../../../../src/experiments/swap/schema.js'
+import {newFolder} from '../../../helpers/folders.js'
 
 async function planOf(changes: Partial<SwapPlan> = {}): Promise<SwapPlan> {
   const {facts, model, texts} = await swapFiles({})
@@ -49,5 +53,25 @@ describe('predictions of a swap', () => {
     expect(longer.predictedCost / base.predictedCost).toBeGreaterThan(1.8)
     for (const job of [more, longer])
       expect(job.predictedBytes).toBeGreaterThan(base.predictedBytes)
+  })
+
+  it('of memory have room for what a backend keeps of batches of other sizes', async () => {
+    const bytesOf = async (lengths: number[], backend: 'native' | 'cpu') => {
+      const path = join(await newFolder(), 'texts.txt')
+      await writeFile(path, lengths.map(length => 'a'.repeat(length)).join('\n'))
+      const {digest} = await readTexts(path)
+      return (await jobOf({texts: {path, digest, count: lengths.length}, backend})).predictedBytes
+    }
+    const equal = Array<number>(40).fill(200)
+    const shorter = [...equal.slice(20), ...Array<number>(20).fill(180)]
+    expect(await bytesOf(shorter, 'native')).toBeGreaterThan(await bytesOf(equal, 'native'))
+    expect(await bytesOf(shorter, 'cpu')).toBeLessThan(await bytesOf(equal, 'cpu'))
+  })
+
+  it('of a search for layers are not below those of the sets that it runs first', async () => {
+    const single = await Promise.all([0, 1, 2, 3].map(layer => jobOf({layer_sets: [[layer]]})))
+    const all = single.reduce((sum, {predictedCost}) => sum + predictedCost, 0)
+    const search = await jobOf({budget: 0.1})
+    expect(search.predictedCost).toBeGreaterThan(all)
   })
 })

@@ -65,9 +65,9 @@ describe('a swap', () => {
     expect(found).toEqual({...whole, chosen_layers: [0, 1, 2, 3], tried_sets: found.tried_sets})
     expect(found.tried_sets.map(({set}) => set.length)).toEqual([1, 1, 1, 1, 4])
     expect(found.tried_sets.at(-1)!.loss).toEqual(whole.causal_effects!.nats_added)
-    // two draws: 4 + 3 + 2 + 1 layers one by one, then 4 of at most three sets
+    // two draws: 4 + 3 + 2 + 1 layers one by one, then 4 of at most four sets
     expect(steps.length).toBe(2 * (10 + 4))
-    expect(steps.at(-1)).toEqual([2 * 14, 2 * (10 + 12)])
+    expect(steps.at(-1)).toEqual([2 * 14, 2 * (10 + 16)])
   })
 
   it('with a budget that no layer keeps exchanges none', async () => {
@@ -76,6 +76,7 @@ describe('a swap', () => {
     expect(none.tried_sets.map(({set}) => set)).toEqual([[0], [1], [2], [3]])
     expect(none.causal_effects!.nats_added).toEqual({mean: 0, low: 0, high: 0})
     expect(none.hidden_error).toEqual([0, 0, 0, 0])
+    expect(none.positions.map(bin => bin.hidden_error)).toEqual(none.positions.map(() => 0))
   })
 
   it('with a budget in between exchanges layers that keep it together', async () => {

@@ -1,5 +1,5 @@
 import {describe, expect, it} from 'vitest'
-import {layersRun} from '../../../../../src/experiments/swap/layers-run.js'
+import {layersRun, setsRun} from '../../../../../src/experiments/swap/layers-run.js'
 import {largestSet} from '../../../../../src/experiments/swap/measure/largest-set.js'
 import type {Effect} from '../../../../../src/experiments/swap/schema.js'
 
@@ -73,14 +73,18 @@ describe('the largest set of layers within a budget', () => {
 
   it('takes at most the layers that a prediction counts', async () => {
     const count = 5
-    for (const budget of [0.5, 1, 3, 7, 15]) {
-      const of = model([5, 4, 3, 2, 1])
+    const budgets = [0.5, 1, 3, 7, 15]
+    const models = budgets.map(budget => ({budget, of: model([5, 4, 3, 2, 1])}))
+    // the first layer keeps the budget with no other: all five sets of two or more run through the whole model
+    const apart = {'0,1': 9, '0,2': 9, '0,3': 9, '0,4': 9}
+    for (const {budget, of} of [...models, {budget: 5, of: model([1, 2, 3, 4, 5], apart)}]) {
       await found(budget, of)
       const run = of.ran.reduce(
         (sum, set) => sum + count - Math.min(...set.split(',').map(Number)),
         0,
       )
       expect(run).toBeLessThanOrEqual(layersRun({layers: of.layers, budget}, count))
+      expect(of.ran.length).toBeLessThanOrEqual(setsRun({layers: of.layers, budget}))
     }
     expect(layersRun({layers: [2, 4]}, count)).toBe(3)
     // 3 and 1 by themselves, 3 of both

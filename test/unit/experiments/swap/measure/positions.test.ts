@@ -3,6 +3,7 @@ import {tf} from '../../../../../src/attention/index.js'
 import {useBackend} from '../../../../../src/backends/index.js'
 import {originalOf} from '../../../../../src/experiments/swap/measure/context.js'
 import {natsByPosition, positionsOf} from '../../../../../src/experiments/swap/measure/positions.js'
+import {tokenDistances} from '../../../../../src/experiments/swap/measure/token-squares.js'
 import {mean} from '../../../../../src/stats/index.js'
 import {swapCellOf} from '../../../../helpers/swap-cells.js'
 
@@ -37,7 +38,10 @@ describe('effects by position', () => {
       const factors = Array.from({length}, (_, place) => 1 + bin(place))
       return tf.mul(hidden.at(-1)!, tf.tensor3d(factors, [1, length, 1])) as tf.Tensor3D
     })
-    const found = positionsOf(original, [finals], [])
+    const distances = finals.map((own, at) =>
+      tokenDistances(own, original.batches[at]!.hidden.at(-1)!),
+    )
+    const found = positionsOf(original, [distances], [])
     expect(found.map(({first, last}) => [first, last])).toEqual([
       [1, 1],
       [2, 2],
