@@ -12,7 +12,7 @@ export {
 } from './footprint/index.js'
 export {TRANSCENDENTAL} from './forms/costs.js'
 export {extendedDecoder} from './forms/decoders/stateful.js'
-export type {KernelFacts} from './forms/estimator.js'
+export {givesRows, type KernelFacts, type RowChoice} from './forms/estimator.js'
 export {symmetricEigen} from './forms/exponential/symmetric.js'
 export {callNoise, noiseSpecs} from './forms/noise.js'
 export {hostData} from './host-data.js'
