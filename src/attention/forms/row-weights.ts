@@ -61,10 +61,10 @@ function chosenFeatures(map: TokenMap | ScaledMap, query: tf.Tensor4D, rows: Row
   return isRecipe(map) ? applyMap(map, chosenRows(query, rows)) : chosenRows(map(query), rows)
 }
 
-/** Keys' weights relative to the largest that a row sees, 0 of those that it does not see, `[B, H, n, S]`. */
+/** Keys' weights relative to the largest that a row sees, 0 of those that it does not see, as {@link visible}. */
 function relativeWeights(logWeight: tf.Tensor3D | undefined, seen: tf.Tensor4D): tf.Tensor4D {
   if (!logWeight) return seen
-  const logs = maskLogits(tf.mul(tf.expandDims(logWeight, 2), tf.onesLike(seen)), seen)
+  const logs = maskLogits(tf.expandDims(logWeight, 2), seen)
   return tf.mul(tf.exp(tf.sub(logs, tf.max(logs, -1, true))), seen)
 }
 
@@ -125,16 +125,19 @@ function turned(columns: tf.Tensor4D): tf.Tensor4D {
   return tf.transpose(columns, [0, 1, 3, 2])
 }
 
-/** 1 where a chosen query sees a key, else 0, `[B, H, n, S]`. */
+/** 1 where a chosen query sees a key, else 0, `[B, H, n, S]`, with axes of length 1 where that is the same. */
 function visible(inputs: AttendInputs, {places, count}: RowChoice): tf.Tensor4D {
   const {query, key, causal, keyMask} = inputs
   const [batch, heads] = query.shape
   const keyLen = key.shape[2]
+  const present: tf.Tensor4D = keyMask
+    ? tf.reshape(presence(keyMask), [batch, 1, 1, keyLen])
+    : tf.ones([1, 1, 1, keyLen])
+  if (!causal) return present
   const seen = new Float32Array(places.length * keyLen)
   for (let at = 0; at < places.length; at++) {
-    const end = causal ? Math.min(places[at]! + 1, keyLen) : keyLen
-    seen.fill(1, at * keyLen, at * keyLen + end)
+    seen.fill(1, at * keyLen, at * keyLen + Math.min(places[at]! + 1, keyLen))
   }
-  const all = tf.tensor4d(seen, [batch, heads, count, keyLen])
-  return keyMask ? tf.mul(all, tf.reshape(presence(keyMask), [batch, 1, 1, keyLen])) : all
+  const past = tf.tensor4d(seen, [batch, heads, count, keyLen])
+  return keyMask ? tf.mul(past, present) : past
 }

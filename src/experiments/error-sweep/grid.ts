@@ -153,7 +153,7 @@ function placed(
 function cellsOf(plan: ErrorSweepPlan, block: PlacedBlock): ErrorSweepCell[] {
   const {spec, method, draws, part, seq_len, scale, target} = block
   const {input, layer} = part
-  const {logit_scale, causal, row_metrics, seed, backend} = plan
+  const {logit_scale, causal, row_metrics, row_queries, seed, backend} = plan
   const replicates = method.random ? plan.replicates : 1
   return Array.from({length: draws.length}, (_, index) => {
     const axes = {seq_len, scale, target, ...draws.at(index), replicates}
@@ -162,6 +162,7 @@ function cellsOf(plan: ErrorSweepPlan, block: PlacedBlock): ErrorSweepCell[] {
       ...(layer !== undefined && {layer}),
       ...(plan.until_ci && method.random && {until_ci: plan.until_ci}),
       ...(logit_scale !== undefined && {logit_scale}),
+      ...(row_queries !== undefined && !row_metrics && {row_queries}),
     }
   })
 }
