@@ -19,7 +19,7 @@ import {contextCost} from './cost/host-cost.js'
 import {KeptContexts} from './cost/kept-contexts.js'
 import {unscaledInput} from './measure/context.js'
 import {targetOf} from './measure/truth.js'
-import type {ErrorSweepCell, ErrorSweepPlan} from './schema.js'
+import type {ErrorSweepCell, ErrorSweepPlan, PrecisionMetric} from './schema.js'
 
 /** All cells of a plan; their predictions read the sizes of its input. */
 export async function errorSweepGrid(plan: ErrorSweepPlan): Promise<Grid<ErrorSweepCell>> {
@@ -65,12 +65,39 @@ export async function checkErrorSweep(plan: ErrorSweepPlan): Promise<void> {
     for (const part of partsOf(plan).toReversed()) {
       const whole = await unscaledInput({...part, seq_len: null, logit_scale, seed})
       for (const length of lengthsOf(plan)) assertKeysInView(whole, length)
+      assertMeasurable(plan, whole)
     }
     return
   }
+  assertMeasurable(plan, {label: input.name})
   for (const part of partsOf(plan)) {
     const {sizes} = await inputFacts(part.input, lengthsOf(plan))
     for (const shape of sizes) assertRoom(input.name, shape)
+  }
+}
+
+/** What an error takes of its input. */
+const TAKES: Partial<
+  Record<PrecisionMetric, readonly [what: string, 'outputProjection' | 'residualNorm'][]>
+> = {
+  projected_rel_l2: [['an output projection (array `o`)', 'outputProjection']],
+  residual_error: [
+    ['an output projection (array `o`)', 'outputProjection'],
+    ['the norm of the residual stream (array `residual_norm`)', 'residualNorm'],
+  ],
+}
+
+/** @throws {ARRAY_MISSING} where the input lacks what the metric of a wanted precision takes */
+function assertMeasurable(
+  {until_ci: until}: ErrorSweepPlan,
+  input: Pick<AttentionInput, 'label' | 'outputProjection' | 'residualNorm'>,
+): void {
+  if (!until) return
+  for (const [what, name] of TAKES[until.metric] ?? []) {
+    if (input[name] !== undefined) continue
+    const wanted = `an input with ${what}`
+    const advice = 'choose another metric, such as `ci-metric: token_mean_rel_l2`'
+    throw expected('ARRAY_MISSING', `\`ci-metric: ${until.metric}\``, wanted, input.label, advice)
   }
 }
 

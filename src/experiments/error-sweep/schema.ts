@@ -65,7 +65,16 @@ const row_queries = z
   .meta({flag: 'row-queries'})
 
 /** Metrics with intervals that say when there are replicates enough; they are ratios of positive numbers. */
-export const PRECISION_METRICS = ['rel_l2', 'rel_l1', 'mse', 'max_abs'] as const
+export const PRECISION_METRICS = [
+  'rel_l2',
+  'rel_l1',
+  'mse',
+  'max_abs',
+  'token_mean_rel_l2',
+  'projected_rel_l2',
+  'residual_error',
+] as const
+export type PrecisionMetric = (typeof PRECISION_METRICS)[number]
 
 const until_ci = z
   .object({

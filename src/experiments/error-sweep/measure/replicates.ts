@@ -19,7 +19,7 @@ import type {OnStep} from '../../experiment.js'
 import type {ResolvedMethod} from '../../method.js'
 import {isNarrow, mostReplicates, nextReplicates} from '../../until-ci.js'
 import type {ModelErrors, OutputMetrics} from '../replicate-metrics.js'
-import type {ErrorSweepCell, ErrorSweepResult, PRECISION_METRICS} from '../schema.js'
+import type {ErrorSweepCell, ErrorSweepResult, PrecisionMetric} from '../schema.js'
 import {Calls, replicatesTogether, type SweepTensors} from './batched-replicates.js'
 import type {SweepContext} from './context.js'
 import {type ErrorMetrics, type ExactSums, errorMetrics} from './metrics.js'
@@ -306,14 +306,18 @@ function percent(data: ArrayLike<number>, test: (x: number) => boolean): number 
 /** A replicate takes long: a factor of 1.5 is small enough to stop soon after the mark. */
 const GROWTH = 1.5
 
-type Metrics = readonly {all: Pick<OutputMetrics, (typeof PRECISION_METRICS)[number]>}[]
+type Metrics = readonly {
+  all: Pick<OutputMetrics, keyof OutputMetrics & PrecisionMetric>
+  model?: ModelErrors
+}[]
 
 /**
  * Whether the median of a metric is known well enough. A median of zero is known; one without interval, because replicates are
  * few or broken, is not.
  */
 function isKnown(until: NonNullable<ErrorSweepCell['until_ci']>, replicates: Metrics): boolean {
-  const {median, low, high} = summarise(replicates.map(({all}) => all[until.metric]))
+  const own = replicates.map(({all, model}) => ({...all, ...model})[until.metric] ?? Number.NaN)
+  const {median, low, high} = summarise(own)
   if (median === null || low === null || high === null) return false
   return isNarrow(median, {low, high}, until)
 }
