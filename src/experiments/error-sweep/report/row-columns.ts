@@ -1,7 +1,7 @@
 /** Columns of errors of attention rows, of all queries or of sampled ones, and what the tables say of them. */
 import type {ColumnSpec} from '../../../report/document.js'
 import {groupBy} from '../../../report/groups.js'
-import {errorText, percent, significant, withError} from '../../../report/numbers.js'
+import {errorText, percent, significant} from '../../../report/numbers.js'
 import {listed} from '../../../report/words.js'
 import {variantLabel} from '../../labels.js'
 import type {ROW_METRICS} from '../replicate-metrics.js'
@@ -17,8 +17,8 @@ function rowColumn(title: string, priority: number, name: RowMetric): Column {
     title,
     priority,
     cell: ({result}) => {
-      const error = result.row_sample?.standard_errors[name]
-      return withError(result[name]?.median ?? null, error ?? 0)
+      const [value, error] = [result[name]?.median, result.row_sample?.standard_errors[name]]
+      return error ? within(value, error) : significant(value)
     },
     tells: ({result}) => result[name] !== null,
   }
@@ -26,13 +26,13 @@ function rowColumn(title: string, priority: number, name: RowMetric): Column {
 
 /** In the order of the tables. */
 export const ROW_COLUMNS: readonly Column[] = [
+  rowColumn('TV', 2, 'row_total_variation'),
   rowColumn('KL nats', 3, 'row_kl_nats'),
-  rowColumn('TV', 3, 'row_total_variation'),
-  rowColumn('top-1', 4, 'row_top1_agreement'),
+  rowColumn('top-1', 3, 'row_top1_agreement'),
   rowColumn('top-8', 5, 'row_top8_agreement'),
   {
     title: 'KL inf %',
-    priority: 4,
+    priority: 5,
     cell: ({result}) => percent(result.row_kl_infinite_pct),
     tells: ({result}) => (result.row_kl_infinite_pct ?? 0) > 0,
   },
@@ -50,7 +50,7 @@ export function rowsLegend(records: readonly CompletedSweep[]): string[] {
       ? 'all attention rows'
       : `${listed(sampled)} attention rows, drawn by the seed, with the standard error of this sample`
   return [
-    `KL, TV: KL divergence and total variation between exact and estimated weights; top-1, top-8: share of the largest weights that agree; of ${of}.`,
+    `TV, KL: total variation and KL divergence between exact and estimated weights; top-1, top-8: share of the largest weights that agree; of ${of}.`,
   ]
 }
 
@@ -63,31 +63,41 @@ function shareText({rows, of}: {rows: number; of: number}): string {
 export function rowNotes(records: readonly CompletedSweep[]): string[] {
   const lacking = records.filter(({result}) => result.rows_unknown === 'no_weights')
   if (lacking.length === 0) return []
+  const names = methodsOf(lacking)
+  const have = names.length === 1 ? 'this method has' : 'these methods have'
   return [
-    `${listed(methodsOf(lacking))}: no KL, TV and top-1 by default, as the method gives no weights of single queries; --row-metrics computes them`,
+    `${listed(names)}: no KL, TV and top-1 by default, as ${have} no weights of single queries; --row-metrics computes them`,
   ]
 }
 
 /** Half the width of a 95 % interval, in standard errors. */
 const NORMAL_95 = 1.96
 
-/** What became of the rows of one variant, in a sentence: intervals are over queries. */
+/** What became of the rows of one variant: of all, or of a sample with its 95 % intervals over queries. */
 export function rowSentence({cell, result}: CompletedSweep): string[] {
   const {row_kl_nats: kl, row_total_variation: tv, row_top1_agreement: top} = result
-  const {row_sample: sample} = result
   if (!tv) return []
-  const reach = (name: RowMetric) => NORMAL_95 * (sample?.standard_errors[name] ?? 0)
-  const within = (value: number | null | undefined, name: RowMetric) => {
-    const own = reach(name)
-    return `${significant(value, 2)}${own > 0 ? ` ± ${significant(own, 1)}` : ''}`
+  const {standard_errors: errors} = result.row_sample ?? {standard_errors: null}
+  if (!errors) {
+    const agreement =
+      top?.median == null ? '' : `, the largest weight agrees in ${errorText(top.median)} of rows`
+    return [
+      `rows of weights of ${variantLabel(cell)}: KL divergence ${significant(kl?.median, 2)} nats, total variation ${significant(tv.median, 2)}${agreement}`,
+    ]
   }
-  const topReach = reach('row_top1_agreement')
-  const topText = topReach > 0 ? ` ± ${significant(100 * topReach, 1)} %` : ''
-  const parts = [
-    `total variation ${within(tv.median, 'row_total_variation')}`,
-    ...(kl?.median == null ? [] : [`KL divergence ${within(kl.median, 'row_kl_nats')} nats`]),
-    ...(top?.median == null ? [] : [`same largest weight in ${errorText(top.median)}${topText}`]),
+  const reach = (error: number | null, unit = 1) => unit * NORMAL_95 * (error ?? 0)
+  const variation = within(tv.median, reach(errors.row_total_variation))
+  const share = top?.median == null ? null : 100 * top.median
+  const agreement = within(share, reach(errors.row_top1_agreement, 100))
+  return [
+    `rows of ${variantLabel(cell)}: total variation ${variation}, top-1 agreement ${agreement} %`,
   ]
-  const of = sample ? ` (${shareText(sample)} rows)` : ''
-  return [`attention rows of ${variantLabel(cell)}: ${parts.join(', ')}${of}`]
+}
+
+/** `0.42 ± 0.03`: the number as far as its error lets it be known. */
+function within(value: number | null | undefined, error: number | null): string {
+  if (value === null || value === undefined || !error) return significant(value, 2)
+  const reach = significant(error, 1)
+  const decimals = reach.includes('e') ? 0 : (reach.split('.')[1]?.length ?? 0)
+  return `${decimals > 0 || error >= 1 ? value.toFixed(decimals) : significant(value)} ± ${reach}`
 }
