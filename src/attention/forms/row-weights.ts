@@ -26,7 +26,7 @@ import type {AttendInputs, RowChoice} from './estimator.js'
 import {bridgeQueries, isRecipeOfRows, type LogPhi, rowsOf} from './positive-attention.js'
 
 /** The chosen rows of every head, `[B, H, n, D]`. @param x - `[B, H, L, D]` */
-export function chosenRows(x: tf.Tensor4D, {places, count}: RowChoice): tf.Tensor4D {
+function chosenRows(x: tf.Tensor4D, {places, count}: RowChoice): tf.Tensor4D {
   const [batch, heads, length, width] = x.shape
   const flat = Int32Array.from(places, (place, at) => Math.floor(at / count) * length + place)
   const rows = tf.gather(tf.reshape(x, [-1, width]), tf.tensor1d(flat, 'int32'))

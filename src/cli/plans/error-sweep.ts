@@ -95,7 +95,7 @@ export const errorSweepFlags = {
   causal: causalFlag('GRID'),
   'row-queries': oneNumber(COUNT)({
     helpGroup: 'GRID',
-    description: `queries with rows of weights that are compared by KL divergence, total variation and their largest weights, drawn by the seed and as many of each head; 0: none (default: ${ROW_QUERIES})`,
+    description: `queries with rows of weights that are compared by KL divergence, total variation and their largest weights, drawn by the seed, the same number of each head; 0: none (default: ${ROW_QUERIES})`,
   }),
   'row-metrics': toggle('the same of the rows of all queries; takes time like L x S', 'GRID'),
   ...runFlags,

@@ -60,7 +60,7 @@ const row_queries = z
   .positive()
   .optional()
   .describe(
-    'Row metrics are computed of the rows of at least so many queries, drawn by the seed, as many of each head; without effect with row_metrics. Absent: of none.',
+    'Row metrics are computed from at least this number of queries, drawn by the seed, the same number of each head; without effect with row_metrics. Absent: of none.',
   )
   .meta({flag: 'row-queries'})
 

@@ -18,7 +18,7 @@ export type RowErrors = Record<keyof typeof ROW_METRICS, number>
 export interface SampleRequest {
   input: AttentionInput
   exact: ExactOptions
-  /** Queries to be drawn over all heads of all sequences: so many, or the next number that gives every head as many. */
+  /** Queries to be drawn over all heads of all sequences: this number, or the next one that all heads can share. */
   queries: number
   seed: number
 }
@@ -117,7 +117,7 @@ export class RowSample {
     const distances = new RowDistances(this.rows)
     distances.add(estimate, this.weights, this.keyLen, 0)
     const {largest, rows, of} = this
-    // every row stands for the rows of its head; exactly 1 where all heads have as many
+    // every row stands for the rows of its head; exactly 1 where all heads have the same number
     const weightOf = (row: number) => (this.lengthAt(row) * rows) / (this.count * of)
     const values = distances.values(largest)
     const errors = perMetric(ROW_METRICS, name => this.error(values[name]))
