@@ -96,8 +96,8 @@ function assertMeasurable(
   for (const [what, name] of TAKES[until.metric] ?? []) {
     if (input[name] !== undefined) continue
     const wanted = `an input with ${what}`
-    const advice = 'choose another metric, such as `ci-metric: token_mean_rel_l2`'
-    throw expected('ARRAY_MISSING', `\`ci-metric: ${until.metric}\``, wanted, input.label, advice)
+    const advice = 'choose another metric, such as `ciMetric: token_mean_rel_l2`'
+    throw expected('ARRAY_MISSING', `\`ciMetric: ${until.metric}\``, wanted, input.label, advice)
   }
 }
 

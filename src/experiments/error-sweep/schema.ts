@@ -367,10 +367,7 @@ export const errorSweepResult = z.object({
     .object({
       rows: z.number().int().describe('Rows that were compared.'),
       of: z.number().int().describe('Rows that there are: queries of all heads.'),
-      draws: z
-        .number()
-        .int()
-        .describe('Replicates of which rows were compared, from the first on.'),
+      draws: z.number().int().describe('Number of replicates with compared rows: the first ones.'),
       standard_errors: z
         .object(
           perMetric(ROW_METRICS, (name, {unit}) =>
@@ -384,7 +381,9 @@ export const errorSweepResult = z.object({
     })
     .nullable()
     .default(null)
-    .describe('Of which rows row metrics are; `null`: of all, or there are none.'),
+    .describe(
+      'The sample of rows that row metrics come from; `null`: they come from all rows, or there are none.',
+    ),
   rows_unknown: z
     .enum(ROWS_UNKNOWN)
     .nullable()

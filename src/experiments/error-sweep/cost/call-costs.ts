@@ -76,7 +76,7 @@ interface Call {
   replicates: number
   together: number
   rowMetrics: boolean
-  /** Queries of which rows are compared; 0: none. */
+  /** Queries with compared rows; 0: none. */
   sampled: number
   /** 0: there is no output projection. */
   projectedWidth: number

@@ -44,7 +44,7 @@ export interface SweepCalls {
   /** How many of them make one call. */
   together: number
   rowMetrics: boolean
-  /** Queries of which rows are compared; 0: none. */
+  /** Queries with compared rows; 0: none. */
   sampled: number
   /** Columns of the output projection; 0: there is none. */
   projectedWidth: number

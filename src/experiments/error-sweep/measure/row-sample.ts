@@ -23,7 +23,7 @@ export interface SampleRequest {
   seed: number
 }
 
-/** Replicates of a cell of which sampled rows are compared: draws differ by less than what the sample leaves open. */
+/** Replicates of a cell with compared rows: draws differ by less than what the sample leaves open. */
 export const ROW_DRAWS = 3
 
 /** Fewest of a head: one says nothing of the others. */

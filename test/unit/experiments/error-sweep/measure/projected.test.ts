@@ -209,7 +209,7 @@ describe('as the metric of a precision', () => {
       const {[lacks]: _, ...arrays} = ARRAYS
       const plan = await planOn(`without ${lacks}`, arrays, until(metric))
       await expect(checkErrorSweep(plan)).rejects.toThrow(
-        `\`ci-metric: ${metric}\`: expected ${what}`,
+        `\`ciMetric: ${metric}\`: expected ${what}`,
       )
       await checkErrorSweep(await planOn('with all', ARRAYS, until(metric)))
       await checkErrorSweep(await planOn(`without ${lacks}`, arrays, until('token_mean_rel_l2')))
