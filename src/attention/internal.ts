@@ -12,7 +12,7 @@ export {
 } from './footprint/index.js'
 export {TRANSCENDENTAL} from './forms/costs.js'
 export {extendedDecoder} from './forms/decoders/stateful.js'
-export type {KernelFacts} from './forms/estimator.js'
+export {type AttendInputs, givesRows, type KernelFacts, type RowChoice} from './forms/estimator.js'
 export {symmetricEigen} from './forms/exponential/symmetric.js'
 export {callNoise, noiseSpecs} from './forms/noise.js'
 export {hostData} from './host-data.js'
@@ -29,6 +29,7 @@ export {projectionTensor} from './projections/tensor.js'
 export {drawnTurned, turnedAxes, turnedRows} from './projections/turned.js'
 export {
   type ExactOptions,
+  exactRows,
   exactTile,
   exactWork,
   type RowTotals,

@@ -264,19 +264,52 @@ export function exactTile(
 }
 
 /**
- * Visits every query. @param visit - gets its place among all, and how many keys it has in view, the hidden one counted
+ * Exact weights of some queries of every head.
+ *
+ * @param places - among the L of their head, `[B, H, n]`
+ * @returns `[B, H, n, S]`, zero where a query does not see a key
+ */
+export function exactRows(
+  query: HostArray,
+  key: HostArray,
+  options: ExactOptions,
+  places: Int32Array,
+): Float64Array {
+  const [batch, heads] = query.shape
+  const keyLen = key.shape[2]
+  const count = places.length / (batch * heads)
+  const out = new Float64Array(places.length * keyLen)
+  const rowsOf = (head: number) => places.subarray(head * count, (head + 1) * count)
+  let at = 0
+  forEachRow(
+    query,
+    key,
+    options,
+    (_, row, seen) => kernelRow(out.subarray(at++ * keyLen).subarray(0, seen), row),
+    rowsOf,
+  )
+  return out
+}
+
+/**
+ * Visits every query, or some.
+ *
+ * @param visit - gets its place among all, and how many keys it has in view, the hidden one counted
+ * @param rowsOf - the queries of a head that are visited. Default: all
  */
 function forEachRow(
   query: HostArray,
   key: HostArray,
   {target, logitScale, causal}: ExactOptions,
   visit: (place: number, row: Row, seen: number) => void,
+  rowsOf?: (head: number) => Int32Array,
 ): void {
   const [batch, heads, queryLen, dim] = query.shape
   const keyLen = key.shape[2]
+  const all = Int32Array.from({length: queryLen}, (_, row) => row)
   for (let head = 0; head < batch * heads; head++) {
     const {x, keys} = targetHead(query, key, head, {target, logitScale})
-    for (let row = 0; row < queryLen; row++) {
+    for (const row of rowsOf?.(head) ?? all) {
       const seen = causal ? Math.min(row + 1, keyLen) : keyLen
       const hidden = target.excludesSelf && seen > 1 ? row : -1
       const vector = x.subarray(row * dim, (row + 1) * dim)

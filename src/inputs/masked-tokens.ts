@@ -126,6 +126,11 @@ export function judgedRows(input: AttentionInput): Judged {
   }
 }
 
+/** The judged queries of each sequence by their places in the input, ascending; `undefined` where all are. */
+export function judgedQueryPlaces(input: AttentionInput): Int32Array[] | undefined {
+  return sequencesOf(input)?.map(({queries}) => queries)
+}
+
 /** The keys of each part in view by their places in the input, ascending; `undefined` where all are. */
 export function judgedKeys(input: AttentionInput): Int32Array[] | undefined {
   return sequencesOf(input)?.map(({keys}) => keys)

@@ -52,6 +52,7 @@ type Options = z.output<typeof options>
 const {
   features: _,
   parts: _parts,
+  rowWeights: _rowWeights,
   ...map
 } = defineFeatureMap({
   name: 'efficient',

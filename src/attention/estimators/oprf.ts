@@ -68,6 +68,7 @@ export default defineEstimator({
   varianceLaw: 'optimal-positive',
   positiveHead: (head, options) =>
     options.stabilizer === 'log' ? forms.positiveHead(head, options) : undefined,
+  givesRows: ({stabilizer}) => stabilizer === 'log',
   cost: shape => exponentialCost(shape, 2),
   refuses: ({stabilizer}) => (stabilizer === 'log' ? {} : {decode: NO_DECODER}),
   unused: ({stabilizer}) => (stabilizer === 'log' ? LOG_UNUSED : {}),

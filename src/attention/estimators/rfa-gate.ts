@@ -58,6 +58,7 @@ type Options = z.output<typeof options>
 const {
   features: _,
   parts: _parts,
+  rowWeights: _rowWeights,
   ...map
 } = defineFeatureMap({
   name: 'rfa-gate',

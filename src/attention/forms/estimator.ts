@@ -121,6 +121,14 @@ export interface ExplicitFeatures {
   keyLogWeight?: Tensor3D | undefined
 }
 
+/** Some queries of every head. */
+export interface RowChoice {
+  /** Their places among the L of their head, `[B, H, n]`, heads one after the other. */
+  places: Int32Array
+  /** n */
+  count: number
+}
+
 /** What parts of {@link Estimator.attend} there can be, in their order. */
 const ATTEND_PARTS = ['features', 'contraction', 'guard'] as const
 
@@ -213,6 +221,15 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
   /** The features of a call, where `attend` is nothing but attention with them. Default: it is not. */
   features?(inputs: AttendInputs<z.output<Schema>>): ExplicitFeatures
   /**
+   * Weights of single queries as `attend` uses them, guard included, in less time than those of all. Default: there are none but
+   * what `attend` makes of values.
+   *
+   * @returns `[B, H, n, S]`, 0 at keys that a query does not see
+   */
+  rowWeights?(inputs: AttendInputs<z.output<Schema>>, rows: RowChoice): Tensor4D
+  /** Whether it has {@link rowWeights} with these options. Default: where it is defined. */
+  givesRows?(options: z.output<Schema>): boolean
+  /**
    * What `attend` does, in parts: each takes what the one before gave, the last one gives the output. Kernels that are fused do
    * several of them in one. Default: it is one whole.
    */
@@ -248,6 +265,14 @@ export function supportsOf(
 ): Supports {
   const missing = Object.keys(refuses?.(options) ?? {})
   return {...supports, ...Object.fromEntries(missing.map(form => [form, false]))}
+}
+
+/** Whether weights of single queries are known with these options. */
+export function givesRows(
+  {rowWeights, givesRows}: Pick<Estimator, 'rowWeights' | 'givesRows'>,
+  options: Record<string, unknown>,
+): boolean {
+  return rowWeights !== undefined && (givesRows?.(options) ?? true)
 }
 
 /** What a decoder needs to know before the first token. */

@@ -38,6 +38,7 @@ import {
   logDecoder,
   logFeatures,
 } from './positive-attention.js'
+import {logRows, sumRows} from './row-weights.js'
 
 /** What phi depends on in addition to the token. */
 export interface PhiInputs<Options = unknown> {
@@ -74,6 +75,7 @@ type Derived =
   | 'stateBytes'
   | 'attend'
   | 'features'
+  | 'rowWeights'
   | 'parts'
   | 'decoder'
   | 'kernel'
@@ -144,6 +146,12 @@ export function defineFeatureMap<Schema extends z.ZodObject, Made = undefined>({
         : mappedAttention(inputs, bothSides(found), readOptions(inputs.options, inputs.causal))
     },
     features: inputs => explicitFeatures(inputs, phiOfCall(inputs)),
+    rowWeights: (inputs, rows) => {
+      const found = phiOfCall(inputs)
+      return isLogarithmic(found)
+        ? logRows(inputs, found, rows)
+        : sumRows(inputs, bothSides(found), readOptions(inputs.options, inputs.causal), rows)
+    },
     parts: inputs => partsOf(inputs, () => phiOfCall(inputs)),
     decoder: inputs =>
       decoderOf(inputs, {noise: facts.noise, featureDim: facts.featureDim, make, phi}),

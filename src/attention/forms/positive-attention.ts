@@ -121,7 +121,7 @@ export function bridgeAttention(
 }
 
 /** Bridge vectors as queries that batch elements share unless they have their own, `[1 or B, H or 1, M', D]`. */
-function bridgeQueries(bridges: Projection | tf.Tensor4D): tf.Tensor4D {
+export function bridgeQueries(bridges: Projection | tf.Tensor4D): tf.Tensor4D {
   if (bridges.rank === 4) return bridges as tf.Tensor4D
   const [count, headDim] = bridges.shape.slice(-2) as [number, number]
   return tf.reshape(bridges, [1, bridges.rank === 3 ? bridges.shape[0] : 1, count, headDim])

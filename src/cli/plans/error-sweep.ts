@@ -1,4 +1,5 @@
 import * as Flags from '@oclif/core/flags'
+import {expected} from '../../errors.js'
 import {
   type ErrorSweepPlan,
   errorSweepPlan,
@@ -6,7 +7,7 @@ import {
 } from '../../experiments/error-sweep/schema.js'
 import {defaultHelp, type Grid, gridOf} from '../flags/defaults.js'
 import {type FlagValues, nameList, numberList, oneNumber, oneShare, toggle} from '../flags/kinds.js'
-import {POSITIVE_INTEGER, SCALE} from '../flags/ranges.js'
+import {COUNT, POSITIVE_INTEGER, SCALE} from '../flags/ranges.js'
 import {causalFlag, methodFlags, runFlags, scaleFlag} from '../flags/shared.js'
 import {
   GENERATOR_SHAPE,
@@ -49,6 +50,9 @@ export const ERROR_SWEEP: Record<'standard' | 'quick', ErrorSweepGrid> = {
   },
 }
 
+/** Queries with rows that are compared: errors of total variation and agreement by sampling are then some 0.02. */
+const ROW_QUERIES = 64
+
 /** Most replicates of a cell. */
 const MAX_REPLICATES = 400
 
@@ -89,10 +93,11 @@ export const errorSweepFlags = {
   }),
   scale: scaleFlag('GRID', '; --scales multiplies q and k before that'),
   causal: causalFlag('GRID'),
-  'row-metrics': toggle(
-    'KL divergence, total variation and agreement of the largest weights of attention rows; takes time like L x S',
-    'GRID',
-  ),
+  'row-queries': oneNumber(COUNT)({
+    helpGroup: 'GRID',
+    description: `queries with rows of weights that are compared by KL divergence, total variation and their largest weights, drawn by the seed, the same number of each head; 0: none (default: ${ROW_QUERIES})`,
+  }),
+  'row-metrics': toggle('the same of the rows of all queries; takes time like L x S', 'GRID'),
   ...runFlags,
 }
 /** What `rfa error-sweep` was asked for; a missing value was not typed. */
@@ -125,10 +130,21 @@ export function toErrorSweepPlan(
     targets: [...new Set(flags.targets ?? (['raw', 'matched'] as const))],
     ...countsOf(flags, grid),
     causal: flags.causal,
-    row_metrics: flags['row-metrics'],
+    ...rowsOf(flags),
     seed: flags.seed ?? 0,
     backend: flags.backend ?? 'auto',
   })
+}
+
+/** Which rows of weights are compared. @throws {USAGE} where both all and a number are asked for */
+function rowsOf(flags: ErrorSweepFlags): Pick<ErrorSweepPlan, 'row_metrics' | 'row_queries'> {
+  const {'row-metrics': row_metrics, 'row-queries': typed} = flags
+  if (row_metrics && typed !== undefined) {
+    const wanted = 'left out with --row-metrics, which takes all queries'
+    throw expected('USAGE', '--row-queries', wanted, String(typed), 'leave one of them out')
+  }
+  const queries = typed ?? ROW_QUERIES
+  return {row_metrics, ...(!row_metrics && queries > 0 && {row_queries: queries})}
 }
 
 /** Replicates, and which metric decides how many. @throws {USAGE} for a metric without --until-ci */

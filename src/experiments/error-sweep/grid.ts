@@ -19,7 +19,7 @@ import {contextCost} from './cost/host-cost.js'
 import {KeptContexts} from './cost/kept-contexts.js'
 import {unscaledInput} from './measure/context.js'
 import {targetOf} from './measure/truth.js'
-import type {ErrorSweepCell, ErrorSweepPlan} from './schema.js'
+import type {ErrorSweepCell, ErrorSweepPlan, PrecisionMetric} from './schema.js'
 
 /** All cells of a plan; their predictions read the sizes of its input. */
 export async function errorSweepGrid(plan: ErrorSweepPlan): Promise<Grid<ErrorSweepCell>> {
@@ -65,12 +65,39 @@ export async function checkErrorSweep(plan: ErrorSweepPlan): Promise<void> {
     for (const part of partsOf(plan).toReversed()) {
       const whole = await unscaledInput({...part, seq_len: null, logit_scale, seed})
       for (const length of lengthsOf(plan)) assertKeysInView(whole, length)
+      assertMeasurable(plan, whole)
     }
     return
   }
+  assertMeasurable(plan, {label: input.name})
   for (const part of partsOf(plan)) {
     const {sizes} = await inputFacts(part.input, lengthsOf(plan))
     for (const shape of sizes) assertRoom(input.name, shape)
+  }
+}
+
+/** What an error takes of its input. */
+const TAKES: Partial<
+  Record<PrecisionMetric, readonly [what: string, 'outputProjection' | 'residualNorm'][]>
+> = {
+  projected_rel_l2: [['an output projection (array `o`)', 'outputProjection']],
+  residual_error: [
+    ['an output projection (array `o`)', 'outputProjection'],
+    ['the norm of the residual stream (array `residual_norm`)', 'residualNorm'],
+  ],
+}
+
+/** @throws {ARRAY_MISSING} where the input lacks what the metric of a wanted precision takes */
+function assertMeasurable(
+  {until_ci: until}: ErrorSweepPlan,
+  input: Pick<AttentionInput, 'label' | 'outputProjection' | 'residualNorm'>,
+): void {
+  if (!until) return
+  for (const [what, name] of TAKES[until.metric] ?? []) {
+    if (input[name] !== undefined) continue
+    const wanted = `an input with ${what}`
+    const advice = 'choose another metric, such as `ciMetric: token_mean_rel_l2`'
+    throw expected('ARRAY_MISSING', `\`ciMetric: ${until.metric}\``, wanted, input.label, advice)
   }
 }
 
@@ -153,7 +180,7 @@ function placed(
 function cellsOf(plan: ErrorSweepPlan, block: PlacedBlock): ErrorSweepCell[] {
   const {spec, method, draws, part, seq_len, scale, target} = block
   const {input, layer} = part
-  const {logit_scale, causal, row_metrics, seed, backend} = plan
+  const {logit_scale, causal, row_metrics, row_queries, seed, backend} = plan
   const replicates = method.random ? plan.replicates : 1
   return Array.from({length: draws.length}, (_, index) => {
     const axes = {seq_len, scale, target, ...draws.at(index), replicates}
@@ -162,6 +189,7 @@ function cellsOf(plan: ErrorSweepPlan, block: PlacedBlock): ErrorSweepCell[] {
       ...(layer !== undefined && {layer}),
       ...(plan.until_ci && method.random && {until_ci: plan.until_ci}),
       ...(logit_scale !== undefined && {logit_scale}),
+      ...(row_queries !== undefined && !row_metrics && {row_queries}),
     }
   })
 }

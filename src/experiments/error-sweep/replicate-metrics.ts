@@ -57,19 +57,19 @@ export type ModelErrors = Record<keyof typeof MODEL_METRICS, number | null>
 /** What row metrics add. */
 export const ROW_METRICS = {
   row_kl_nats: {
-    description: 'KL divergence of estimated from exact rows; with row_metrics.',
+    description: 'KL divergence of estimated from exact rows.',
     unit: 'nats',
   },
   row_total_variation: {
-    description: 'Total variation between estimated and exact rows; with row_metrics.',
+    description: 'Total variation between estimated and exact rows.',
   },
   row_top1_agreement: {
     description:
-      'Share of rows in which the same key has the largest estimated and the largest exact weight; with row_metrics.',
+      'Share of rows in which the same key has the largest estimated and the largest exact weight.',
   },
   row_top8_agreement: {
     description:
-      'Mean over rows of the share of the 8 largest exact weights that are among the 8 largest estimated weights; with row_metrics.',
+      'Mean over rows of the share of the 8 largest exact weights that are among the 8 largest estimated weights.',
   },
 } satisfies Record<string, Meaning>
 
@@ -174,21 +174,21 @@ export function replicateRows(metrics: ReplicateMetrics): Record<string, unknown
  * Metrics of replicates as a record keeps them.
  *
  * @param over - over all heads, of each replicate
- * @param rows - with row metrics; `null`: not measured
+ * @param rows - row metrics of replicates, or of some; `null`: not measured
  * @param heads - mean squared errors, `[heads][replicates]`
  * @param model - of each replicate; absent: not measured
  * @param sequences - rel_l2, `[sequences][replicates]`
  */
 export function keptMetrics(
   over: readonly Pick<OutputMetrics, keyof typeof KEPT_METRICS>[],
-  rows: readonly Record<keyof typeof ROW_METRICS, number>[] | null,
+  rows: readonly (Record<keyof typeof ROW_METRICS, number> | undefined)[] | null,
   heads: readonly (readonly number[])[],
   model: readonly ModelErrors[] = [],
   sequences: readonly (readonly number[])[] = [],
 ): NonNullable<ReplicateMetrics> {
   return {
     ...perMetric(KEPT_METRICS, name => rounded(over.map(own => own[name]))),
-    ...perMetric(ROW_METRICS, name => rows && rounded(rows.map(own => own[name]))),
+    ...perMetric(ROW_METRICS, name => rows && rounded(rows.map(own => own?.[name] ?? Number.NaN))),
     ...perMetric(MODEL_METRICS, name => {
       const errors = measured(model, name)
       return errors && rounded(errors)

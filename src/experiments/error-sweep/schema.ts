@@ -54,8 +54,27 @@ const row_metrics = z
     'Row metrics (KL divergence, total variation, agreement of the largest weights) are computed.',
   )
 
+const row_queries = z
+  .number()
+  .int()
+  .positive()
+  .optional()
+  .describe(
+    'Row metrics are computed from at least this number of queries, drawn by the seed, the same number of each head; without effect with row_metrics. Absent: of none.',
+  )
+  .meta({flag: 'row-queries'})
+
 /** Metrics with intervals that say when there are replicates enough; they are ratios of positive numbers. */
-export const PRECISION_METRICS = ['rel_l2', 'rel_l1', 'mse', 'max_abs'] as const
+export const PRECISION_METRICS = [
+  'rel_l2',
+  'rel_l1',
+  'mse',
+  'max_abs',
+  'token_mean_rel_l2',
+  'projected_rel_l2',
+  'residual_error',
+] as const
+export type PrecisionMetric = (typeof PRECISION_METRICS)[number]
 
 const until_ci = z
   .object({
@@ -102,6 +121,7 @@ export const errorSweepPlan = z.object({
   until_ci,
   causal: causalField,
   row_metrics,
+  row_queries,
   seed,
   backend: backendChoice,
 })
@@ -126,6 +146,7 @@ export const errorSweepCell = z.object({
   until_ci,
   causal: causalField,
   row_metrics,
+  row_queries,
   seed,
   backend: backendChoice,
 })
@@ -209,6 +230,9 @@ const MEANS_UNKNOWN = [
   'not_recorded',
 ] as const
 export type MeansUnknown = (typeof MEANS_UNKNOWN)[number]
+
+/** Why sampled queries have no row metrics. */
+const ROWS_UNKNOWN = ['exact', 'no_weights'] as const
 
 /** What theory says of the features of one head, or of all of them. */
 const needs = {
@@ -339,6 +363,34 @@ export const errorSweepResult = z.object({
     unit: '%',
     description: 'Rows of infinite KL divergence: a weight <= 0 where the exact one is not.',
   }),
+  row_sample: z
+    .object({
+      rows: z.number().int().describe('Rows that were compared.'),
+      of: z.number().int().describe('Rows that there are: queries of all heads.'),
+      draws: z.number().int().describe('Number of replicates with compared rows: the first ones.'),
+      standard_errors: z
+        .object(
+          perMetric(ROW_METRICS, (name, {unit}) =>
+            nullableNumber.meta({
+              description: `Standard error of ${name} of a replicate because not all rows were compared: median over these replicates.`,
+              unit,
+            }),
+          ),
+        )
+        .describe('What comparing some of the rows adds to row metrics.'),
+    })
+    .nullable()
+    .default(null)
+    .describe(
+      'The sample of rows that row metrics come from; `null`: they come from all rows, or there are none.',
+    ),
+  rows_unknown: z
+    .enum(ROWS_UNKNOWN)
+    .nullable()
+    .default(null)
+    .describe(
+      'Why there are no row metrics of sampled queries: the method is `exact`, or has `no_weights` of single queries; row_metrics measures those, too. `null`: there are, or they were not asked for.',
+    ),
   row_top1_agreement: modelMetric(ROW_METRICS.row_top1_agreement),
   row_top8_agreement: modelMetric(ROW_METRICS.row_top8_agreement),
   ...perMetric(MODEL_METRICS, (_, meaning) => modelMetric(meaning)),

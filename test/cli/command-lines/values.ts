@@ -8,6 +8,17 @@ export const NUMBERS: readonly Row[] = [
   ['variance --until-ci 500%', 2, /^--until-ci: expected a share/],
   ['error-sweep --until-ci 5%% --dry-run', 2, /^--until-ci: expected a share/],
   ['error-sweep --until-ci 5% --quick --dry-run', 0, /^error-sweep: /],
+  ['error-sweep --row-queries 0 --quick --dry-run', 0, /^error-sweep: /],
+  [
+    'error-sweep --row-queries 8 --row-metrics',
+    2,
+    /^--row-queries: expected left out with --row-metrics/,
+  ],
+  [
+    'error-sweep --until-ci 5% --ci-metric residual_error --quick',
+    3,
+    /^--ci-metric residual_error: expected an input with .*o/,
+  ],
   ['bench --quick --threads 1000 --dry-run', 0, /^threads: 1000 on \d+ processors?/m],
   ['bench --seed -1', 2, /--seed: expected an integer of at least 0, got -1/],
   ['bench --seed 1.5', 2, /--seed: expected an integer of at least 0, got 1\.5/],

@@ -106,6 +106,8 @@ const SWEEP_RESULT: ErrorSweepResult = {
   row_kl_nats: null,
   row_total_variation: null,
   row_kl_infinite_pct: null,
+  row_sample: null,
+  rows_unknown: null,
   row_top1_agreement: null,
   row_top8_agreement: null,
   ...NO_MODEL_ERRORS,

@@ -229,6 +229,18 @@ describe('what projections are drawn with', () => {
     )
   })
 
+  it('compares rows of sampled queries, of as many as are asked for, of all, or of none', () => {
+    const plan = (flags: Partial<ErrorSweepFlags>) =>
+      toErrorSweepPlan({...ERROR_SWEEP_FLAGS, ...flags}, estimators)
+    expect(plan({})).toMatchObject({row_metrics: false, row_queries: 64})
+    expect(plan({'row-queries': 500}).row_queries).toBe(500)
+    expect(plan({'row-queries': 0})).not.toHaveProperty('row_queries')
+    expect(plan({'row-metrics': true})).not.toHaveProperty('row_queries')
+    expect(() => plan({'row-metrics': true, 'row-queries': 0})).toThrow(
+      '--row-queries: expected left out with --row-metrics',
+    )
+  })
+
   it('takes all projections as those that every size of a variance experiment has', () => {
     const sweepPlan = toErrorSweepPlan({...ERROR_SWEEP_FLAGS, projections: ['all']}, estimators)
     expect(sweepPlan.projections).toEqual(PROJECTION_NAMES)

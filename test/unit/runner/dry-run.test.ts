@@ -120,6 +120,9 @@ describe('describeRun', () => {
     // exact weights in double precision, implied ones and their identity in single
     const weights = 3 * 512 * 512 * (8 + 4 + 4)
     expect(await bytesOf({seq_lens: [512], row_metrics: true})).toBeGreaterThan(plain + weights)
+    // exact weights of 66 queries in double precision, estimated ones in single
+    const sampled = 66 * 512 * (8 + 4)
+    expect(await bytesOf({seq_lens: [512], row_queries: 64})).toBeGreaterThan(plain + sampled)
     // features of both sides for each of the six ways in which halves of a chunk are paired
     const features = 3 * 512 * 13 * 4
     expect(await bytesOf({seq_lens: [512], causal: true})).toBeGreaterThan(plain + 6 * features)

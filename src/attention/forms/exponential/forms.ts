@@ -15,9 +15,16 @@ import type {
   InputSpace,
   Projection,
 } from '../../types.js'
-import {type AttendInputs, type DecoderInputs, EVERY_FORM, type KernelFacts} from '../estimator.js'
+import {
+  type AttendInputs,
+  type DecoderInputs,
+  EVERY_FORM,
+  type KernelFacts,
+  type RowChoice,
+} from '../estimator.js'
 import {featureSizes} from '../feature-map.js'
 import {positiveAttention} from '../positive-attention.js'
+import {bridgeRows, normBias} from '../row-weights.js'
 import {softmaxTarget} from '../targets.js'
 import {
   applied,
@@ -118,6 +125,11 @@ export function exponentialForms<Options extends {prefix: number}>(rule: Exponen
       const features = featuresFrom(sampleOf(inputs), inputScale, projection!, options)
       return {out: attendWith(inputs, features)}
     },
+    rowWeights(inputs: AttendInputs<Options>, rows: RowChoice): tf.Tensor4D {
+      const {inputScale, projection, options} = inputs
+      const features = featuresFrom(sampleOf(inputs), inputScale, projection!, options)
+      return rowsWith(inputs, features, rows)
+    },
     decoder: (inputs: DecoderInputs<Options>): Decoder => decoderFrom(inputs, rule, featuresFrom),
     kernel: kernelFacts(rule),
     positiveHead: (head: PositiveHead, options: Options): PositiveHead =>
@@ -159,14 +171,30 @@ function sameMoments(a: HeadMoments, b: HeadMoments): boolean {
 
 function attendWith(inputs: AttendInputs, features: ExponentialFeatures): tf.Tensor4D {
   if (inputs.causal) return causalExponentialAttention(inputs, features)
-  const {bridges, logWeight, maps} = features
-  // P x and P^-1 y have the product x.y
-  const tokens = maps && {
-    query: applied(inputs.query, maps.query),
-    key: applied(inputs.key, maps.key),
-  }
-  // phi(x) phi(y) has c_s = w.A w of both sides, and exp(2 c_s) is the weight of a bridge; D0 cancels
-  return positiveAttention({...inputs, ...tokens}, bridges, tf.mul(logWeight, 2))
+  const {bridges, logWeight} = bridged(features)
+  return positiveAttention(mapped(inputs, features), bridges, logWeight)
+}
+
+/** Weights of single queries, in either form. */
+function rowsWith(
+  inputs: AttendInputs,
+  features: ExponentialFeatures,
+  rows: RowChoice,
+): tf.Tensor4D {
+  const tokens = mapped(inputs, features)
+  return bridgeRows(tokens, {...bridged(features), keyBias: normBias(tokens)}, rows)
+}
+
+/** P x and P^-1 y, which have the product x.y. */
+function mapped(inputs: AttendInputs, {maps}: ExponentialFeatures): AttendInputs {
+  if (!maps) return inputs
+  const {query, key} = inputs
+  return {...inputs, query: applied(query, maps.query), key: applied(key, maps.key)}
+}
+
+/** phi(x) phi(y) has c_s = w.A w of both sides, and exp(2 c_s) is the weight of a bridge; D0 cancels. */
+function bridged({bridges, logWeight}: ExponentialFeatures) {
+  return {bridges, logWeight: tf.mul(logWeight, 2) as tf.Tensor3D}
 }
 
 type FeaturesFrom<Options> = (

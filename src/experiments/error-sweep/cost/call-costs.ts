@@ -1,6 +1,6 @@
 /** What the calls of an error sweep take, counted once for all cells that make the same ones. */
 import type {CallShape} from '../../../attention/index.js'
-import {type MeteredBackend, plainSeconds} from '../../../attention/internal.js'
+import {givesRows, type MeteredBackend, plainSeconds} from '../../../attention/internal.js'
 import type {BackendChoice} from '../../../backends/index.js'
 import type {InputFacts} from '../../../inputs/input-facts.js'
 import type {DrawGrid} from '../../axes.js'
@@ -8,9 +8,10 @@ import {callShape, type ForwardShape, type ResolvedMethod} from '../../method.js
 import {backendCost, timeCost} from '../../rates.js'
 import {mostReplicates} from '../../until-ci.js'
 import {replicatesTogether} from '../measure/batched-replicates.js'
+import {ROW_DRAWS, sampleShape} from '../measure/row-sample.js'
 import {exactPasses, tileKeys} from '../measure/row-tiles.js'
 import type {ErrorSweepPlan} from '../schema.js'
-import {judgingCost, projectingCost, rowMetricsCost} from './host-cost.js'
+import {judgingCost, projectingCost, rowMetricsCost, sampledRowsCost} from './host-cost.js'
 import {sweepProcessBytes} from './memory.js'
 
 /** What is known of one part at one length. */
@@ -75,12 +76,14 @@ interface Call {
   replicates: number
   together: number
   rowMetrics: boolean
+  /** Queries with compared rows; 0: none. */
+  sampled: number
   /** 0: there is no output projection. */
   projectedWidth: number
 }
 
 function callOf(
-  {causal, row_metrics, ...plan}: ErrorSweepPlan,
+  {causal, row_metrics, row_queries = 0, ...plan}: ErrorSweepPlan,
   {
     method,
     shape,
@@ -102,13 +105,14 @@ function callOf(
     replicates,
     together: replicatesTogether(cell, method, shape),
     rowMetrics: row_metrics,
+    sampled: !row_metrics && givesRows(method.estimator, method.options) ? row_queries : 0,
     projectedWidth,
   }
 }
 
 /** Operations at the rate of a choice that take as long as all replicates of a cell. */
 function flopsOf(
-  {method, shape, replicates, rowMetrics, projectedWidth}: Call,
+  {method, shape, replicates, rowMetrics, sampled, projectedWidth}: Call,
   {backend, choice}: {backend: MeteredBackend; choice: BackendChoice},
 ): number {
   const {estimator, options} = method
@@ -117,23 +121,31 @@ function flopsOf(
   const implied = rowMetrics ? Math.ceil(shape.keyLen / tile) * cost(tile) : 0
   const passes = exactPasses(shape, replicates)
   const rows = rowMetrics ? rowMetricsCost(shape, {replicates, passes}, choice) : 0
+  const drawn = sampled && estimator.cost(sampleShape(shape, sampled), options).flops
+  const draws = Math.min(replicates, ROW_DRAWS)
+  const sample = sampled ? sampledRowsCost(shape, {replicates: draws, queries: sampled}, choice) : 0
   // a column of ones among the values measures row sums
-  const calls = (cost(shape.valueDim + 1) + implied) * replicates
+  const calls = (cost(shape.valueDim + 1) + implied) * replicates + drawn * draws
   const how = {replicates, backend, choice}
   const judging = judgingCost(shape, how) + projectingCost(shape, projectedWidth, how)
-  return backendCost(calls, {backend, choice}) + rows + judging
+  return backendCost(calls, {backend, choice}) + rows + sample + judging
 }
 
 /** Seconds that all calls of a cell spend in plain JavaScript. */
 function plainOf(
-  {method, shape, replicates, together, rowMetrics}: Call,
+  {method, shape, replicates, together, rowMetrics, sampled}: Call,
   {backend}: Machine,
 ): number {
   const {estimator, options} = method
   const heads = together * shape.heads
-  const seconds = (valueDim: number) =>
-    plainSeconds(estimator, options, {...shape, heads, valueDim}, backend)
-  const run = Math.ceil(replicates / together) * seconds(shape.valueDim + 1)
+  const seconds = (valueDim: number, of = shape) =>
+    plainSeconds(estimator, options, {...of, heads, valueDim}, backend)
+  const turned = sampled > 0 ? sampleShape(shape, sampled) : undefined
+  const drawn = turned ? seconds(turned.valueDim, turned) : 0
+  const draws = Math.min(replicates, ROW_DRAWS)
+  const run =
+    Math.ceil(replicates / together) * seconds(shape.valueDim + 1) +
+    Math.ceil(draws / together) * drawn
   const tile = tileKeys(shape)
   const each = Math.ceil(shape.keyLen / tile)
   return run + (rowMetrics ? replicates * each * seconds(tile) : 0)

@@ -5,6 +5,7 @@ import type {BackendChoice} from '../../../backends/index.js'
 import {ENTROPY_BUDGET} from '../../../inputs/statistics.js'
 import type {ForwardShape} from '../../method.js'
 import {backendCost, hostCost, loopCost, timeCost} from '../../rates.js'
+import {sampledRows} from '../measure/row-sample.js'
 import {FLOAT64_BUDGET} from '../measure/truth.js'
 
 /** Sizes of a call and which of its pairs are in view. */
@@ -82,6 +83,16 @@ export function projectingCost(
     choice,
   })
   return products + timeCost(replicates * tokens * width * each, choice)
+}
+
+/** The same of the rows of some queries: exact weights once, and a distance from them per replicate. */
+export function sampledRowsCost(
+  shape: PairShape,
+  {replicates, queries}: {replicates: number; queries: number},
+  choice: BackendChoice,
+): number {
+  const pairs = sampledRows(shape, queries) * shape.keyLen
+  return hostCost(pairs * (2 * shape.headDim + TRANSCENDENTAL + replicates * DISTANCE), choice)
 }
 
 /** Exact weights in a number of passes, and a distance from them per replicate. */

@@ -10,6 +10,7 @@ import {
 } from '../../process-memory.js'
 import {momentBytes} from '../measure/moments.js'
 import {projectionBytes} from '../measure/projected.js'
+import {sampleBytes, sampledRows, sampleShape} from '../measure/row-sample.js'
 import {rowMetricBytes, tileKeys} from '../measure/row-tiles.js'
 
 const FLOAT = 4
@@ -43,6 +44,8 @@ export interface SweepCalls {
   /** How many of them make one call. */
   together: number
   rowMetrics: boolean
+  /** Queries with compared rows; 0: none. */
+  sampled: number
   /** Columns of the output projection; 0: there is none. */
   projectedWidth: number
 }
@@ -50,7 +53,16 @@ export interface SweepCalls {
 /** Peak of the process of a sweep's cell. */
 export function sweepProcessBytes(
   {backend, method, shape}: ProcessOfCell,
-  {contexts, loading, masked, replicates, together, rowMetrics, projectedWidth: width}: SweepCalls,
+  {
+    contexts,
+    loading,
+    masked,
+    replicates,
+    together,
+    rowMetrics,
+    sampled,
+    projectedWidth: width,
+  }: SweepCalls,
 ): number {
   const {queries, keys, values, outputs} = counts(shape)
   const heads = together * shape.heads
@@ -63,6 +75,7 @@ export function sweepProcessBytes(
   const tile = rowMetrics ? tileKeys(shape) : 0
   const identity = FLOAT * shape.batch * shape.heads * shape.keyLen * tile
   const rows = rowMetrics ? identity + call(tile) : 0
+  const drawn = sampled > 0 ? sampleFootprint({backend, method, shape}, {together, sampled}) : 0
   const estimated = shape.batch * shape.heads * shape.queryLen * tile
   const tokens = shape.batch * shape.queryLen
   const entries = shape.heads * shape.valueDim
@@ -70,16 +83,21 @@ export function sweepProcessBytes(
   const host =
     momentBytes(outputs, replicates) +
     (rowMetrics ? rowMetricBytes(shape, replicates) : 0) +
+    (sampled > 0 ? sampleBytes(shape, sampled) : 0) +
     projecting
   // queries and keys of a single replicate are the context's own where the backend computes on the host
   const copied = together > 1 || backend === 'wasm' ? queries + keys : 0
   const tensors = FLOAT * together * (values * perValue + copied)
-  const made = run + rows + FLOAT * widened
+  const made = run + rows + drawn + FLOAT * widened
   const read = FLOAT * (backend === 'wasm' ? widened + estimated : 0)
   const calls = Math.ceil(replicates / together)
   const takenOut = masked ? FLOAT * (widened + estimated) : 0
   const judging =
-    host + tensors + Math.max(run, rows) + takenOut + uncollected(backend, {made, read}, calls)
+    host +
+    tensors +
+    Math.max(run + drawn, rows) +
+    takenOut +
+    uncollected(backend, {made, read}, calls)
   // of what was read, only the input itself stays
   const passing = Math.max(0, loading - FLOAT * (queries + keys + values))
   const inView = masked ? FLOAT * (queries + keys + values) : 0
@@ -87,3 +105,20 @@ export function sweepProcessBytes(
   const working = Math.max(judging, truth) + Math.min(passing, UNCOLLECTED)
   return runtimeBytes(backend) + contexts + Math.max(working, passing)
 }
+
+/** Tensors on the way to the weights of sampled queries: those of the call that takes as much, and the weights with a few copies. */
+function sampleFootprint(
+  {backend, method, shape}: ProcessOfCell,
+  {together, sampled}: {together: number; sampled: number},
+): number {
+  const {estimator, options} = method
+  const heads = together * shape.heads
+  const weights = together * sampledRows(shape, sampled) * shape.keyLen
+  return (
+    footprint(estimator, options, {...sampleShape(shape, sampled), heads}, backend) +
+    WEIGHT_ARRAYS * FLOAT * weights
+  )
+}
+
+/** Arrays of the size of sampled weights that are made on the way to them. */
+const WEIGHT_ARRAYS = 6

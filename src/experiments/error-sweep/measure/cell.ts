@@ -31,6 +31,7 @@ import {
   querySummaries,
   replicateLists,
   rowSummaries,
+  sampleSummary,
   summaries,
   yardstick,
 } from './summary.js'
@@ -77,6 +78,7 @@ export async function runErrorSweepCell(
       rel_l2_over_texts: overTexts(runs.replicates),
       ...querySummaries(runs.replicates),
       ...rowSummaries(runs.replicates),
+      ...sampleSummary(cell, method, runs),
       ...modelSummaries(runs.replicates),
       ...means(method, runs),
       ...modelMeans(method, runs),

@@ -1,18 +1,25 @@
 /** The replicates of one cell: the same estimator with independent draws, each held against the truth. */
 
-import {attend, type ExactTarget} from '../../../attention/index.js'
-import {hostData, projectionTensor} from '../../../attention/internal.js'
+import type {ExactTarget} from '../../../attention/index.js'
+import {
+  type AttendInputs,
+  attendInputs,
+  type ExactOptions,
+  givesRows,
+  hostData,
+  projectionTensor,
+} from '../../../attention/internal.js'
 import {type ErrorSums, hostLoops} from '../../../host-loops.js'
 import {sizesOf} from '../../../inputs/attention-input.js'
 import {type Judged, judgedRows} from '../../../inputs/masked-tokens.js'
 import {summarise} from '../../../stats/index.js'
-import type {tf} from '../../../tf.js'
+import {tf} from '../../../tf.js'
 import {attendOptions, drawOf} from '../../axes.js'
 import type {OnStep} from '../../experiment.js'
 import type {ResolvedMethod} from '../../method.js'
 import {isNarrow, mostReplicates, nextReplicates} from '../../until-ci.js'
 import type {ModelErrors, OutputMetrics} from '../replicate-metrics.js'
-import type {ErrorSweepCell, ErrorSweepResult, PRECISION_METRICS} from '../schema.js'
+import type {ErrorSweepCell, ErrorSweepResult, PrecisionMetric} from '../schema.js'
 import {Calls, replicatesTogether, type SweepTensors} from './batched-replicates.js'
 import type {SweepContext} from './context.js'
 import {type ErrorMetrics, type ExactSums, errorMetrics} from './metrics.js'
@@ -20,6 +27,7 @@ import {type ErrorSplit, OutputMoments, runsOfHeads} from './moments.js'
 import {Projection} from './projected.js'
 import {type QueryErrors, queryErrorsOf, type ReplicateQueries} from './query-errors.js'
 import type {RowMetrics} from './row-distances.js'
+import {ROW_DRAWS, type RowErrors, type RowSample, rowSampleOf} from './row-sample.js'
 import {RowTiles} from './row-tiles.js'
 import {TokenMeans} from './token-means.js'
 
@@ -32,7 +40,7 @@ export interface Replicate {
   perSequence: number[]
   /** Of single queries. */
   queries: ReplicateQueries
-  rows: RowMetrics | undefined
+  rows: (RowMetrics & {errors?: RowErrors}) | undefined
 }
 
 /** What is run, and against what. */
@@ -62,6 +70,7 @@ export function replicateRuns(request: ReplicateRequest) {
     tokenMeans: new TokenMeans(exactSums, cell.replicates),
     projection: projectionOf(context, cell.replicates),
     rows: cell.row_metrics ? new RowTiles({input, exact}) : undefined,
+    sample: sampleOf(request, exact),
     calls: new Calls(input),
     judged: judgedRows(input),
     queries: queryErrorsOf(truth.output, exactSums, cell.causal),
@@ -77,7 +86,20 @@ export function replicateRuns(request: ReplicateRequest) {
     run.calls.dispose()
     run.projection?.dispose()
   }
-  return {replicates, split: run.moments.split(), modelSplits: modelSplits(run)}
+  const {moments, sample} = run
+  const counts = sample && {rows: sample.rows, of: sample.of}
+  return {replicates, split: moments.split(), modelSplits: modelSplits(run), sampled: counts}
+}
+
+/** The rows of some queries, where all are not asked for and the method has weights of single ones. */
+function sampleOf(
+  {cell, method, context}: ReplicateRequest,
+  exact: ExactOptions,
+): RowSample | undefined {
+  const {row_queries: queries, row_metrics: all, seed} = cell
+  if (all || queries === undefined || !givesRows(method.estimator, method.options)) return undefined
+  const {input, truth} = context
+  return rowSampleOf(truth.output, {input, exact, queries, seed})
 }
 
 /** Where the input has an output projection. */
@@ -109,6 +131,8 @@ interface Run {
   projection: Projection | undefined
   /** Where rows are measured. */
   rows: RowTiles | undefined
+  /** Where rows of some queries are. */
+  sample: RowSample | undefined
   calls: Calls
   judged: Judged
   queries: QueryErrors
@@ -122,14 +146,14 @@ interface Span {
 
 /** Runs a number of further replicates. */
 function batch(run: Run, span: Span): Replicate[] {
-  const {request, rows, calls, judged} = run
+  const {request, rows, calls} = run
   const {cell, method, context} = request
   const together = replicatesTogether(cell, method, sizesOf(context.input))
   const end = span.first + span.count
   const replicates: Replicate[] = []
   for (let first = span.first; first < end; first += together) {
     const count = Math.min(together, end - first)
-    const {out, parts} = oneCall(request, calls.tensors(count), {first, count}, judged)
+    const {out, parts} = oneCall(run, calls.tensors(count), {first, count})
     replicates.push(...parts.map(drawn => replicateOf(drawn, run)))
     request.onStep?.(first + count, mostReplicates(cell))
     hostLoops().recycle?.(out) // a large sweep then holds one output, not all that wait to be collected
@@ -156,36 +180,73 @@ interface Drawn {
   estimate: Float32Array
   negativePct: number
   guardedPct: number
+  /** Of the sampled rows. */
+  weights: Float32Array | undefined
 }
 
 /** Replicates `first` to `first + count - 1`. */
 function oneCall(
-  request: ReplicateRequest,
+  {request, judged, sample}: Run,
   tensors: SweepTensors,
   span: Span,
-  judged: Judged,
 ): {out: Float32Array; parts: Drawn[]} {
   const {cell, context} = request
   const {query, key, value} = tensors
-  const {out, denominator, guarded} = hostData(() => {
+  const {out, denominator, guarded, weights} = hostData(() => {
     const options = {
       ...callOptions(cell, context.input, span),
       ...sharedOptions(request, tensors),
     }
-    const {out, denominator, guarded} = attend(query, key, value, options)
-    return {out, denominator, guarded}
+    const {estimator, inputs} = attendInputs(query, key, value, options)
+    const {out, denominator, guarded} = estimator.attend(inputs)
+    const copies = sample ? Math.min(span.count, ROW_DRAWS - span.first) : 0
+    const weights =
+      copies > 0
+        ? estimator.rowWeights!(firstCopies(inputs, copies, span.count), sample!.choice(copies))
+        : undefined
+    return {out, denominator, guarded, weights}
   })
   const part = (data: tf.TypedArray, index: number, width: number) => {
     const size = data.length / span.count
     return judged(data.subarray(index * size, (index + 1) * size) as Float32Array, width)
   }
+  const rowsOfCopy = (data: tf.TypedArray, index: number) => {
+    const size = sample!.size
+    const own = data.subarray(index * size, (index + 1) * size) as Float32Array
+    return own.length === size ? own : undefined
+  }
   const parts = Array.from({length: span.count}, (_, index) => ({
     estimate: part(out, index, value.shape[3]),
     negativePct: denominator ? percent(part(denominator, index, 1), x => x <= 0) : 0,
     guardedPct: guarded ? percent(part(guarded, index, 1), x => x !== 0) : 0,
+    weights: weights && rowsOfCopy(weights, index),
   }))
   return {out: out as Float32Array, parts}
 }
+
+/** The first of the replicates that a call has as heads. */
+function firstCopies(inputs: AttendInputs<Options>, copies: number, of: number) {
+  if (copies === of) return inputs
+  const part = <Heads extends tf.Tensor>(x: Heads, axis: number): Heads => {
+    const size = [...x.shape]
+    size[axis] = (size[axis]! * copies) / of
+    return tf.slice(
+      x,
+      x.shape.map(() => 0),
+      size,
+    )
+  }
+  const {query, key, value, projection} = inputs
+  return {
+    ...inputs,
+    query: part(query, 1),
+    key: part(key, 1),
+    value: part(value, 1),
+    projection: projection && part(projection, 0),
+  }
+}
+
+type Options = Record<string, unknown>
 
 /** A call of several replicates is given their projections, each head its own. */
 function callOptions(cell: ErrorSweepCell, {query}: SweepContext['input'], {first, count}: Span) {
@@ -205,8 +266,8 @@ function callOptions(cell: ErrorSweepCell, {query}: SweepContext['input'], {firs
 
 /** Judges an output, and takes it into the moments of the run. */
 function replicateOf(drawn: Drawn, run: Run): Replicate {
-  const {request, moments, tokenMeans, projection, queries} = run
-  const {estimate, negativePct, guardedPct} = drawn
+  const {request, moments, tokenMeans, projection, queries, sample} = run
+  const {estimate, negativePct, guardedPct, weights} = drawn
   const exact = request.context.exactSums
   const sums = moments.add(estimate)
   tokenMeans.add(sums)
@@ -218,7 +279,7 @@ function replicateOf(drawn: Drawn, run: Run): Replicate {
     perHead: sums.map((sum, head) => errorMetrics([sum], [exact[head]!])),
     perSequence: sequenceErrors(sums, exact, request.context.input.query.shape[1]),
     queries: queries.of(estimate),
-    rows: undefined,
+    rows: sample && weights && sample.metricsOf(weights),
   }
 }
 
@@ -245,14 +306,18 @@ function percent(data: ArrayLike<number>, test: (x: number) => boolean): number 
 /** A replicate takes long: a factor of 1.5 is small enough to stop soon after the mark. */
 const GROWTH = 1.5
 
-type Metrics = readonly {all: Pick<OutputMetrics, (typeof PRECISION_METRICS)[number]>}[]
+type Metrics = readonly {
+  all: Pick<OutputMetrics, keyof OutputMetrics & PrecisionMetric>
+  model?: ModelErrors
+}[]
 
 /**
  * Whether the median of a metric is known well enough. A median of zero is known; one without interval, because replicates are
  * few or broken, is not.
  */
 function isKnown(until: NonNullable<ErrorSweepCell['until_ci']>, replicates: Metrics): boolean {
-  const {median, low, high} = summarise(replicates.map(({all}) => all[until.metric]))
+  const own = replicates.map(({all, model}) => ({...all, ...model})[until.metric] ?? Number.NaN)
+  const {median, low, high} = summarise(own)
   if (median === null || low === null || high === null) return false
   return isNarrow(median, {low, high}, until)
 }

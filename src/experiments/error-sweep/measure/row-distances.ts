@@ -107,33 +107,53 @@ export class RowDistances {
     }
   }
 
-  /** @param exact - has taken the same tiles */
-  metrics(exact: ExactRows): RowMetrics {
+  /**
+   * Means over rows.
+   *
+   * @param exact - has taken the same tiles
+   * @param weightOf - how much a row counts. Default: as much as any
+   */
+  metrics(exact: ExactRows, weightOf: (row: number) => number = () => 1): RowMetrics {
     const {rows} = this
-    let [divergence, variation, infinite] = [0, 0, 0]
-    for (let row = 0; row < rows; row++) {
-      variation += this.variation[row]!
-      const own = this.divergence[row]!
-      if (this.infinite[row] || !Number.isFinite(own)) infinite++
-      else divergence += own
+    const values = this.values(exact)
+    const mean = (own: Float64Array, counts = (_: number) => true) => {
+      let [sum, weight] = [0, 0]
+      for (let row = 0; row < rows; row++) {
+        if (!counts(row)) continue
+        sum += weightOf(row) * own[row]!
+        weight += weightOf(row)
+      }
+      return sum / weight // of no row NaN
     }
+    const {row_kl_nats: divergence} = values
     return {
-      row_kl_nats: infinite === rows ? Number.NaN : divergence / (rows - infinite),
-      row_total_variation: variation / rows,
-      row_kl_infinite_pct: (100 * infinite) / rows,
-      row_top1_agreement: this.agreement(exact, 1),
-      row_top8_agreement: this.agreement(exact, MOST_TOP),
+      row_kl_nats: mean(divergence, row => !Number.isNaN(divergence[row])),
+      row_total_variation: mean(values.row_total_variation),
+      row_kl_infinite_pct: mean(divergence.map(own => (Number.isNaN(own) ? 100 : 0))),
+      row_top1_agreement: mean(values.row_top1_agreement),
+      row_top8_agreement: mean(values.row_top8_agreement),
     }
   }
 
-  private agreement(exact: ExactRows, k: number): number {
-    let sum = 0
-    for (let row = 0; row < this.rows; row++) {
+  /** Of each row; a divergence that is infinite is `NaN`. @param exact - has taken the same tiles */
+  values(exact: ExactRows): Record<Exclude<keyof RowMetrics, 'row_kl_infinite_pct'>, Float64Array> {
+    const {divergence, infinite} = this
+    return {
+      row_kl_nats: divergence.map((own, row) =>
+        infinite[row] || !Number.isFinite(own) ? Number.NaN : own,
+      ),
+      row_total_variation: this.variation,
+      row_top1_agreement: this.agreements(exact, 1),
+      row_top8_agreement: this.agreements(exact, MOST_TOP),
+    }
+  }
+
+  private agreements(exact: ExactRows, k: number): Float64Array {
+    return Float64Array.from({length: this.rows}, (_, row) => {
       const wanted = exact.largest.of(row, k)
       const found = this.largest.of(row, k)
       const right = wanted.filter(key => found.includes(key)).length
-      sum += wanted.length === 0 ? 1 : right / wanted.length // a row without weights
-    }
-    return sum / this.rows
+      return wanted.length === 0 ? 1 : right / wanted.length // a row without weights
+    })
   }
 }

@@ -20,7 +20,12 @@ import {
   QUERY_METRICS,
   ROW_METRICS,
 } from '../replicate-metrics.js'
-import {type ErrorSweepResult, LEAST_FOR_ERRORS, type MeansUnknown} from '../schema.js'
+import {
+  type ErrorSweepCell,
+  type ErrorSweepResult,
+  LEAST_FOR_ERRORS,
+  type MeansUnknown,
+} from '../schema.js'
 import type {SweepContext} from './context.js'
 import type {ErrorSplit} from './moments.js'
 import type {Curves} from './predicted.js'
@@ -70,6 +75,29 @@ export function rowSummaries(replicates: readonly Replicate[]) {
   }
 }
 
+/** How the queries of row metrics were chosen, or why rows of single queries have no weights. */
+export function sampleSummary(
+  {row_metrics: all, row_queries: queries}: Pick<ErrorSweepCell, 'row_metrics' | 'row_queries'>,
+  {estimator}: Pick<ResolvedMethod, 'estimator'>,
+  {replicates, sampled}: {replicates: readonly Replicate[]; sampled: RowCounts | undefined},
+): Pick<ErrorSweepResult, 'row_sample' | 'rows_unknown'> {
+  const unknown = estimator.unbiasedFor === 'exact' ? 'exact' : 'no_weights'
+  if (!sampled) {
+    return {row_sample: null, rows_unknown: all || queries === undefined ? null : unknown}
+  }
+  const errors = replicates.flatMap(({rows}) => rows?.errors ?? [])
+  const median = (name: keyof typeof ROW_METRICS) => summarise(errors.map(own => own[name])).median
+  const standard_errors = perMetric(ROW_METRICS, median)
+  const row_sample = {...sampled, draws: errors.length, standard_errors}
+  return {row_sample, rows_unknown: null}
+}
+
+/** How many rows were compared, and how many there are. */
+interface RowCounts {
+  rows: number
+  of: number
+}
+
 /** The mean of rel_l2 over sequences and replicates; `null` of a single sequence. */
 export function overTexts(replicates: readonly Replicate[]): MeanInterval | null {
   const table = replicates.map(({perSequence}) => perSequence)
@@ -103,7 +131,7 @@ export function replicateLists(
   const [, heads] = context.input.query.shape
   return keptMetrics(
     replicates.map(({all}) => all),
-    rowsOf(replicates),
+    rowsOf(replicates) && replicates.map(({rows}) => rows),
     Array.from({length: heads}, (_, head) => headErrors(context, head, replicates, 'mse')),
     replicates.map(({model}) => model),
     replicates[0]!.perSequence.map((_, at) => replicates.map(own => own.perSequence[at]!)),

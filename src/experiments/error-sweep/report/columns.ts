@@ -17,6 +17,7 @@ import {isRounding} from './comparison.js'
 import {type Limits, limitColumns, limitsLegend} from './limits.js'
 import {lowestError} from './lowest-errors.js'
 import type {Ranking} from './ranking.js'
+import {ROW_COLUMNS, rowsLegend} from './row-columns.js'
 
 /** Said once below all tables: what the short column titles stand for. */
 export function legend(records: readonly CompletedSweep[], limits: Limits): string {
@@ -30,6 +31,7 @@ export function legend(records: readonly CompletedSweep[], limits: Limits): stri
     ...limitsLegend(limits),
     ...textsLegend(records),
     ...queriesLegend(records),
+    ...rowsLegend(records),
     ...(averagingIsExact(records) ? [EXACT_LEGEND] : []),
   ].join(' ')
 }
@@ -379,9 +381,5 @@ const COLUMNS: readonly [Column, Column, Column, ...Column[]] = [
   metric('den<0 %', 2, result => result.negative_denominators_pct),
   metric('guarded %', 5, result => result.guarded_pct),
   metric('NaN %', 1, result => result.not_finite_pct),
-  metric('KL nats', 3, result => result.row_kl_nats),
-  metric('TV', 3, result => result.row_total_variation),
-  value('top-1', 4, result => result.row_top1_agreement?.median ?? null),
-  value('top-8', 5, result => result.row_top8_agreement?.median ?? null),
-  value('KL inf %', 4, result => result.row_kl_infinite_pct),
+  ...ROW_COLUMNS,
 ]

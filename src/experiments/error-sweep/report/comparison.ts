@@ -34,7 +34,17 @@ export const errorSweepComparison: Comparison<ErrorSweepCell, CompletedSweep> = 
     },
   ],
   margin: EQUAL,
-  measured({seed, backend, replicates, until_ci, row_metrics, plugin, input, ...cell}) {
+  measured({
+    seed,
+    backend,
+    replicates,
+    until_ci,
+    row_metrics,
+    row_queries,
+    plugin,
+    input,
+    ...cell
+  }) {
     return {...cell, input: sourceOf(input)}
   },
   place: (cell, result) => ({

@@ -7,8 +7,15 @@ import {fewPairsNote} from '../../answers.js'
 import {methodLabel, projectionLabel, variantLabel} from '../../labels.js'
 import {UNKNOWN_BECAUSE} from '../curve.js'
 import {headsOf, replicateMetricsOf} from '../heavy-lists.js'
-import {type CompletedSweep, LEAST_FOR_ERRORS, type MeansUnknown, replicatesOf} from '../schema.js'
+import {
+  type CompletedSweep,
+  LEAST_FOR_ERRORS,
+  type MeansUnknown,
+  type PrecisionMetric,
+  replicatesOf,
+} from '../schema.js'
 import {isDrawn} from './comparison.js'
+import {rowNotes} from './row-columns.js'
 import {featuresOf, withMostFeatures} from './sections.js'
 
 /**
@@ -46,7 +53,7 @@ function hidden(result: CompletedSweep['result']): string[] {
 
 /** Below a table of errors: what is left out or noise in it. @param rows - of one layer */
 export function tableNotes(rows: readonly CompletedSweep[]): string[] {
-  return [...unknownNotes(rows), ...splitNotes(rows)]
+  return [...unknownNotes(rows), ...splitNotes(rows), ...rowNotes(rows)]
 }
 
 /** Variants, those of one method at one M by their projections: `favor-pos iid, orth M=256`. */
@@ -276,7 +283,15 @@ export function fewDrawsNotes(variants: readonly CompletedSweep[]): string[] {
 }
 
 /** Metrics as tables call them. */
-const PRECISION_NAMES = {rel_l2: 'rel L2', rel_l1: 'rel L1', mse: 'MSE', max_abs: 'largest error'}
+const PRECISION_NAMES: Record<PrecisionMetric, string> = {
+  rel_l2: 'rel L2',
+  rel_l1: 'rel L1',
+  mse: 'MSE',
+  max_abs: 'largest error',
+  token_mean_rel_l2: 'error of the token mean',
+  projected_rel_l2: 'error after W_O',
+  residual_error: 'error of the residual stream',
+}
 
 /** At the end: how far replicates went where a precision was asked for, rows of one end and count together. */
 export function precisionNotes(records: readonly CompletedSweep[]): string[] {

@@ -1,7 +1,7 @@
 /** The first screen of a sweep: what was measured, the answer, one table, and where the rest is. */
 import {type Block, heading, list, text} from '../../../report/document.js'
 import {spanOf} from '../../../report/groups.js'
-import {errorText, errorWithInterval, plural, significant} from '../../../report/numbers.js'
+import {errorWithInterval, plural} from '../../../report/numbers.js'
 import {SCREEN_LINES, screenLines} from '../../../report/screen.js'
 import {listed} from '../../../report/words.js'
 import {LEAST_FOR_INTERVAL} from '../../../stats/index.js'
@@ -16,6 +16,7 @@ import {inputNotes, precisionNotes, roundingNotes} from './notes.js'
 import {measuredLabel, type Place, placesOf} from './places.js'
 import {placesTable} from './places-table.js'
 import {rankingOf} from './ranking.js'
+import {rowSentence} from './row-columns.js'
 import {byError, methodsOf, standingOf} from './standing.js'
 
 /** Rows of a table, and notes. */
@@ -130,17 +131,11 @@ function textsNote([first, ...others]: readonly Place[]): string[] {
   ]
 }
 
-/** What became of row metrics: those of the best method of one place. */
+/** What became of the rows of the best method of one place. */
 function rowMetricsNote([first, ...others]: readonly Place[]): string[] {
   if (!first || others.length > 0) return []
   const [best] = byError(first.filter(row => standingOf(row) === 'better'))
-  const {row_kl_nats: kl, row_total_variation: tv, row_top1_agreement: top} = best?.result ?? {}
-  if (!best || !kl || !tv) return []
-  const agreement =
-    top?.median == null ? '' : `, the largest weight agrees in ${errorText(top.median)} of rows`
-  return [
-    `rows of weights of ${variantLabel(best.cell)}: KL divergence ${significant(kl.median, 2)} nats, total variation ${significant(tv.median, 2)}${agreement}`,
-  ]
+  return best ? rowSentence(best) : []
 }
 
 /** What the numbers of the table are. */

@@ -2,6 +2,7 @@ import {describe, expect, it} from 'vitest'
 import {
   contextCost,
   rowMetricsCost,
+  sampledRowsCost,
 } from '../../../../../src/experiments/error-sweep/cost/host-cost.js'
 import {RAW_TARGET} from '../../../../../src/experiments/method.js'
 import {rateOf} from '../../../../../src/experiments/rates.js'
@@ -59,4 +60,13 @@ it('row metrics take the weights once and a distance per replicate', () => {
     (2 * 50 * 8 * 4096 ** 2 * 6e10) / 1.6e9,
     -6,
   )
+})
+
+it('rows of sampled queries take their weights once and a distance per replicate', () => {
+  const cost = (replicates: number) =>
+    sampledRowsCost(SHAPE, {replicates, queries: 60}, 'native') / rateOf('native')
+  // 8 of each of 8 heads over 4096 keys, 50 operations each
+  const distance = (64 * 4096 * 50) / 1.6e9
+  expect(cost(3) - cost(1)).toMatchReference(2 * distance, 9)
+  expect(cost(1)).toMatchReference(distance * (1 + (2 * 64 + 20) / 50), 9)
 })

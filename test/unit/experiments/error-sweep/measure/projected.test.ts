@@ -2,11 +2,13 @@
 import {join} from 'node:path'
 import {beforeAll, describe, expect, it} from 'vitest'
 import {useBackend} from '../../../../../src/backends/index.js'
+import {checkErrorSweep} from '../../../../../src/experiments/error-sweep/grid.js'
 import {OutputMoments} from '../../../../../src/experiments/error-sweep/measure/moments.js'
 import {TokenMeans} from '../../../../../src/experiments/error-sweep/measure/token-means.js'
 import type {
   ErrorSweepPlan,
   ErrorSweepResult,
+  PrecisionMetric,
 } from '../../../../../src/experiments/error-sweep/schema.js'
 import {planRun} from '../../../../../src/experiments/planned-run.js'
 import {writeArrays} from '../../../../../src/inputs/files/index.js'
@@ -175,6 +177,49 @@ it('are missing where the file has no output projection, or no norm', async () =
   const unscaled = await resultOf('unscaled', {...bare, o})
   expect(unscaled.projected_rel_l2).not.toBeNull()
   expect([unscaled.residual_error, unscaled.residual_split]).toEqual([null, null])
+})
+
+describe('as the metric of a precision', () => {
+  const until = (metric: PrecisionMetric) => ({
+    ...{
+      methods: [method('favor-pos')],
+      num_features: [5],
+      projections: ['orth'] satisfies ErrorSweepPlan['projections'],
+    },
+    ...{replicates: 6, until_ci: {metric, relative_half_width: 0.05, max_replicates: 9}},
+  })
+
+  it.each(['projected_rel_l2', 'residual_error', 'token_mean_rel_l2'] as const)(
+    'decide when replicates are enough: %s',
+    async metric => {
+      const result = await resultOf(`until ${metric}`, ARRAYS, until(metric))
+      const {low, high, median} = result[metric]!
+      const narrow = (high! - low!) / 2 <= 0.05 * median!
+      expect(result.stopped_by).toBe(narrow ? 'precision' : 'max_replicates')
+    },
+  )
+
+  it.each([
+    ['projected_rel_l2', 'o', 'an input with an output projection (array `o`)'],
+    ['residual_error', 'o', 'an input with an output projection (array `o`)'],
+    ['residual_error', 'residual_norm', 'an input with the norm of the residual stream'],
+  ] as const)(
+    'are refused where the file lacks what they take: %s, %s',
+    async (metric, lacks, what) => {
+      const {[lacks]: _, ...arrays} = ARRAYS
+      const plan = await planOn(`without ${lacks}`, arrays, until(metric))
+      await expect(checkErrorSweep(plan)).rejects.toThrow(
+        `\`ciMetric: ${metric}\`: expected ${what}`,
+      )
+      await checkErrorSweep(await planOn('with all', ARRAYS, until(metric)))
+      await checkErrorSweep(await planOn(`without ${lacks}`, arrays, until('token_mean_rel_l2')))
+    },
+  )
+
+  it('are refused for a generated input', async () => {
+    const plan = sweep({until_ci: until('residual_error').until_ci})
+    await expect(checkErrorSweep(plan)).rejects.toThrow('got gaussian')
+  })
 })
 
 it('take time and memory that is predicted', async () => {

@@ -53,6 +53,23 @@ describe.each(await exactBackends())('replicates on %s', backend => {
     expect(alone.row_kl_nats).not.toBeNull()
   })
 
+  it('have the same rows of sampled queries in one call as in a call each, of the first three', async () => {
+    const sampled = {backend, row_queries: 12}
+    const together = await resultOf({...sampled, replicates: 9})
+    const alone = await resultOf({...sampled, replicates: 1})
+    const {row_total_variation: variations, row_kl_nats: divergences} = together.replicate_metrics!
+    expect(variations).toHaveLength(9)
+    expect(variations!.map(own => own === null)).toEqual(
+      Array.from({length: 9}, (_, at) => at >= 3),
+    )
+    expect(variations![0]).toBe(alone.replicate_metrics!.row_total_variation![0])
+    expect(new Set(divergences!.slice(0, 3)).size).toBe(3)
+    expect(together.row_sample).toMatchObject({rows: 12, of: 3 * 17, draws: 3})
+    expect(together.rows_unknown).toBeNull()
+    // the rows are in addition: nothing else is another number
+    expect(together.mse).toEqual((await resultOf({backend})).mse)
+  })
+
   it('begin with those of a shorter run', async () => {
     const [one, two] = [
       await resultOf({backend, replicates: 1}),
@@ -60,6 +77,42 @@ describe.each(await exactBackends())('replicates on %s', backend => {
     ]
     const {min, max} = two.mse
     expect([min, max]).toContain(one.mse.mean)
+  })
+})
+
+describe('rows of sampled queries', () => {
+  it.each([
+    ['softmax', 'exact'],
+    ['nystrom', 'no_weights'],
+  ])('are missing for %s, and the record says why: %s', async (name, why) => {
+    const {rows_unknown, row_sample, row_total_variation} = await resultOf({
+      methods: [method(name)],
+      row_queries: 12,
+    })
+    expect([rows_unknown, row_sample, row_total_variation]).toEqual([why, null, null])
+  })
+
+  it('are not looked at where all rows are, or none', async () => {
+    const whole = await resultOf({row_metrics: true, row_queries: 12, replicates: 1})
+    expect([whole.row_sample, whole.rows_unknown]).toEqual([null, null])
+    expect(whole.row_total_variation).not.toBeNull()
+    const none = await resultOf({replicates: 1})
+    expect([none.row_sample, none.rows_unknown, none.row_total_variation]).toEqual([
+      null,
+      null,
+      null,
+    ])
+  })
+
+  it('are within the reach of float32 of the rows that attention makes of the identity', async () => {
+    const sampled = await resultOf({row_queries: 3 * 17, replicates: 1})
+    const whole = await resultOf({row_metrics: true, replicates: 1})
+    expect(sampled.row_sample).toMatchObject({rows: 51, of: 51})
+    // 17 weights of a row, each of a sum of 11 products of exponentials: 2 x (17 + 11 + 8) roundings of 2^-24 of its size
+    const allowed = 2 * 36 * 2 ** -24
+    const [a, b] = [sampled.row_total_variation!.median!, whole.row_total_variation!.median!]
+    expect(Math.abs(a - b)).toBeLessThan(allowed)
+    expect(sampled.row_top1_agreement!.median).toBe(whole.row_top1_agreement!.median)
   })
 })
 
