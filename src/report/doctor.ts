@@ -115,7 +115,11 @@ function pythonPart(python: Diagnosis['python']): Part {
   const name = 'torch'
   if (python?.torch != null) {
     const {command, version, torch} = python
-    return {there: true, name, detail: `PyTorch ${torch} in ${command} ${version}, for bench --peers`}
+    return {
+      there: true,
+      name,
+      detail: `PyTorch ${torch} in ${command} ${version}, for bench --peers`,
+    }
   }
   const how = python ? `${python.command} -m pip install torch` : 'install Python 3 and PyTorch'
   return {there: false, name, detail: `optional, for bench --peers: ${how}`}
