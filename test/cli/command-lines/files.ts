@@ -64,7 +64,11 @@ export const INPUT_FILES: readonly Row[] = [
   ],
   ['bench -i DIR/layer0.npz DIR/layer1.npz --dry-run', 0, /L=9/],
   ['inputs -i DIR/layer0.npz DIR/layer1.npz --dry-run', 0, /layer 1/],
-  ['error-sweep -i DIR/q.npy,DIR/q.npy', 2, /three \.npy files .*got 2 files: .*\n.*name three: --input/],
+  [
+    'error-sweep -i DIR/q.npy,DIR/q.npy',
+    2,
+    /three \.npy files .*got 2 files: .*\n.*name three: --input/,
+  ],
   [
     'error-sweep -i DIR/layer-without-v.npz --layer 0',
     3,
