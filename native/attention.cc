@@ -25,6 +25,15 @@ double projection_work(const Features& features, Size tokens, Size columns) {
   return product({tokens, columns, features.num_features});
 }
 
+// Multiply-adds of linear attention.
+double linear_work(const LinearAttention& op) {
+  const Size features = feature_dim(op.query, op.head_dim);
+  const double per_pair = projection_work(op.query, op.query_len, op.head_dim) +
+                          projection_work(op.key, op.key_len, op.head_dim) +
+                          product({op.query_len + op.key_len, features, op.value_dim + 1});
+  return per_pair * static_cast<double>(op.batch * op.heads);
+}
+
 // Three phases with a barrier after each: all sums of a wave, then merges, then reads. States of a
 // wave live in the pool's shared memory, from the first phase to the last.
 void bidirectional_linear_attention(const LinearAttention& op, double work) {
@@ -90,18 +99,27 @@ void feature_map(const FeatureMap& op) {
   run_items(kernels().feature_map, op, work);
 }
 
+void feature_map_gradient(const FeatureMapGradient& op) {
+  const Pool::Session session;
+  // features again, and two products with them
+  const double work = 3 * static_cast<double>(op.batch * op.heads) *
+                      projection_work(op.input, op.length, op.head_dim);
+  run_items(kernels().feature_map_gradient, op, work);
+}
+
 void linear_attention(const LinearAttention& op) {
   const Pool::Session session;
-  const Size features = feature_dim(op.query, op.head_dim);
-  const double per_pair = projection_work(op.query, op.query_len, op.head_dim) +
-                          projection_work(op.key, op.key_len, op.head_dim) +
-                          product({op.query_len + op.key_len, features, op.value_dim + 1});
-  const double work = per_pair * static_cast<double>(op.batch * op.heads);
+  const double work = linear_work(op);
   if (op.causal) {
     run_items(kernels().causal_linear_attention, op, work);
   } else {
     bidirectional_linear_attention(op, work);
   }
+}
+
+void linear_attention_gradient(const LinearAttentionGradient& op) {
+  const Pool::Session session;
+  run_items(kernels().linear_attention_gradient, op, 3 * linear_work(op.forward));
 }
 
 void causal_feature_attention(const CausalFeatureAttention& op) {

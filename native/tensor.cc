@@ -78,6 +78,20 @@ void softmax_rows(const float* in, float* out, Size rows, Size columns, const Ro
               [&](Size first, Size n) { function(in, out, first, n, columns, seen); });
 }
 
+void cross_entropy(const CrossEntropy& op) {
+  const Pool::Session session;
+  const auto function = kernels().cross_entropy;
+  share_range(op.rows, rows_per_item(op.columns), kTranscendental * product(op.rows, op.columns),
+              [&](Size first, Size n) { function(op, first, n); });
+}
+
+void cross_entropy_gradient(const CrossEntropyGradient& op) {
+  const Pool::Session session;
+  const auto function = kernels().cross_entropy_gradient;
+  share_range(op.rows, rows_per_item(op.columns), kTranscendental * product(op.rows, op.columns),
+              [&](Size first, Size n) { function(op, first, n); });
+}
+
 void norm_rows(const NormRows& op) {
   const Pool::Session session;
   const auto function = kernels().norm_rows;

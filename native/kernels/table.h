@@ -50,10 +50,12 @@ struct KernelTable {
   ItemKernel<SegmentMeans> segment_means;
   ItemKernel<OptimalMixture> optimal_mixture;
   ItemKernel<FeatureMap> feature_map;
+  ItemKernel<FeatureMapGradient> feature_map_gradient;
   Size (*linear_parts)(const LinearAttention&);
   Size (*linear_state_floats)(const LinearAttention&);
   ItemKernel<LinearPlan> linear_sum, linear_merge, linear_read;
   ItemKernel<LinearAttention> causal_linear_attention;
+  ItemKernel<LinearAttentionGradient> linear_attention_gradient;
   ItemKernel<CausalFeatureAttention> causal_feature_attention;
   ItemKernel<CausalFeatureGradient> causal_feature_gradient;
   ItemKernel<LinearDecode> linear_decode;
@@ -78,6 +80,8 @@ struct KernelTable {
   void (*reduce_columns)(Reduction, const float* in, float* out, Size length, Size stride, Size columns);
   void (*softmax_rows)(const float* in, float* out, Size first, Size count, Size columns,
                        const RowVisibility&);
+  void (*cross_entropy)(const CrossEntropy&, Size first, Size count);
+  void (*cross_entropy_gradient)(const CrossEntropyGradient&, Size first, Size count);
   void (*norm_rows)(const NormRows&, Size first, Size count);
   void (*norm_rows_gradient)(const NormRowsGradient&, Size first, Size count, float* sums);
   void (*transpose_plane)(const float* in, Size in_stride, float* out, Size out_stride, Size rows,

@@ -315,6 +315,14 @@ const featureMap = fc.tuple(sizes, fc.constantFrom(...PROJECTED), fc.boolean()).
   }),
 )
 
+const featureMapGradient = featureMap.map(({inputs, attributes}): Call => {
+  const [batch, heads, length] = inputs.x!.shape as [number, number, number]
+  const rows = inputs.projection!.shape.at(-2)!
+  const double = attributes.kind === 'trigonometric' || attributes.kind === 'log-hyperbolic'
+  const slopes = floats(batch, heads, length, double ? 2 * rows : rows)
+  return {inputs: {...inputs, slopes}, attributes}
+})
+
 const halfSquaredNorm = sizes.map(
   (s): Call => ({
     inputs: {x: tokens(s).query},
@@ -349,6 +357,29 @@ const linearAttention = fc
       attributes: {...recipes, causal},
     }
   })
+
+const linearAttentionGradient = fc.tuple(linearAttention, fc.boolean()).map(([call, guarded]): Call => {
+  const {query, value} = call.inputs as {query: TensorPlan; value: TensorPlan}
+  const out = floats(...query.shape.slice(0, 3), value.shape[3]!)
+  const denominator = floats(...query.shape.slice(0, 3))
+  const outputs = {slopes: out, denominatorSlopes: denominator, ...(guarded && {out, denominator})}
+  const guard = guarded && {guard: {policy: 'clamp', bound: 1}}
+  return {
+    inputs: {...call.inputs, ...outputs},
+    attributes: {...call.attributes, ...guard},
+  }
+})
+
+const crossEntropy = fc.tuple(axis, axis).map(
+  ([rows, columns]): Call => ({
+    inputs: {logits: floats(rows, columns), labels: index(columns, rows)},
+    attributes: {},
+  }),
+)
+
+const crossEntropyGradient = crossEntropy.map(
+  (call): Call => ({...call, inputs: {...call.inputs, slope: floats()}}),
+)
 
 const causalFeatureAttention = fc
   .tuple(sizes, fc.constantFrom('explicit', 'log-positive', 'log-hyperbolic'))
@@ -463,8 +494,12 @@ export const RIGHT_CALLS: Readonly<Record<string, fc.Arbitrary<Call>>> = {
   SegmentMeans: segmentMeans,
   OptimalMixture: optimalMixture,
   FeatureMap: featureMap,
+  FeatureMapGradient: featureMapGradient,
   HalfSquaredNorm: halfSquaredNorm,
   LinearAttention: linearAttention,
+  LinearAttentionGradient: linearAttentionGradient,
+  SoftmaxCrossEntropy: crossEntropy,
+  SoftmaxCrossEntropyGradient: crossEntropyGradient,
   CausalFeatureAttention: causalFeatureAttention,
   CausalFeatureGradient: causalFeatureGradient,
   LinearDecode: linearDecode,

@@ -1,6 +1,6 @@
 /** What the fused kernels of the native backend return: see `kernels/` for what they mean. */
 import type {TensorInfo} from '@tensorflow/tfjs-core'
-import {featureDimOf} from '../kernels/feature-checks.js'
+import {featureDimOf, LINEAR_GRADIENTS} from '../kernels/feature-checks.js'
 import type {RecipeAttributes} from '../kernels/recipe.js'
 import type {SizeCall, SizeRule} from './shapes.js'
 
@@ -52,6 +52,13 @@ export const FUSED_RULES: Readonly<Record<string, SizeRule>> = {
   NormalizeRows: call => call.meter.allocate(input(call, 'x').shape),
   NormalizeRowsGradient: like('x', 'weight', 'weight'),
   CausalFeatureGradient: like('query', 'key', 'value'),
+  LinearAttentionGradient: call =>
+    LINEAR_GRADIENTS.filter(name => call.inputs[name]).map(name =>
+      call.meter.allocate(input(call, name).shape),
+    ),
+  FeatureMapGradient: like('x', 'projection'),
+  SoftmaxCrossEntropy: call => call.meter.allocate([]),
+  SoftmaxCrossEntropyGradient: like('logits'),
   AdamStep: call =>
     Object.keys(call.inputs)
       .filter(name => !name.startsWith('gradient'))

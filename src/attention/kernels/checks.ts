@@ -219,6 +219,32 @@ export function denseSizes(
   return {rows, inner, columns}
 }
 
+/** What `softmaxCrossEntropy` takes, but for the values of labels. */
+export function crossEntropySizes(inputs: Inputs): {rows: number; columns: number} {
+  const where = 'SoftmaxCrossEntropy'
+  const [rows, columns] = twoAxes(where, inputs, 'logits')
+  const labels = given(where, inputs, 'labels')
+  checkElements(`${where}.labels`, labels, ['int32'])
+  if (hasShape(labels.shape, [rows])) return {rows, columns}
+  throw expected('SHAPE_MISMATCH', where, `labels [${rows}]`, describe(labels.shape))
+}
+
+/** @throws {BAD_RANGE} unless labels are columns */
+export function checkLabels(labels: ArrayLike<number>, columns: number): void {
+  const wrong = Array.prototype.find.call(labels, label => !(label >= 0 && label < columns))
+  if (wrong === undefined) return
+  const wanted = `labels from 0 to ${columns - 1}, of ${columns} columns`
+  throw expected('BAD_RANGE', 'SoftmaxCrossEntropy', wanted, `${wrong}`)
+}
+
+/** What the gradient of `softmaxCrossEntropy` takes: what that does, and the slope of the loss. */
+export function crossEntropyGradientSizes({slope, ...own}: Inputs): {rows: number; columns: number} {
+  const where = 'SoftmaxCrossEntropyGradient'
+  given(where, {slope}, 'slope')
+  checkArray(where, {slope}, 'slope', [])
+  return crossEntropySizes(own)
+}
+
 /** Attributes of `normalizeRows`. */
 export interface NormalizeRowsAttributes {
   epsilon: number

@@ -1,7 +1,7 @@
 import {tf} from '../../tf.js'
 import {checkObject} from '../check-tensor.js'
 import type {KeyMask} from '../types.js'
-import {softmaxAttentionSizes} from './checks.js'
+import {type SoftmaxAttributes, softmaxAttentionSizes} from './checks.js'
 import {fusedOrComposite, type Gradient} from './dispatch.js'
 import {causalMask, headMask, MASKED, maskLogits, sawAnyKey} from './masking.js'
 import {matMul} from './mat-mul.js'
@@ -76,10 +76,10 @@ export function softmaxAttention(
  *
  * Source: Dao et al. 2022, arXiv:2205.14135, algorithm 4.
  */
-const GRADIENT: Gradient = {
+const GRADIENT: Gradient<SoftmaxAttributes> = {
   inputsToSave: ['query', 'key', 'value'],
   outputsToSave: [true, true],
-  gradFunc(dys, saved, attributes) {
+  gradFunc(dys, saved, {scale, causal}) {
     const [batch, heads, queryLen] = saved[0]!.shape as [number, number, number]
     const rows = batch * heads
     const flat = (tensor: tf.Tensor, columns = tensor.shape[3]!): tf.Tensor3D =>
@@ -88,7 +88,6 @@ const GRADIENT: Gradient = {
     const [slopes, lseSlopes] = [flat((dys as tf.Tensor[])[0]!), flat((dys as tf.Tensor[])[1]!, 1)]
     const lse = flat(saved[4]!, 1)
     const offsets = tf.sub(tf.sum(tf.mul(slopes, out), -1, true), lseSlopes) as tf.Tensor3D
-    const {scale, causal} = attributes as unknown as {scale: number; causal: boolean}
     const tiles: tf.Tensor3D[] = []
     let [toKey, toValue]: tf.Tensor3D[] = [tf.zerosLike(key), tf.zerosLike(value)]
     for (let start = 0; start < queryLen; start += QUERY_TILE) {

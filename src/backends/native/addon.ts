@@ -109,6 +109,14 @@ interface FeatureMapCall {
   out: Array4
 }
 
+/** Arguments of `featureMapGradient`, arrays dense. */
+interface FeatureMapGradientCall extends Omit<FeatureMapCall, 'out'> {
+  slopes: Float32Array
+  toX: Float32Array
+  /** `[B, H, M, D]`, of each head by itself. */
+  toProjection: Float32Array
+}
+
 /** Arguments of `linearAttention`. */
 export interface LinearAttentionCall extends AttentionSizes {
   query: NativeFeatures
@@ -126,6 +134,16 @@ export interface LinearAttentionCall extends AttentionSizes {
   guardBound: number
   out: Array4
   denominator: Array3 | undefined
+}
+
+/**
+ * Slopes of both outputs of `linearAttention`, and where gradients go, by the names of inputs. All arrays dense, those of
+ * projections `[B, H, M, D]`, of each head by itself.
+ */
+export interface LinearGradientArrays {
+  slopes: Float32Array
+  denominatorSlopes: Float32Array
+  [input: string]: Float32Array
 }
 
 /** Arguments of `causalFeatureAttention`. */
@@ -306,7 +324,10 @@ export interface Addon extends DrawsAddon, LoopsAddon {
   ): void
   optimalMixture(call: OptimalMixtureCall): void
   featureMap(call: FeatureMapCall): void
+  featureMapGradient(call: FeatureMapGradientCall): void
   linearAttention(call: LinearAttentionCall): void
+  /** @param forward - as it was called; its outputs as they were written, where it divides */
+  linearAttentionGradient(forward: LinearAttentionCall, arrays: LinearGradientArrays): void
   causalFeatureAttention(call: CausalFeatureAttentionCall): void
   causalFeatureGradient(call: CausalFeatureGradientCall): void
   LinearDecoder: new (call: LinearDecoderCall) => LinearDecoder
@@ -360,6 +381,21 @@ export interface Addon extends DrawsAddon, LoopsAddon {
     rows: number,
     columns: number,
     seen?: RowVisibility,
+  ): void
+  /** @param labels - of each row, below `columns` */
+  crossEntropy(
+    logits: Float32Array,
+    labels: Int32Array,
+    losses: Float32Array,
+    columns: number,
+  ): void
+  /** @param slope - of the loss of each row */
+  crossEntropyGradient(
+    logits: Float32Array,
+    labels: Int32Array,
+    out: Float32Array,
+    columns: number,
+    slope: number,
   ): void
   normRows(call: NormRowsCall): void
   normRowsGradient(call: NormRowsGradientCall): void

@@ -5,11 +5,14 @@ import binary from './binary.js'
 import cacheDecode from './cache-decode.js'
 import causalFeatureAttention from './causal-feature-attention.js'
 import causalFeatureGradient from './causal-feature-gradient.js'
+import crossEntropies from './cross-entropy.js'
 import cumsum from './cumsum.js'
 import featureMap from './feature-map.js'
+import featureMapGradient from './feature-map-gradient.js'
 import gathers from './gather.js'
 import halfSquaredNorm from './half-squared-norm.js'
 import linearAttention from './linear-attention.js'
+import linearAttentionGradient from './linear-attention-gradient.js'
 import linearDecode from './linear-decode.js'
 import logFeatureDecode from './log-feature-decode.js'
 import logSumExp from './log-sum-exp.js'
@@ -34,8 +37,10 @@ export const NATIVE_KERNELS: readonly NativeKernel[] = [
   segmentMeans,
   optimalMixture,
   featureMap,
+  featureMapGradient,
   halfSquaredNorm,
   linearAttention,
+  linearAttentionGradient,
   causalFeatureAttention,
   causalFeatureGradient,
   linearDecode,
@@ -43,6 +48,7 @@ export const NATIVE_KERNELS: readonly NativeKernel[] = [
   cacheDecode,
   logSumExp,
   maskedSoftmax,
+  ...crossEntropies,
   adamStep,
   ...matMuls,
   normalizeRows,
