@@ -5,6 +5,7 @@
 #include "dispatch.h"
 #include "pool.h"
 #include "rfa.h"
+#include "share.h"
 
 namespace rfa {
 
@@ -72,6 +73,26 @@ void softmax_attention(const SoftmaxAttention& op) {
   const Pool::Session session;
   const double work = product({op.batch, op.heads, op.query_len, op.key_len, op.head_dim + op.value_dim});
   run_items(kernels().softmax_attention, op, work);
+}
+
+void softmax_gradient(const SoftmaxGradient& op) {
+  const Pool::Session session;
+  const KernelTable& table = kernels();
+  const SoftmaxAttention& forward = op.forward;
+  const Size floats = forward.batch * forward.heads * forward.query_len * forward.head_dim;
+  SoftmaxGradientPlan plan{&op, table.softmax_gradient_parts(op), op.to_query};
+  if (plan.parts > 1) plan.to_query = Pool::instance().shared().reserve(plan.parts * floats);
+  const Size per_pair = 3 * forward.head_dim + 2 * forward.value_dim;
+  run_items(table.softmax_gradient, plan,
+            product({forward.batch, forward.heads, forward.query_len, forward.key_len, per_pair}));
+  if (plan.parts == 1) return;
+  share_range(floats, kItemElements, product({plan.parts, floats}), [&](Size first, Size n) {
+    for (Size i = first; i < first + n; i++) {
+      float sum = 0;
+      for (Size part = 0; part < plan.parts; part++) sum += plan.to_query[part * floats + i];
+      op.to_query[i] = sum;
+    }
+  });
 }
 
 void sample_keys(const SampleKeys& op) {

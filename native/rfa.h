@@ -126,6 +126,20 @@ struct SoftmaxAttention {
 };
 void softmax_attention(const SoftmaxAttention& op);
 
+// Gradients of softmax_attention from the slopes of its outputs. Shared axes of its inputs are not summed over.
+struct SoftmaxGradient {
+  SoftmaxAttention forward;           // without outputs
+  const float* out = nullptr;         // of the forward pass: [B, H, L, Dv]
+  const float* lse = nullptr;         // [B, H, L]
+  const float* slopes = nullptr;      // of out
+  const float* lse_slopes = nullptr;  // optional
+  float* to_query = nullptr;          // [B, H, L, D]
+  float* to_key = nullptr;            // [B, H, S, D]
+  float* to_value = nullptr;          // [B, H, S, Dv]
+  float* to_bias = nullptr;           // [B, H, S], optional
+};
+void softmax_gradient(const SoftmaxGradient& op);
+
 // Draws keys from the softmax of each query: index_in is the first key at which the weights
 // p_i = softmax_j(scale q_i.k_j), cumulated, exceed uniform_in times their sum; a uniform of 1 counts as
 // the float below. Rows that see no key draw key 0.

@@ -6,8 +6,7 @@ namespace rfa::bindings {
 
 namespace {
 
-void softmax_attention(const CallbackInfo& info) {
-  const Object from = info[0].As<Object>();
+rfa::SoftmaxAttention softmax_of(const Object& from) {
   rfa::SoftmaxAttention op;
   read_sizes(op, from);
   op.query = input(array4_of(from, "query"));
@@ -17,9 +16,31 @@ void softmax_attention(const CallbackInfo& info) {
   op.key_mask = mask_of(from, "keyMask");
   op.scale = number_of(from, "scale");
   op.causal = flag_of(from, "causal");
+  return op;
+}
+
+void softmax_attention(const CallbackInfo& info) {
+  const Object from = info[0].As<Object>();
+  rfa::SoftmaxAttention op = softmax_of(from);
   op.out = array4_of(from, "out");
   op.lse = array3_of(from, "lse");
   rfa::softmax_attention(op);
+}
+
+// softmaxGradient(call): the arguments of softmaxAttention, and dense arrays
+void softmax_gradient(const CallbackInfo& info) {
+  const Object from = info[0].As<Object>();
+  rfa::SoftmaxGradient op;
+  op.forward = softmax_of(from);
+  op.out = data_of(from.Get("out"));
+  op.lse = data_of(from.Get("lse"));
+  op.slopes = data_of(from.Get("slopes"));
+  op.lse_slopes = data_of(from.Get("lseSlopes"));
+  op.to_query = data_of(from.Get("toQuery"));
+  op.to_key = data_of(from.Get("toKey"));
+  op.to_value = data_of(from.Get("toValue"));
+  op.to_bias = data_of(from.Get("toBias"));
+  rfa::softmax_gradient(op);
 }
 
 void sample_keys(const CallbackInfo& info) {
@@ -106,6 +127,7 @@ void causal_feature_gradient(const CallbackInfo& info) {
 
 void export_attention(Env env, Object exports) {
   export_procedure<softmax_attention>(env, exports, "softmaxAttention");
+  export_procedure<softmax_gradient>(env, exports, "softmaxGradient");
   export_procedure<sample_keys>(env, exports, "sampleKeys");
   export_procedure<segment_means>(env, exports, "segmentMeans");
   export_procedure<optimal_mixture>(env, exports, "optimalMixture");

@@ -26,6 +26,7 @@
 #include "kernels/sample-keys-inl.h"
 #include "kernels/segment-means-inl.h"
 #include "kernels/softmax-attention-inl.h"
+#include "kernels/softmax-gradient-inl.h"
 #include "kernels/table.h"
 
 RFA_KERNELS_BEGIN
@@ -34,6 +35,8 @@ constexpr KernelTable kTable = {
     RFA_ISA_NAME,
     W,
     {SoftmaxItems, SoftmaxScratchFloats, SoftmaxItem},
+    SoftmaxGradientParts,
+    {SoftmaxGradientItems, SoftmaxGradientScratchFloats, SoftmaxGradientItem},
     {SampleKeysItems, SampleKeysScratch, SampleKeysItem},
     {SegmentMeansItems, SegmentMeansScratch, SegmentMeansItem},
     {MixtureItems, MixtureScratchFloats, MixtureItem},

@@ -22,6 +22,13 @@ struct LinearPlan {
   float* states;
 };
 
+// Shares of the key blocks of each head; to_query holds as many arrays of queries.
+struct SoftmaxGradientPlan {
+  const SoftmaxGradient* op;
+  Size parts;
+  float* to_query;
+};
+
 // Sums of errors, [items, kErrorSums] and [items, Dv] before they are merged in the order of items.
 struct ErrorSumsPlan {
   const ErrorSums* op;
@@ -46,6 +53,8 @@ struct KernelTable {
   const char* name;
   int lanes;
   ItemKernel<SoftmaxAttention> softmax_attention;
+  Size (*softmax_gradient_parts)(const SoftmaxGradient&);
+  ItemKernel<SoftmaxGradientPlan> softmax_gradient;
   ItemKernel<SampleKeys> sample_keys;
   ItemKernel<SegmentMeans> segment_means;
   ItemKernel<OptimalMixture> optimal_mixture;
