@@ -155,10 +155,11 @@ void causal_feature_attention(const CausalFeatureAttention& op) {
 
 void causal_feature_gradient(const CausalFeatureGradient& op) {
   const Pool::Session session;
-  // an exponential for each feature of a pair
-  const Size per_pair = 16 * op.features + op.value_dim;
-  run_items(kernels().causal_feature_gradient, op,
-            product({op.batch, op.heads, op.query_len, op.key_len, per_pair}));
+  const CausalFeatureAttention& forward = op.forward;
+  const Size features = feature_dim(forward.query, forward.head_dim);
+  const double per_pair = 6 * projection_work(forward.query, forward.query_len, forward.head_dim) +
+                          product({5 * forward.query_len, features, forward.value_dim + 1});
+  run_items(kernels().causal_feature_gradient, op, per_pair * static_cast<double>(forward.batch * forward.heads));
 }
 
 }  // namespace rfa

@@ -254,18 +254,17 @@ struct CausalFeatureAttention {
 };
 void causal_feature_attention(const CausalFeatureAttention& op);
 
-// Gradients of causal_feature_attention from the slopes of its output, of explicit logarithms: all arrays dense. Keys
-// at -1e30 are masked.
+// Gradients of causal_feature_attention from the slopes of its output. All arrays dense, those of projections of each head
+// by itself.
 struct CausalFeatureGradient {
-  Size batch = 0, heads = 0, query_len = 0, key_len = 0, features = 0, value_dim = 0;
-  const float* query = nullptr;   // a: [B, H, L, F]
-  const float* key = nullptr;     // b: [B, H, S, F]
-  const float* value = nullptr;   // [B, H, S, Dv]
-  const float* out = nullptr;     // [B, H, L, Dv]
-  const float* slopes = nullptr;  // [B, H, L, Dv]
-  float* to_query = nullptr;      // as the three inputs
-  float* to_key = nullptr;
-  float* to_value = nullptr;
+  CausalFeatureAttention forward;  // without output
+  const float* out = nullptr;      // of the forward pass: [B, H, L, Dv]
+  const float* slopes = nullptr;   // [B, H, L, Dv]
+  float* to_query = nullptr;       // of query.x: [B, H, L, D]
+  float* to_key = nullptr;         // [B, H, S, D]
+  float* to_value = nullptr;       // [B, H, S, Dv]
+  float* to_query_projection = nullptr;  // [B, H, M, D], optional
+  float* to_key_projection = nullptr;    // [B, H, M, D], optional
 };
 void causal_feature_gradient(const CausalFeatureGradient& op);
 

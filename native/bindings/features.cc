@@ -76,8 +76,7 @@ void linear_attention_gradient(const CallbackInfo& info) {
   rfa::linear_attention_gradient(op);
 }
 
-void causal_feature_attention(const CallbackInfo& info) {
-  const Object from = info[0].As<Object>();
+rfa::CausalFeatureAttention causal_feature_of(const Object& from) {
   rfa::CausalFeatureAttention op;
   read_sizes(op, from);
   op.query = features_of(from, "query");
@@ -85,7 +84,26 @@ void causal_feature_attention(const CallbackInfo& info) {
   op.value = input(array4_of(from, "value"));
   op.key_mask = mask_of(from, "keyMask");
   op.out = array4_of(from, "out");
-  rfa::causal_feature_attention(op);
+  return op;
+}
+
+void causal_feature_attention(const CallbackInfo& info) {
+  rfa::causal_feature_attention(causal_feature_of(info[0].As<Object>()));
+}
+
+// causalFeatureGradient(call of causalFeatureAttention, gradients); its out holds what that wrote
+void causal_feature_gradient(const CallbackInfo& info) {
+  const Object from = info[1].As<Object>();
+  rfa::CausalFeatureGradient op;
+  op.forward = causal_feature_of(info[0].As<Object>());
+  op.out = op.forward.out.data;
+  op.slopes = data_of(from.Get("slopes"));
+  op.to_query = data_of(from.Get("query"));
+  op.to_key = data_of(from.Get("key"));
+  op.to_value = data_of(from.Get("value"));
+  op.to_query_projection = data_of(from.Get("queryProjection"));
+  op.to_key_projection = data_of(from.Get("keyProjection"));
+  rfa::causal_feature_gradient(op);
 }
 
 }  // namespace
@@ -96,6 +114,7 @@ void export_features(Env env, Object exports) {
   export_procedure<linear_attention>(env, exports, "linearAttention");
   export_procedure<linear_attention_gradient>(env, exports, "linearAttentionGradient");
   export_procedure<causal_feature_attention>(env, exports, "causalFeatureAttention");
+  export_procedure<causal_feature_gradient>(env, exports, "causalFeatureGradient");
 }
 
 }  // namespace rfa::bindings

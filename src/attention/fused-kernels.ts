@@ -13,7 +13,6 @@ export {
 export {
   type AdamAttributes,
   adamCount,
-  causalFeatureGradientSizes,
   checkArray,
   checkLabels,
   checkRows,
@@ -32,12 +31,16 @@ export {
   normalizeRowsGradientSizes,
   normalizeRowsSizes,
   optimalMixtureSizes,
+  SOFTMAX_GRADIENTS,
   type SoftmaxAttributes,
   sampleKeysSizes,
+  softmaxAttentionGradientSizes,
   softmaxAttentionSizes,
 } from './kernels/checks.js'
 export {
+  CAUSAL_GRADIENTS,
   causalFeatureAttentionSizes,
+  causalFeatureGradientSizes,
   checkRecipe,
   featureDimOf,
   featureMapGradientSizes,

@@ -388,10 +388,19 @@ const causalFeatureAttention = fc
     return {inputs, attributes: recipes}
   })
 
-const causalFeatureGradient = sizes.map((s): Call => {
-  const {query, key, value} = tokens(s)
-  const out = floats(s.batch, s.heads, s.queryLen, s.valueDim)
-  return {inputs: {query, key, value, out, slopes: out}, attributes: {}}
+/** The gradient of a call with one output: what that takes, the output and its slopes. */
+function withSlopes({inputs, attributes}: Call): Call {
+  const [batch, heads, queryLen] = inputs.query!.shape as [number, number, number]
+  const out = floats(batch, heads, queryLen, inputs.value!.shape.at(-1)!)
+  return {inputs: {...inputs, out, slopes: out}, attributes}
+}
+
+const causalFeatureGradient = causalFeatureAttention.map(withSlopes)
+
+const softmaxAttentionGradient = softmaxAttention.map((call): Call => {
+  const {inputs, attributes} = withSlopes(call)
+  const lse = floats(...inputs.query!.shape.slice(0, 3))
+  return {inputs: {...inputs, lse, lseSlopes: lse}, attributes}
 })
 
 /** One token of a decoder over explicit features. */
@@ -502,6 +511,7 @@ export const RIGHT_CALLS: Readonly<Record<string, fc.Arbitrary<Call>>> = {
   SoftmaxCrossEntropyGradient: crossEntropyGradient,
   CausalFeatureAttention: causalFeatureAttention,
   CausalFeatureGradient: causalFeatureGradient,
+  SoftmaxAttentionGradient: softmaxAttentionGradient,
   LinearDecode: linearDecode,
   LogFeatureDecode: logFeatureDecode,
   CacheDecode: cacheDecode,

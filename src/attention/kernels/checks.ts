@@ -121,19 +121,23 @@ export function softmaxAttentionSizes(
   return {batch, heads, queryLen, keyLen, headDim, valueDim}
 }
 
-/** What `causalFeatureGradient` takes. */
-export function causalFeatureGradientSizes(
-  inputs: Inputs,
-): Omit<AttentionSizes, 'headDim'> & {featureDim: number} {
-  const where = 'CausalFeatureGradient'
-  const [batch, heads, queryLen, featureDim] = fourAxes(where, inputs, 'query')
-  const [, , keyLen, valueDim] = fourAxes(where, inputs, 'value')
-  for (const name of ['key', 'out', 'slopes']) given(where, inputs, name)
-  checkArray(where, inputs, 'key', [batch, heads, keyLen, featureDim])
-  checkArray(where, inputs, 'value', [batch, heads, keyLen, valueDim])
-  checkArray(where, inputs, 'out', [batch, heads, queryLen, valueDim])
-  checkArray(where, inputs, 'slopes', [batch, heads, queryLen, valueDim])
-  return {batch, heads, queryLen, keyLen, featureDim, valueDim}
+/** Inputs of `softmaxAttention` that have gradients, in the order in which those are given. */
+export const SOFTMAX_GRADIENTS = ['query', 'key', 'value', 'keyBias'] as const
+
+/** What the gradient of `softmaxAttention` takes: what that does, its outputs, and the slopes of both. */
+export function softmaxAttentionGradientSizes(
+  {out, lse, slopes, lseSlopes, ...own}: Inputs,
+  attributes: SoftmaxAttributes,
+): AttentionSizes {
+  const where = 'SoftmaxAttentionGradient'
+  const sizes = softmaxAttentionSizes(own, attributes)
+  const {batch, heads, queryLen, valueDim} = sizes
+  for (const [name, tensor] of Object.entries({out, slopes, lse, lseSlopes})) {
+    given(where, {[name]: tensor}, name)
+    const columns = name === 'out' || name === 'slopes' ? [valueDim] : []
+    checkArray(where, {[name]: tensor}, name, [batch, heads, queryLen, ...columns])
+  }
+  return sizes
 }
 
 /** Attributes of `adamStep`: numbers of one step, with what corrects the bias of both means. */

@@ -176,6 +176,24 @@ export function causalFeatureAttentionSizes(inputs: Inputs, recipes: SideAttribu
   return featureAttentionSizes('CausalFeatureAttention', inputs, recipes, 'logarithms')
 }
 
+/** Inputs of `causalFeatureAttention` that have gradients, in the order in which those are given. */
+export const CAUSAL_GRADIENTS = ['query', 'key', 'value', 'queryProjection', 'keyProjection'] as const
+
+/** What the gradient of `causalFeatureAttention` takes: what that does, its output, and the slopes of that. */
+export function causalFeatureGradientSizes(
+  {out, slopes, ...own}: Inputs,
+  recipes: SideAttributes,
+): FeatureAttentionSizes {
+  const where = 'CausalFeatureGradient'
+  const sizes = causalFeatureAttentionSizes(own, recipes)
+  const {batch, heads, queryLen, valueDim} = sizes
+  for (const [name, tensor] of Object.entries({out, slopes})) {
+    given(where, {[name]: tensor}, name)
+    checkArray(where, {[name]: tensor}, name, [batch, heads, queryLen, valueDim])
+  }
+  return sizes
+}
+
 /** Attributes of `linearAttention` other than the recipes. */
 export interface LinearAttributes extends SideAttributes {
   causal: boolean

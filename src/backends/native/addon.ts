@@ -155,18 +155,18 @@ interface CausalFeatureAttentionCall extends AttentionSizes {
   out: Array4
 }
 
-/** Arguments of `causalFeatureGradient`, all arrays dense. */
-interface CausalFeatureGradientCall extends Omit<AttentionSizes, 'headDim'> {
-  /** F */
-  featureDim: number
-  query: Float32Array
-  key: Float32Array
-  value: Float32Array
-  out: Float32Array
+/**
+ * Slopes of the output of `causalFeatureAttention`, and where gradients go, by the names of inputs. All arrays dense, those
+ * of projections `[B, H, M, D]`, of each head by itself.
+ */
+export interface FeatureGradientArrays {
   slopes: Float32Array
-  toQuery: Float32Array
-  toKey: Float32Array
-  toValue: Float32Array
+  [input: string]: Float32Array
+}
+
+/** The same of `softmaxAttention`, which has two outputs. Shared axes of inputs are not summed over. */
+export interface SoftmaxGradientArrays extends FeatureGradientArrays {
+  lseSlopes: Float32Array
 }
 
 /** What every decoder is made from. */
@@ -313,6 +313,8 @@ export interface Addon extends DrawsAddon, LoopsAddon {
   }
   maxRank: number
   softmaxAttention(call: SoftmaxAttentionCall): void
+  /** @param forward - as it was called; its outputs as they were written */
+  softmaxAttentionGradient(forward: SoftmaxAttentionCall, arrays: SoftmaxGradientArrays): void
   sampleKeys(call: SampleKeysCall): void
   /** Means of runs of rows of dense planes. @param starts - where segments begin, and where the last one ends */
   segmentMeans(
@@ -329,7 +331,8 @@ export interface Addon extends DrawsAddon, LoopsAddon {
   /** @param forward - as it was called; its outputs as they were written, where it divides */
   linearAttentionGradient(forward: LinearAttentionCall, arrays: LinearGradientArrays): void
   causalFeatureAttention(call: CausalFeatureAttentionCall): void
-  causalFeatureGradient(call: CausalFeatureGradientCall): void
+  /** @param forward - as it was called; its output as it was written */
+  causalFeatureGradient(forward: CausalFeatureAttentionCall, arrays: FeatureGradientArrays): void
   LinearDecoder: new (call: LinearDecoderCall) => LinearDecoder
   LogFeatureDecoder: new (call: LogFeatureDecoderCall) => LogFeatureDecoder
   CacheDecoder: new (call: CacheDecoderCall) => CacheDecoder

@@ -3,8 +3,7 @@ import type {NativeKernel} from '../kernel.js'
 import adamStep from './adam-step.js'
 import binary from './binary.js'
 import cacheDecode from './cache-decode.js'
-import causalFeatureAttention from './causal-feature-attention.js'
-import causalFeatureGradient from './causal-feature-gradient.js'
+import causalFeatureAttentions from './causal-feature-attention.js'
 import crossEntropies from './cross-entropy.js'
 import cumsum from './cumsum.js'
 import featureMap from './feature-map.js'
@@ -27,12 +26,12 @@ import sampleKeys from './sample-keys.js'
 import segmentMeans from './segment-means.js'
 import select from './select.js'
 import softmax from './softmax.js'
-import softmaxAttention from './softmax-attention.js'
+import softmaxAttentions from './softmax-attention.js'
 import transpose from './transpose.js'
 import unary from './unary.js'
 
 export const NATIVE_KERNELS: readonly NativeKernel[] = [
-  softmaxAttention,
+  ...softmaxAttentions,
   sampleKeys,
   segmentMeans,
   optimalMixture,
@@ -41,8 +40,7 @@ export const NATIVE_KERNELS: readonly NativeKernel[] = [
   halfSquaredNorm,
   linearAttention,
   linearAttentionGradient,
-  causalFeatureAttention,
-  causalFeatureGradient,
+  ...causalFeatureAttentions,
   linearDecode,
   logFeatureDecode,
   cacheDecode,
