@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core'
 import '@tensorflow/tfjs-core/dist/register_all_gradients.js'
 import {beforeAll, describe, expect, it} from 'vitest'
-import {recordOperations} from '../../src/attention/index.js'
+import {type AttentionOptions, attention, recordOperations} from '../../src/attention/index.js'
 import {
   causalFeatureAttention,
   dense,
@@ -17,6 +17,8 @@ import {describeNative, instructionSets} from './addon.js'
 import {guarded} from './guards.js'
 
 type Operation = (inputs: tf.Tensor[]) => tf.Tensor | tf.Tensor[]
+
+type Sides = [tf.Tensor, tf.Tensor, tf.Tensor]
 
 const sizeOf = (shape: number[]) => shape.reduce((product, axis) => product * axis, 1)
 
@@ -116,6 +118,22 @@ const ROUNDED: [string, string, Operation, number[][]][] = [
       tokens(5, 5, 4),
     ],
     [
+      `softmax attention with a bias and a mask${causal ? ', causal' : ''}`,
+      'SoftmaxAttention',
+      ([q, k, v, keyBias]) => softmaxAttention(q!, k!, v!, {keyBias, causal, keyMask: mask()}).out,
+      [...tokens(5, 5, 4), [2, 3, 7]],
+    ],
+    [
+      `softmax attention of shared queries, keys or values${causal ? ', causal' : ''}`,
+      'SoftmaxAttention',
+      ([q, k, v]) => Object.values(softmaxAttention(q!, k!, v!, {scale: 0.5, causal})),
+      [
+        [2, 1, 7, 5],
+        [1, 3, 9, 5],
+        [1, 1, 9, 4],
+      ],
+    ],
+    [
       `masked softmax${causal ? ', causal' : ''}`,
       'MaskedSoftmax',
       ([logits]) => maskedSoftmax(logits as tf.Tensor4D, causal ? {causal} : {keyMask: mask()}),
@@ -137,6 +155,21 @@ const ROUNDED: [string, string, Operation, number[][]][] = [
       tokens(5, 5, 4),
     ],
   ]),
+  ...(['log-positive', 'log-hyperbolic'] as const).flatMap(
+    (kind): [string, string, Operation, number[][]][] =>
+      [false, true].map(unitNorm => [
+        `causal features by recipe, ${kind}${unitNorm ? ', unit vectors' : ''}`,
+        'CausalFeatureAttention',
+        ([x, y, v, ...projections]) => {
+          const [query, key] = [x!, y!].map((tokens, at) => ({
+            ...{kind, x: tokens, projection: projections[at] as tf.Tensor3D},
+            ...{inputScale: 0.5, unitNorm},
+          }))
+          return causalFeatureAttention(query!, key!, v!, mask())
+        },
+        [...tokens(5, 5, 4), [3, 6, 5], [3, 6, 5]],
+      ]),
+  ),
   [
     'causal features of more queries than keys',
     'CausalFeatureAttention',
@@ -173,6 +206,30 @@ describeNative('gradients of fused operations', addon => {
         })
       },
     )
+  })
+
+  it('causal positive features keep nothing of L x F numbers for their gradients', async () => {
+    await useBackend('native')
+    const [length, headDim] = [16_384, 8]
+    const peak = async (count: number, tokens: number) => {
+      const inputs = [0, 1, 2].map(seed => normal([1, 1, tokens, headDim], seed)) as Sides
+      const projection = normal([count, headDim], 3) as tf.Tensor2D
+      const slopes = tf.grads((q: tf.Tensor, k: tf.Tensor, v: tf.Tensor) =>
+        attention(q as tf.Tensor4D, k as tf.Tensor4D, v as tf.Tensor4D, {
+          ...{method: 'favor-pos', causal: true, projection: tf.expandDims(projection)},
+        } as AttentionOptions),
+      )
+      const before = tf.memory().numBytes
+      const {peakBytes, result} = await tf.profile(() => ({...slopes(inputs)}))
+      tf.dispose([...inputs, projection, ...Object.values(result)])
+      return peakBytes - before
+    }
+    const few = await peak(16, length)
+    // tensors of M rows make the difference
+    expect(Math.abs((await peak(128, length)) - few)).toBeLessThan(16 * 4 * 128 * headDim)
+    // fewer than the features of one side
+    expect(few).toBeLessThan(4 * length * 128)
+    expect(await peak(16, length / 2)).toBeLessThan(0.51 * few)
   })
 
   it.each(['cpu', 'native'] as const)('have gradients themselves, on %s', async backend => {
