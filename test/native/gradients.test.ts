@@ -5,10 +5,13 @@ import {type AttentionOptions, attention, recordOperations} from '../../src/atte
 import {
   causalFeatureAttention,
   dense,
+  featureMap,
+  halfSquaredNorm,
   linearAttention,
   maskedSoftmax,
   normalizeRows,
   softmaxAttention,
+  softmaxCrossEntropy,
 } from '../../src/attention/kernels/index.js'
 import {useBackend} from '../../src/backends/index.js'
 import {normals, randomStream} from '../../src/random/index.js'
@@ -45,7 +48,8 @@ function gradients(operation: Operation, shapes: number[][], draw: typeof whole)
           .reduce((sum, part) => tf.add(sum, part)) as tf.Scalar
       return tf.grads(total)(shapes.map(draw))
     })
-    return {slopes: result.map(each => each.dataSync().slice() as Float32Array), operations}
+    // zeros of one sign
+    return {slopes: result.map(each => each.dataSync().map(x => x + 0) as Float32Array), operations}
   } finally {
     tf.engine().endScope()
   }
@@ -61,6 +65,7 @@ async function onBoth(operation: Operation, shapes: number[][], draw: typeof who
 }
 
 const tokens = (...last: number[]) => last.map(columns => [2, 3, 7, columns])
+const labels = () => tf.tensor1d([0, 16, 3, 3, 9, 1, 15, 7, 8], 'int32')
 const mask = () => tf.tensor2d([1, 0, 1, 1, 0, 1, 1, 0, 1, 1, 1, 1, 0, 1], [2, 7], 'bool')
 
 /** Gradients that are sums of products. */
@@ -88,6 +93,21 @@ const EXACT: [string, string, Operation, number[][]][] = [
       [2, 3, 7, 5],
       [2, 3, 7, 4],
     ],
+  ],
+  [
+    'relu features of a projection that heads share',
+    'FeatureMapGradient',
+    ([x, rows]) => featureMap(x!, rows as tf.Tensor2D, 'relu', {featureScale: 2}),
+    [
+      [2, 3, 7, 5],
+      [4, 5],
+    ],
+  ],
+  [
+    'half squared norms',
+    'HalfSquaredNorm',
+    ([x]) => halfSquaredNorm(x as tf.Tensor4D, 2),
+    tokens(5),
   ],
   ...[false, true].flatMap(transposed =>
     (['linear', 'relu'] as const).map((activation): [string, string, Operation, number[][]] => [
@@ -170,6 +190,23 @@ const ROUNDED: [string, string, Operation, number[][]][] = [
         [...tokens(5, 5, 4), [3, 6, 5], [3, 6, 5]],
       ]),
   ),
+  ...(['trigonometric', 'log-positive', 'log-hyperbolic'] as const).flatMap(kind =>
+    [false, true].map((unitNorm): [string, string, Operation, number[][]] => [
+      `${kind} features${unitNorm ? ' of unit vectors' : ''}`,
+      'FeatureMapGradient',
+      ([x, rows]) => featureMap(x!, rows as tf.Tensor3D, kind, {inputScale: 0.5, unitNorm}),
+      [
+        [2, 3, 7, 5],
+        [3, 4, 5],
+      ],
+    ]),
+  ),
+  [
+    'cross entropy',
+    'SoftmaxCrossEntropyGradient',
+    ([logits]) => softmaxCrossEntropy(logits as tf.Tensor2D, labels()),
+    [[9, 17]],
+  ],
   [
     'causal features of more queries than keys',
     'CausalFeatureAttention',

@@ -358,17 +358,23 @@ const linearAttention = fc
     }
   })
 
-const linearAttentionGradient = fc.tuple(linearAttention, fc.boolean()).map(([call, guarded]): Call => {
-  const {query, value} = call.inputs as {query: TensorPlan; value: TensorPlan}
-  const out = floats(...query.shape.slice(0, 3), value.shape[3]!)
-  const denominator = floats(...query.shape.slice(0, 3))
-  const outputs = {slopes: out, denominatorSlopes: denominator, ...(guarded && {out, denominator})}
-  const guard = guarded && {guard: {policy: 'clamp', bound: 1}}
-  return {
-    inputs: {...call.inputs, ...outputs},
-    attributes: {...call.attributes, ...guard},
-  }
-})
+const linearAttentionGradient = fc
+  .tuple(linearAttention, fc.boolean())
+  .map(([call, guarded]): Call => {
+    const {query, value} = call.inputs as {query: TensorPlan; value: TensorPlan}
+    const out = floats(...query.shape.slice(0, 3), value.shape[3]!)
+    const denominator = floats(...query.shape.slice(0, 3))
+    const outputs = {
+      slopes: out,
+      denominatorSlopes: denominator,
+      ...(guarded && {out, denominator}),
+    }
+    const guard = guarded && {guard: {policy: 'clamp', bound: 1}}
+    return {
+      inputs: {...call.inputs, ...outputs},
+      attributes: {...call.attributes, ...guard},
+    }
+  })
 
 const crossEntropy = fc.tuple(axis, axis).map(
   ([rows, columns]): Call => ({

@@ -242,7 +242,10 @@ export function checkLabels(labels: ArrayLike<number>, columns: number): void {
 }
 
 /** What the gradient of `softmaxCrossEntropy` takes: what that does, and the slope of the loss. */
-export function crossEntropyGradientSizes({slope, ...own}: Inputs): {rows: number; columns: number} {
+export function crossEntropyGradientSizes({slope, ...own}: Inputs): {
+  rows: number
+  columns: number
+} {
   const where = 'SoftmaxCrossEntropyGradient'
   given(where, {slope}, 'slope')
   checkArray(where, {slope}, 'slope', [])

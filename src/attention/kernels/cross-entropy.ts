@@ -1,4 +1,5 @@
 import {tf} from '../../tf.js'
+import {hostData} from '../host-data.js'
 import {checkLabels, crossEntropyGradientSizes, crossEntropySizes} from './checks.js'
 import {fusedOrComposite, type Gradient} from './dispatch.js'
 
@@ -15,7 +16,7 @@ import {fusedOrComposite, type Gradient} from './dispatch.js'
 export function softmaxCrossEntropy(logits: tf.Tensor2D, labels: tf.Tensor1D): tf.Scalar {
   const inputs = {logits, labels}
   const {columns} = crossEntropySizes(inputs)
-  checkLabels(labels.dataSync(), columns)
+  checkLabels(hostData(() => ({labels})).labels, columns)
   const form = () => {
     const shifted = tf.sub(logits, tf.max(logits, 1, true)) as tf.Tensor2D
     const chosen = tf.sum(tf.mul(shifted, oneHot(labels, columns)), 1)

@@ -1,7 +1,7 @@
 import {tf} from '../../tf.js'
 import type {Projection} from '../types.js'
 import {halfSquaredNormAxes} from './checks.js'
-import {fusedOrComposite, type Gradient} from './dispatch.js'
+import {fusedOrComposite, type Gradient, recordsGradients} from './dispatch.js'
 import {featureMapGradientSizes, featureMapSizes} from './feature-checks.js'
 import {type FeatureKind, NONLINEARITIES} from './features/index.js'
 import {reciprocalOrZero} from './masking.js'
@@ -111,6 +111,12 @@ export function project(x: tf.Tensor4D, projection: Projection): tf.Tensor4D {
 /** {@link project} of all heads in one batch, `[B H, L, M]`. */
 function projectRows(x: tf.Tensor4D, projection: Projection): tf.Tensor3D {
   const [batch, heads, length, headDim] = x.shape
+  if (projection.rank === 2 && recordsGradients()) {
+    // one product: the gradient of TensorFlow.js by a matrix that a batch shares is not summed over the batch
+    const tokens: tf.Tensor2D = tf.reshape(x, [batch * heads * length, headDim])
+    const product = tf.matMul(tokens, projection as tf.Tensor2D, false, true)
+    return tf.reshape(product, [batch * heads, length, projection.shape[0]])
+  }
   const flat: tf.Tensor3D = tf.reshape(x, [batch * heads, length, headDim])
   return matMul(flat, headMatrices(projection, batch), false, true)
 }
