@@ -252,9 +252,14 @@ describeNative('gradients of fused operations', addon => {
       const inputs = [0, 1, 2].map(seed => normal([1, 1, tokens, headDim], seed)) as Sides
       const projection = normal([count, headDim], 3) as tf.Tensor2D
       const slopes = tf.grads((q: tf.Tensor, k: tf.Tensor, v: tf.Tensor) =>
-        attention(q as tf.Tensor4D, k as tf.Tensor4D, v as tf.Tensor4D, {
-          ...{method: 'favor-pos', causal: true, projection: tf.expandDims(projection)},
-        } as AttentionOptions),
+        attention(
+          q as tf.Tensor4D,
+          k as tf.Tensor4D,
+          v as tf.Tensor4D,
+          {
+            ...{method: 'favor-pos', causal: true, projection: tf.expandDims(projection)},
+          } as AttentionOptions,
+        ),
       )
       const before = tf.memory().numBytes
       const {peakBytes, result} = await tf.profile(() => ({...slopes(inputs)}))
