@@ -1,7 +1,11 @@
 import {tf} from '../../tf.js'
 import type {Inputs} from './checks.js'
 import {fusedOrComposite} from './dispatch.js'
-import {CAUSAL_GRADIENTS, causalFeatureGradientSizes, type SideAttributes} from './feature-checks.js'
+import {
+  CAUSAL_GRADIENTS,
+  causalFeatureGradientSizes,
+  type SideAttributes,
+} from './feature-checks.js'
 
 /**
  * Gradients of `causalFeatureAttention` by each of its inputs that is there. A fused kernel forms features again, chunk

@@ -177,7 +177,13 @@ export function causalFeatureAttentionSizes(inputs: Inputs, recipes: SideAttribu
 }
 
 /** Inputs of `causalFeatureAttention` that have gradients, in the order in which those are given. */
-export const CAUSAL_GRADIENTS = ['query', 'key', 'value', 'queryProjection', 'keyProjection'] as const
+export const CAUSAL_GRADIENTS = [
+  'query',
+  'key',
+  'value',
+  'queryProjection',
+  'keyProjection',
+] as const
 
 /** What the gradient of `causalFeatureAttention` takes: what that does, its output, and the slopes of that. */
 export function causalFeatureGradientSizes(

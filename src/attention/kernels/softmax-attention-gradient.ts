@@ -101,7 +101,8 @@ function composite(
     toValue = tf.add(toValue!, matMul(weights, o, true))
     toBias = tf.add(toBias!, tf.sum(steep, 1, true))
   }
-  const whole = (tensor: tf.Tensor, ...last: number[]) => tf.reshape(tensor, [batch, heads, ...last])
+  const whole = (tensor: tf.Tensor, ...last: number[]) =>
+    tf.reshape(tensor, [batch, heads, ...last])
   return {
     query: whole(tiles.length === 1 ? tiles[0]! : tf.concat(tiles, 1), queryLen, query.shape[2]),
     key: whole(toKey!, keyLen, key.shape[2]),

@@ -5,7 +5,14 @@ import {
   softmaxAttentionSizes,
 } from '../../../attention/fused-kernels.js'
 import type {Array3, Array4, SoftmaxGradientArrays} from '../addon.js'
-import {defineKernel, type KernelCall, type NativeKernel, required, view3, view4} from '../kernel.js'
+import {
+  defineKernel,
+  type KernelCall,
+  type NativeKernel,
+  required,
+  view3,
+  view4,
+} from '../kernel.js'
 import {sizeOf} from '../storage.js'
 
 /** Exact attention in tiles, and its gradients; see `softmaxAttention` in the kernel package. */
