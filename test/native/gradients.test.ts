@@ -263,7 +263,8 @@ describeNative('gradients of fused operations', addon => {
       )
       const before = tf.memory().numBytes
       const {peakBytes, result} = await tf.profile(() => ({...slopes(inputs)}))
-      tf.dispose([...inputs, projection, ...Object.values(result)])
+      tf.dispose([...inputs, projection])
+      tf.dispose(result)
       return peakBytes - before
     }
     const few = await peak(16, length)

@@ -11,7 +11,7 @@ import {fusedOrComposite, type Gradient} from './dispatch.js'
  * @param labels - `[N]`, int32, each from 0 to V - 1
  * @returns a scalar
  * @throws {SHAPE_MISMATCH | BAD_OPTION} when logits and labels do not fit together
- * @throws {BAD_RANGE} for a label that is no column
+ * @throws {BAD_RANGE} unless labels are columns
  */
 export function softmaxCrossEntropy(logits: tf.Tensor2D, labels: tf.Tensor1D): tf.Scalar {
   const inputs = {logits, labels}

@@ -10,7 +10,7 @@ import {fusedOrComposite} from './dispatch.js'
 import {causalMask, finiteLogSums, headMask, maskLogits} from './masking.js'
 import {matMul} from './mat-mul.js'
 
-/** Queries whose logits are formed at a time. */
+/** Queries that form their logits at a time. */
 export const QUERY_TILE = 512
 
 /** Outputs of `softmaxAttention`, and their slopes. */

@@ -33,7 +33,7 @@ const crossEntropies: NativeKernel[] = [
 ]
 export default crossEntropies
 
-/** The kernel reads where labels say. @throws {BAD_RANGE} for a label that is no column */
+/** The kernel reads where labels say. @throws {BAD_RANGE} unless labels are columns */
 function labelsOf(
   {inputs, backend}: Pick<KernelCall, 'inputs' | 'backend'>,
   columns: number,
