@@ -267,7 +267,8 @@ inline Size ForwardChunk(const CausalFeatureGradient& op, const FeatureGradientS
   LoadSlopes(s, op, run, [&](Size r) { return s.log_totals[run.token(r)] != kInfinity; }, s.reader_vectors);
   SlopesOfReaders(s, run.rows, keys);
   const Size query = (run.batch * forward.heads + run.head) * forward.query_len + run.first;
-  s.to_queries.ToTokens(run.batch, run.head, run.first, run.rows, nullptr, s.slopes, s.f_stride, nullptr,
+  // features are not looked at where they are logarithms
+  s.to_queries.ToTokens(run.batch, run.head, run.first, run.rows, s.readers, s.slopes, s.f_stride, nullptr,
                         op.to_query + query * forward.head_dim);
   AddKeys(s.sums, s.vector_columns, s.c_stride, s.weights, s.f_stride, keys, 1);
   return run.rows;
@@ -303,8 +304,9 @@ inline Size BackwardChunk(const CausalFeatureGradient& op, const FeatureGradient
     LoadValues(s, forward, run, run.rows, present, s.reader_vectors);
     SlopesOfReaders(s, run.rows, run.rows);
     const Size key = (batch * forward.heads + head) * forward.key_len + run.first;
-    s.to_keys.ToTokens(batch, head, run.first, run.rows, nullptr, run.start(s.slopes, s.f_stride),
-                       run.step(s.f_stride), mask ? mask + run.first : nullptr, op.to_key + key * forward.head_dim);
+    s.to_keys.ToTokens(batch, head, run.first, run.rows, run.start(s.readers, s.f_stride),
+                       run.start(s.slopes, s.f_stride), run.step(s.f_stride), mask ? mask + run.first : nullptr,
+                       op.to_key + key * forward.head_dim);
     SlopesOfValues(s, op, run);
   } else {
     SlopesOfReaders(s, 0, run.rows);
