@@ -5,6 +5,7 @@
 #include "dispatch.h"
 #include "pool.h"
 #include "rfa.h"
+#include "share.h"
 
 namespace rfa {
 
@@ -23,6 +24,15 @@ double product(std::initializer_list<Size> sizes) {
 // Only decides whether threads are woken (pool.h): no result depends on it.
 double projection_work(const Features& features, Size tokens, Size columns) {
   return product({tokens, columns, features.num_features});
+}
+
+// Multiply-adds of linear attention.
+double linear_work(const LinearAttention& op) {
+  const Size features = feature_dim(op.query, op.head_dim);
+  const double per_pair = projection_work(op.query, op.query_len, op.head_dim) +
+                          projection_work(op.key, op.key_len, op.head_dim) +
+                          product({op.query_len + op.key_len, features, op.value_dim + 1});
+  return per_pair * static_cast<double>(op.batch * op.heads);
 }
 
 // Three phases with a barrier after each: all sums of a wave, then merges, then reads. States of a
@@ -65,6 +75,26 @@ void softmax_attention(const SoftmaxAttention& op) {
   run_items(kernels().softmax_attention, op, work);
 }
 
+void softmax_gradient(const SoftmaxGradient& op) {
+  const Pool::Session session;
+  const KernelTable& table = kernels();
+  const SoftmaxAttention& forward = op.forward;
+  const Size floats = forward.batch * forward.heads * forward.query_len * forward.head_dim;
+  SoftmaxGradientPlan plan{&op, table.softmax_gradient_parts(op), op.to_query};
+  if (plan.parts > 1) plan.to_query = Pool::instance().shared().reserve(plan.parts * floats);
+  const Size per_pair = 3 * forward.head_dim + 2 * forward.value_dim;
+  run_items(table.softmax_gradient, plan,
+            product({forward.batch, forward.heads, forward.query_len, forward.key_len, per_pair}));
+  if (plan.parts == 1) return;
+  share_range(floats, kItemElements, product({plan.parts, floats}), [&](Size first, Size n) {
+    for (Size i = first; i < first + n; i++) {
+      float sum = 0;
+      for (Size part = 0; part < plan.parts; part++) sum += plan.to_query[part * floats + i];
+      op.to_query[i] = sum;
+    }
+  });
+}
+
 void sample_keys(const SampleKeys& op) {
   const Pool::Session session;
   run_items(kernels().sample_keys, op,
@@ -90,18 +120,27 @@ void feature_map(const FeatureMap& op) {
   run_items(kernels().feature_map, op, work);
 }
 
+void feature_map_gradient(const FeatureMapGradient& op) {
+  const Pool::Session session;
+  // features again, and two products with them
+  const double work = 3 * static_cast<double>(op.batch * op.heads) *
+                      projection_work(op.input, op.length, op.head_dim);
+  run_items(kernels().feature_map_gradient, op, work);
+}
+
 void linear_attention(const LinearAttention& op) {
   const Pool::Session session;
-  const Size features = feature_dim(op.query, op.head_dim);
-  const double per_pair = projection_work(op.query, op.query_len, op.head_dim) +
-                          projection_work(op.key, op.key_len, op.head_dim) +
-                          product({op.query_len + op.key_len, features, op.value_dim + 1});
-  const double work = per_pair * static_cast<double>(op.batch * op.heads);
+  const double work = linear_work(op);
   if (op.causal) {
     run_items(kernels().causal_linear_attention, op, work);
   } else {
     bidirectional_linear_attention(op, work);
   }
+}
+
+void linear_attention_gradient(const LinearAttentionGradient& op) {
+  const Pool::Session session;
+  run_items(kernels().linear_attention_gradient, op, 3 * linear_work(op.forward));
 }
 
 void causal_feature_attention(const CausalFeatureAttention& op) {
@@ -116,10 +155,11 @@ void causal_feature_attention(const CausalFeatureAttention& op) {
 
 void causal_feature_gradient(const CausalFeatureGradient& op) {
   const Pool::Session session;
-  // an exponential for each feature of a pair
-  const Size per_pair = 16 * op.features + op.value_dim;
-  run_items(kernels().causal_feature_gradient, op,
-            product({op.batch, op.heads, op.query_len, op.key_len, per_pair}));
+  const CausalFeatureAttention& forward = op.forward;
+  const Size features = feature_dim(forward.query, forward.head_dim);
+  const double per_pair = 6 * projection_work(forward.query, forward.query_len, forward.head_dim) +
+                          product({5 * forward.query_len, features, forward.value_dim + 1});
+  run_items(kernels().causal_feature_gradient, op, per_pair * static_cast<double>(forward.batch * forward.heads));
 }
 
 }  // namespace rfa

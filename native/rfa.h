@@ -126,6 +126,20 @@ struct SoftmaxAttention {
 };
 void softmax_attention(const SoftmaxAttention& op);
 
+// Gradients of softmax_attention from the slopes of its outputs. Shared axes of its inputs are not summed over.
+struct SoftmaxGradient {
+  SoftmaxAttention forward;           // without outputs
+  const float* out = nullptr;         // of the forward pass: [B, H, L, Dv]
+  const float* lse = nullptr;         // [B, H, L]
+  const float* slopes = nullptr;      // of out
+  const float* lse_slopes = nullptr;  // optional
+  float* to_query = nullptr;          // [B, H, L, D]
+  float* to_key = nullptr;            // [B, H, S, D]
+  float* to_value = nullptr;          // [B, H, S, Dv]
+  float* to_bias = nullptr;           // [B, H, S], optional
+};
+void softmax_gradient(const SoftmaxGradient& op);
+
 // Draws keys from the softmax of each query: index_in is the first key at which the weights
 // p_i = softmax_j(scale q_i.k_j), cumulated, exceed uniform_in times their sum; a uniform of 1 counts as
 // the float below. Rows that see no key draw key 0.
@@ -180,6 +194,16 @@ struct FeatureMap {
 };
 void feature_map(const FeatureMap& op);
 
+// Gradients of feature_map from the slopes of its output. Arrays dense.
+struct FeatureMapGradient {
+  Size batch = 0, heads = 0, length = 0, head_dim = 0;
+  Features input;
+  const float* slopes = nullptr;   // [B, H, length, F]
+  float* to_x = nullptr;           // [B, H, length, D]
+  float* to_projection = nullptr;  // [B, H, M, D], of each head by itself
+};
+void feature_map_gradient(const FeatureMapGradient& op);
+
 // num_i = phi(q_i)^T sum_j w_ij phi(k_j) v_j^T, den_i = phi(q_i)^T sum_j w_ij phi(k_j).
 // With key_log_weight (w_ij has a factor exp(key_log_weight_j)) numerator and denominator share an
 // unknown positive factor per query, which depends on what the query may see only.
@@ -202,6 +226,21 @@ struct LinearAttention {
 };
 void linear_attention(const LinearAttention& op);
 
+// Gradients of linear_attention from the slopes of both outputs. Arrays dense; those of inputs that are not there, and of
+// projections of kinds without one, are null. The factor that numerator and denominator share under key_log_weight
+// counts as constant.
+struct LinearAttentionGradient {
+  LinearAttention forward;                    // as called; its outputs as they were written, where it normalizes
+  const float* slopes = nullptr;              // of out, [B, H, L, Dv]
+  const float* denominator_slopes = nullptr;  // [B, H, L]
+  float *to_query = nullptr, *to_key = nullptr;  // [B, H, n, D]
+  float* to_value = nullptr;                     // [B, H, S, Dv]
+  float *to_query_projection = nullptr, *to_key_projection = nullptr;  // [B, H, M, D], of each head by itself
+  float *to_key_log_weight = nullptr, *to_log_gate = nullptr;          // [B, H, S]
+  float *to_initial_state = nullptr, *to_initial_normalizer = nullptr;  // [B, H, F, Dv], [B, H, F]
+};
+void linear_attention_gradient(const LinearAttentionGradient& op);
+
 // out_i = sum_{j <= i} w_ij v_j / sum_{j <= i} w_ij, w_ij = sum_s exp(a_is + b_js), without epsilon
 // and without any dependence of row i on finite keys and values j > i (as in a masked product, an
 // infinity or NaN in a value reaches the rows of its tile). Rows that see no key: 0.
@@ -215,18 +254,17 @@ struct CausalFeatureAttention {
 };
 void causal_feature_attention(const CausalFeatureAttention& op);
 
-// Gradients of causal_feature_attention from the slopes of its output, of explicit logarithms: all arrays dense. Keys
-// at -1e30 are masked.
+// Gradients of causal_feature_attention from the slopes of its output. All arrays dense, those of projections of each head
+// by itself.
 struct CausalFeatureGradient {
-  Size batch = 0, heads = 0, query_len = 0, key_len = 0, features = 0, value_dim = 0;
-  const float* query = nullptr;   // a: [B, H, L, F]
-  const float* key = nullptr;     // b: [B, H, S, F]
-  const float* value = nullptr;   // [B, H, S, Dv]
-  const float* out = nullptr;     // [B, H, L, Dv]
-  const float* slopes = nullptr;  // [B, H, L, Dv]
-  float* to_query = nullptr;      // as the three inputs
-  float* to_key = nullptr;
-  float* to_value = nullptr;
+  CausalFeatureAttention forward;  // without output
+  const float* out = nullptr;      // of the forward pass: [B, H, L, Dv]
+  const float* slopes = nullptr;   // [B, H, L, Dv]
+  float* to_query = nullptr;       // of query.x: [B, H, L, D]
+  float* to_key = nullptr;         // [B, H, S, D]
+  float* to_value = nullptr;       // [B, H, S, Dv]
+  float* to_query_projection = nullptr;  // [B, H, M, D], optional
+  float* to_key_projection = nullptr;    // [B, H, M, D], optional
 };
 void causal_feature_gradient(const CausalFeatureGradient& op);
 
@@ -351,6 +389,25 @@ struct RowVisibility {
 // Of finite numbers, hidden ones too. A row that sees no column is zero. out may be in.
 void softmax_rows(const float* in, float* out, Size rows, Size columns,
                   const RowVisibility& seen = {});
+
+// Cross entropy of the softmax of each row of dense logits at one of its columns: log sum_c exp(x_c) - x_label.
+struct CrossEntropy {
+  Size rows = 0, columns = 0;
+  const float* in = nullptr;             // [rows, columns]
+  const std::int32_t* labels = nullptr;  // [rows], each in 0 .. columns - 1
+  float* out = nullptr;                  // [rows]
+};
+void cross_entropy(const CrossEntropy& op);
+
+// Its gradient, slope (softmax(x) - [c = label]).
+struct CrossEntropyGradient {
+  Size rows = 0, columns = 0;
+  const float* in = nullptr;             // [rows, columns]
+  const std::int32_t* labels = nullptr;  // [rows]
+  float slope = 1;                       // of each row's loss
+  float* out = nullptr;                  // [rows, columns]; may be in
+};
+void cross_entropy_gradient(const CrossEntropyGradient& op);
 
 // Each row of a dense [rows, columns] array: (x - mean) / sqrt(variance + epsilon) weight + bias; not
 // centred: x / sqrt(mean of x^2 + epsilon) weight + bias. out may be in.

@@ -11,6 +11,8 @@ namespace {
 
 constexpr double kTranscendental = 16;  // multiply-adds that one exponential stands for
 constexpr Size kSummedRows = 64;        // rows of an item that sums over them: chains of as many additions
+constexpr Size kTallStrips = 8;        // a matrix of more columns is shared out by them alone
+constexpr Size kTallRows = 512;        // of a part of a tall matrix that is reduced over its rows
 constexpr Size kStripColumns = 64;      // columns that are reduced per item: a row of them is four cache lines
 
 // Drops axes of one element and joins neighbours that one stride covers, for both arguments.
@@ -78,6 +80,20 @@ void softmax_rows(const float* in, float* out, Size rows, Size columns, const Ro
               [&](Size first, Size n) { function(in, out, first, n, columns, seen); });
 }
 
+void cross_entropy(const CrossEntropy& op) {
+  const Pool::Session session;
+  const auto function = kernels().cross_entropy;
+  share_range(op.rows, rows_per_item(op.columns), kTranscendental * product(op.rows, op.columns),
+              [&](Size first, Size n) { function(op, first, n); });
+}
+
+void cross_entropy_gradient(const CrossEntropyGradient& op) {
+  const Pool::Session session;
+  const auto function = kernels().cross_entropy_gradient;
+  share_range(op.rows, rows_per_item(op.columns), kTranscendental * product(op.rows, op.columns),
+              [&](Size first, Size n) { function(op, first, n); });
+}
+
 void norm_rows(const NormRows& op) {
   const Pool::Session session;
   const auto function = kernels().norm_rows;
@@ -117,11 +133,32 @@ void select(const std::uint8_t* condition, const float* yes, const float* no, fl
   });
 }
 
+// One tall matrix, whose columns alone would keep few threads busy: parts of its rows, and then their results in order.
+static void reduce_tall(Reduction op, const float* in, float* out, Size length, Size inner) {
+  const auto function = kernels().reduce_columns;
+  const bool mean = op == Reduction::kMean;
+  const Size parts = ceil_div(length, kTallRows);
+  float* made = Pool::instance().shared().reserve(parts * inner);
+  share_range(length, kTallRows, product(length, inner), [&](Size first, Size n) {
+    function(mean ? Reduction::kSum : op, in + first * inner, made + first / kTallRows * inner, n, inner, inner);
+  });
+  if (!mean && op != Reduction::kSum) return function(op, made, out, parts, inner, inner);
+  for (Size c = 0; c < inner; c++) {
+    double total = 0;
+    for (Size part = 0; part < parts; part++) total += static_cast<double>(made[part * inner + c]);
+    out[c] = static_cast<float>(mean ? total / static_cast<double>(length) : total);
+  }
+}
+
 void reduce(Reduction op, const float* in, float* out, Size outer, Size length, Size inner) {
   if (inner == 1) return reduce_rows(op, in, out, outer, length);
   const Pool::Session session;
   const auto function = kernels().reduce_columns;
   const Size strips = ceil_div(inner, kStripColumns);
+  // products are formed in double, which results of parts are not
+  if (outer == 1 && strips <= kTallStrips && length > kTallRows && op != Reduction::kProduct) {
+    return reduce_tall(op, in, out, length, inner);
+  }
   const Size step = rows_per_item(length * kStripColumns);
   share_range(outer * strips, step, product(outer, length) * static_cast<double>(inner), [&](Size first, Size n) {
     for (Size item = first; item < first + n; item++) {

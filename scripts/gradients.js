@@ -24,7 +24,7 @@ const HELD = {
 /** The file next to it with the types of its exports. */
 const TYPES = `/**
  * Registers the gradients of TensorFlow.js, so that \`tf.grad\` and \`tf.train\` work on attention: import it once, for what
- * it does. Gradients go by the composite forms; fused kernels step aside while they are recorded.
+ * it does. Fused kernels have gradients of their own, or step aside while gradients are recorded.
  *
  * @module rfa/gradients
  */

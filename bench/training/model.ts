@@ -1,6 +1,12 @@
 /** A small language model of characters, as a user of the package would train one with TensorFlow.js. */
 import * as tf from '@tensorflow/tfjs-core'
-import {type AdamParameter, adamStep, dense, normalizeRows} from '../../src/attention/internal.js'
+import {
+  type AdamParameter,
+  adamStep,
+  dense,
+  normalizeRows,
+  softmaxCrossEntropy,
+} from '../../src/attention/internal.js'
 import {attention, drawProjection} from '../../src/index.js'
 import {normals, randomStream} from '../../src/random/index.js'
 
@@ -146,7 +152,7 @@ interface Batch {
 
 /** Mean cross entropy of the next token. */
 function lossOf(method: string, sizes: Sizes, weight: Weight, {inputs, labels, projection}: Batch) {
-  const {batch, length, width, layers, vocabulary} = sizes
+  const {batch, length, width, layers} = sizes
   const embedded = tf.reshape(tf.gather(weight('embedding'), inputs), [batch, length, width])
   let x: tf.Tensor2D = tf.reshape(tf.add(embedded, weight('positions')), [batch * length, width])
   for (let at = 0; at < layers; at++) {
@@ -161,8 +167,7 @@ function lossOf(method: string, sizes: Sizes, weight: Weight, {inputs, labels, p
     x = tf.add(x, linear(weight, `${at}.down`, hidden))
   }
   const logits = linear(weight, 'head', norm(weight, 'norm', x))
-  const losses = tf.losses.softmaxCrossEntropy(tf.oneHot(labels, vocabulary), logits)
-  return losses as tf.Scalar
+  return softmaxCrossEntropy(logits, labels)
 }
 
 function norm(weight: Weight, name: string, x: tf.Tensor2D): tf.Tensor2D {

@@ -44,7 +44,7 @@ FEATURES = {
 
 
 def attend(method, q, k, v, rows):
-    if method == "softmax":
+    if method in ("softmax", "softmax-online"):
         return F.scaled_dot_product_attention(q, k, v, is_causal=True)
     q, k = FEATURES[method](q, k, rows)
     if v.shape[-2] > CHUNK:

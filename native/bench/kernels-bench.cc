@@ -92,6 +92,7 @@ struct Arrays {
   Floats landmarks = noise(kHeads * kFeatures * kDim, 1);
   Floats out = noise(kHeads * kLength * kDim, 1);
   Floats denominator = noise(kHeads * kLength, 1);
+  Floats to_query = value, to_key = value, to_value = value;
   Floats wide = noise(kHeads * kLength * kFeatures, 1);
   Floats wide_out = noise(kHeads * kLength * kFeatures, 1);
   Floats square = noise(kHeads * kLength * kLength, 1);
@@ -169,7 +170,20 @@ void linear(Arrays& a, FeatureKind kind, Size count, bool causal) {
   linear_attention(op);
 }
 
-void favor_causal(Arrays& a) {
+// Where gradients go, and what they come from: any numbers do.
+void softmax_slopes(Arrays& a, bool causal) {
+  SoftmaxGradient op;
+  op.forward = softmax(a, causal);
+  op.out = a.out.data();
+  op.lse = a.bias.data();
+  op.slopes = a.value.data();
+  op.to_query = a.to_query.data();
+  op.to_key = a.to_key.data();
+  op.to_value = a.to_value.data();
+  softmax_gradient(op);
+}
+
+CausalFeatureAttention favor_causal_call(Arrays& a) {
   CausalFeatureAttention op;
   op.batch = 1;
   op.heads = kHeads;
@@ -179,7 +193,20 @@ void favor_causal(Arrays& a) {
   op.key = features(a, FeatureKind::kLogPositive, a.key, kFeatures);
   op.value = tokens(a.value);
   op.out = dense4(a.out.data(), kHeads, kLength, kDim);
-  causal_feature_attention(op);
+  return op;
+}
+
+void favor_causal(Arrays& a) { causal_feature_attention(favor_causal_call(a)); }
+
+void favor_causal_slopes(Arrays& a) {
+  CausalFeatureGradient op;
+  op.forward = favor_causal_call(a);
+  op.out = a.out.data();
+  op.slopes = a.value.data();
+  op.to_query = a.to_query.data();
+  op.to_key = a.to_key.data();
+  op.to_value = a.to_value.data();
+  causal_feature_gradient(op);
 }
 
 void map(Arrays& a) {
@@ -312,11 +339,14 @@ std::vector<Kernel> kernels(Arrays& a) {
   return {
       {"softmax", 4 * h * l * l * d, io, [&] { softmax_attention(softmax(a, false)); }},
       {"softmax causal", 2 * h * l * l * d, io, [&] { softmax_attention(softmax(a, true)); }},
+      {"softmax gradient", 10 * h * l * l * d, 2 * io, [&] { softmax_slopes(a, false); }},
+      {"softmax gradient causal", 5 * h * l * l * d, 2 * io, [&] { softmax_slopes(a, true); }},
       {"softmax in doubles", 4 * h * l * l * d, 2 * io, [&] { exact(a, false); }, 1, 0.5},
       {"softmax in doubles causal", 2 * h * l * l * d, 2 * io, [&] { exact(a, true); }, 1, 0.5},
       {"error sums", 0, 20 * h * l * d, [&] { judge(a); }},
       {"favor-pos", 8 * h * l * m * d, io, [&] { favor(a); }},
       {"favor-pos causal", 8 * h * l * m * d, io, [&] { favor_causal(a); }},
+      {"favor-pos causal gradient", 22 * h * l * m * d, 2 * io, [&] { favor_causal_slopes(a); }},
       {"rfa M=128", 12 * h * l * (m / 2) * d, io,
        [&] { linear(a, FeatureKind::kTrigonometric, kFeatures / 2, false); }},
       {"rfa M=128 causal", 12 * h * l * (m / 2) * d, io,

@@ -6,8 +6,7 @@ namespace rfa::bindings {
 
 namespace {
 
-void softmax_attention(const CallbackInfo& info) {
-  const Object from = info[0].As<Object>();
+rfa::SoftmaxAttention softmax_of(const Object& from) {
   rfa::SoftmaxAttention op;
   read_sizes(op, from);
   op.query = input(array4_of(from, "query"));
@@ -19,7 +18,27 @@ void softmax_attention(const CallbackInfo& info) {
   op.causal = flag_of(from, "causal");
   op.out = array4_of(from, "out");
   op.lse = array3_of(from, "lse");
-  rfa::softmax_attention(op);
+  return op;
+}
+
+void softmax_attention(const CallbackInfo& info) {
+  rfa::softmax_attention(softmax_of(info[0].As<Object>()));
+}
+
+// softmaxAttentionGradient(call of softmaxAttention, gradients); its out and lse hold what that wrote
+void softmax_gradient(const CallbackInfo& info) {
+  const Object call = info[0].As<Object>(), from = info[1].As<Object>();
+  rfa::SoftmaxGradient op;
+  op.forward = softmax_of(call);
+  op.out = op.forward.out.data;
+  op.lse = op.forward.lse.data;
+  op.slopes = data_of(from.Get("slopes"));
+  op.lse_slopes = data_of(from.Get("lseSlopes"));
+  op.to_query = data_of(from.Get("query"));
+  op.to_key = data_of(from.Get("key"));
+  op.to_value = data_of(from.Get("value"));
+  op.to_bias = data_of(from.Get("keyBias"));
+  rfa::softmax_gradient(op);
 }
 
 void sample_keys(const CallbackInfo& info) {
@@ -82,34 +101,14 @@ void optimal_mixture(const CallbackInfo& info) {
   rfa::optimal_mixture(op);
 }
 
-void causal_feature_gradient(const CallbackInfo& info) {
-  const Object from = info[0].As<Object>();
-  rfa::CausalFeatureGradient op;
-  op.batch = size_of(from, "batch");
-  op.heads = size_of(from, "heads");
-  op.query_len = size_of(from, "queryLen");
-  op.key_len = size_of(from, "keyLen");
-  op.features = size_of(from, "featureDim");
-  op.value_dim = size_of(from, "valueDim");
-  op.query = data_of(from.Get("query"));
-  op.key = data_of(from.Get("key"));
-  op.value = data_of(from.Get("value"));
-  op.out = data_of(from.Get("out"));
-  op.slopes = data_of(from.Get("slopes"));
-  op.to_query = data_of(from.Get("toQuery"));
-  op.to_key = data_of(from.Get("toKey"));
-  op.to_value = data_of(from.Get("toValue"));
-  rfa::causal_feature_gradient(op);
-}
-
 }  // namespace
 
 void export_attention(Env env, Object exports) {
   export_procedure<softmax_attention>(env, exports, "softmaxAttention");
+  export_procedure<softmax_gradient>(env, exports, "softmaxAttentionGradient");
   export_procedure<sample_keys>(env, exports, "sampleKeys");
   export_procedure<segment_means>(env, exports, "segmentMeans");
   export_procedure<optimal_mixture>(env, exports, "optimalMixture");
-  export_procedure<causal_feature_gradient>(env, exports, "causalFeatureGradient");
 }
 
 }  // namespace rfa::bindings

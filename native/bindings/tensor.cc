@@ -99,6 +99,31 @@ void softmax_rows(const CallbackInfo& info) {
   rfa::softmax_rows(data_of(info[0]), data_of(info[1]), size_of(info[2]), size_of(info[3]), seen);
 }
 
+// crossEntropy(in, labels, out, columns)
+void cross_entropy(const CallbackInfo& info) {
+  const auto labels = info[1].As<Napi::Int32Array>();
+  rfa::CrossEntropy op;
+  op.rows = static_cast<Size>(labels.ElementLength());
+  op.columns = size_of(info[3]);
+  op.in = data_of(info[0]);
+  op.labels = labels.Data();
+  op.out = data_of(info[2]);
+  rfa::cross_entropy(op);
+}
+
+// crossEntropyGradient(in, labels, out, columns, slope)
+void cross_entropy_gradient(const CallbackInfo& info) {
+  const auto labels = info[1].As<Napi::Int32Array>();
+  rfa::CrossEntropyGradient op;
+  op.rows = static_cast<Size>(labels.ElementLength());
+  op.columns = size_of(info[3]);
+  op.in = data_of(info[0]);
+  op.labels = labels.Data();
+  op.out = data_of(info[2]);
+  op.slope = info[4].As<Napi::Number>().FloatValue();
+  rfa::cross_entropy_gradient(op);
+}
+
 // normRows({rows, columns, input, weight, bias, epsilon, centred, out})
 void norm_rows(const CallbackInfo& info) {
   const Object from = info[0].As<Object>();
@@ -209,6 +234,8 @@ void export_tensor(Env env, Object exports) {
   export_procedure<reduce>(env, exports, "reduce");
   export_procedure<cumulative_sums>(env, exports, "cumulativeSums");
   export_procedure<softmax_rows>(env, exports, "softmaxRows");
+  export_procedure<cross_entropy>(env, exports, "crossEntropy");
+  export_procedure<cross_entropy_gradient>(env, exports, "crossEntropyGradient");
   export_procedure<norm_rows>(env, exports, "normRows");
   export_procedure<norm_rows_gradient>(env, exports, "normRowsGradient");
   export_procedure<strided_copy>(env, exports, "stridedCopy");

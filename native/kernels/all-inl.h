@@ -6,13 +6,16 @@
 #include "kernels/causal-feature-gradient-inl.h"
 #include "kernels/causal-linear-attention-inl.h"
 #include "kernels/columns-inl.h"
+#include "kernels/cross-entropy-inl.h"
 #include "kernels/elementwise-inl.h"
 #include "kernels/error-sums-inl.h"
 #include "kernels/exact-softmax-inl.h"
+#include "kernels/feature-gradient-inl.h"
 #include "kernels/feature-map-inl.h"
 #include "kernels/fma-peak-inl.h"
 #include "kernels/linear-attention-inl.h"
 #include "kernels/linear-decode-inl.h"
+#include "kernels/linear-gradient-inl.h"
 #include "kernels/log-feature-decode-inl.h"
 #include "kernels/mat-mul-inl.h"
 #include "kernels/matrix-draws-inl.h"
@@ -23,6 +26,7 @@
 #include "kernels/sample-keys-inl.h"
 #include "kernels/segment-means-inl.h"
 #include "kernels/softmax-attention-inl.h"
+#include "kernels/softmax-gradient-inl.h"
 #include "kernels/table.h"
 
 RFA_KERNELS_BEGIN
@@ -31,16 +35,20 @@ constexpr KernelTable kTable = {
     RFA_ISA_NAME,
     W,
     {SoftmaxItems, SoftmaxScratchFloats, SoftmaxItem},
+    SoftmaxGradientParts,
+    {SoftmaxGradientItems, SoftmaxGradientScratchFloats, SoftmaxGradientItem},
     {SampleKeysItems, SampleKeysScratch, SampleKeysItem},
     {SegmentMeansItems, SegmentMeansScratch, SegmentMeansItem},
     {MixtureItems, MixtureScratchFloats, MixtureItem},
     {FeatureMapItems, FeatureMapScratch, FeatureMapItem},
+    {FeatureMapGradientItems, FeatureMapGradientScratch, FeatureMapGradientItem},
     LinearParts,
     LinearStateFloats,
     {LinearSumItems, LinearSumScratch, LinearSumItem},
     {LinearMergeItems, LinearMergeScratch, LinearMergeItem},
     {LinearReadItems, LinearReadScratch, LinearReadItem},
     {CausalLinearItems, CausalLinearScratch, CausalLinearItem},
+    {LinearGradientItems, LinearGradientScratch, LinearGradientItem},
     {CausalFeatureItems, CausalFeatureScratch, CausalFeatureItem},
     {FeatureGradientItems, FeatureGradientScratch, FeatureGradientItem},
     {LinearDecodeItems, LinearDecodeScratch, LinearDecodeItem},
@@ -64,6 +72,8 @@ constexpr KernelTable kTable = {
     ReduceRows,
     ReduceColumns,
     SoftmaxRows,
+    CrossEntropyRows,
+    CrossEntropySlopes,
     NormalizeRows,
     NormalizeRowsGradient,
     TransposePlane,

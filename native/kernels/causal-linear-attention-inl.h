@@ -76,7 +76,8 @@ struct CausalChunk {
 
 // Fills factors, carried: see the top of this file. `reference` is the state's, and becomes that
 // after the chunk's last key. Returns false where all factors are 1.
-inline bool PairFactors(const LinearAttention& op, const CausalScratch& s, const CausalChunk& chunk,
+template <class Scratch>
+inline bool PairFactors(const LinearAttention& op, const Scratch& s, const CausalChunk& chunk,
                         float* reference) {
   if (!op.key_log_weight && !op.log_gate) return false;
   const float* gates = op.log_gate ? op.log_gate.at(chunk.batch, chunk.head) + chunk.first : nullptr;

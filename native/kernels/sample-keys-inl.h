@@ -174,7 +174,7 @@ inline void SampleKeysItem(const SampleKeys& op, Size item, float* workspace) {
   const Size end = op.causal ? Least(op.key_len, first_row + rows) : op.key_len;
   for (Size first_key = 0; first_key < end; first_key += kKeyBlock) {
     const Size keys = Least(kKeyBlock, end - first_key);
-    PackBias(scores, batch, head, first_key, keys, s);
+    PackBias(scores, batch, head, first_key, keys, kKeyBlock, s.bias, s.present);
     PackPanelsTransposed(op.key.at(batch, head, first_key), op.key.row_stride, op.head_dim, keys,
                          {}, s.present, s.key);
     const Size start = op.causal ? Most(0, first_key - first_row) / kScoreRows * kScoreRows : 0;

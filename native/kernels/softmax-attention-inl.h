@@ -74,20 +74,20 @@ inline Size SoftmaxScratchFloats(const SoftmaxAttention& op) {
   return bump.used;
 }
 
-// Biases of one key block in log2 units; -inf for masked, removed and padding keys. Returns whether all
+// Biases of `count` keys, padded to a block, in log2 units; -inf for masked, removed and padding keys. Returns whether all
 // `count` keys are there.
 // -inf rather than a large negative number: 2^-inf is exactly 0 whatever the reference, so an
 // absent key leaves no trace even in a row of very small logits.
-inline bool PackBias(const SoftmaxAttention& op, Size batch, Size head, Size first, Size count,
-                     const SoftmaxScratch& s) {
+inline bool PackBias(const SoftmaxAttention& op, Size batch, Size head, Size first, Size count, Size block,
+                     float* out, std::uint8_t* there) {
   bool all = true;
   const std::uint8_t* mask = op.key_mask ? op.key_mask + batch * op.key_len + first : nullptr;
   const float* bias = op.key_bias ? op.key_bias.at(batch, head) + first : nullptr;
-  for (Size j = 0; j < kKeyBlock; j++) {
+  for (Size j = 0; j < block; j++) {
     const bool present =
         j < count && (!mask || mask[j]) && (!bias || !(bias[j] <= kRemoved));
-    s.present[j] = present;
-    s.bias[j] = present ? (bias ? bias[j] * kLog2E : 0.0f) : -kInfinity;
+    there[j] = present;
+    out[j] = present ? (bias ? bias[j] * kLog2E : 0.0f) : -kInfinity;
     all = all && (present || j >= count);
   }
   return all;
@@ -278,7 +278,7 @@ inline void SoftmaxItem(const SoftmaxAttention& op, Size item, float* workspace)
   const Size end = op.causal ? Least(op.key_len, first_row + rows) : op.key_len;
   for (Size first_key = 0; first_key < end; first_key += kKeyBlock) {
     const Size keys = Least(kKeyBlock, end - first_key);
-    const bool all = PackBias(op, batch, head, first_key, keys, s);
+    const bool all = PackBias(op, batch, head, first_key, keys, kKeyBlock, s.bias, s.present);
     PackPanelsTransposed(op.key.at(batch, head, first_key), op.key.row_stride, op.head_dim, keys,
                          {}, s.present, s.key);
     const RightPanels values = PackValues(op, batch, head, first_key, keys, all, s);

@@ -22,6 +22,13 @@ struct LinearPlan {
   float* states;
 };
 
+// Shares of the key blocks of each head; to_query holds as many arrays of queries.
+struct SoftmaxGradientPlan {
+  const SoftmaxGradient* op;
+  Size parts;
+  float* to_query;
+};
+
 // Sums of errors, [items, kErrorSums] and [items, Dv] before they are merged in the order of items.
 struct ErrorSumsPlan {
   const ErrorSums* op;
@@ -46,14 +53,18 @@ struct KernelTable {
   const char* name;
   int lanes;
   ItemKernel<SoftmaxAttention> softmax_attention;
+  Size (*softmax_gradient_parts)(const SoftmaxGradient&);
+  ItemKernel<SoftmaxGradientPlan> softmax_gradient;
   ItemKernel<SampleKeys> sample_keys;
   ItemKernel<SegmentMeans> segment_means;
   ItemKernel<OptimalMixture> optimal_mixture;
   ItemKernel<FeatureMap> feature_map;
+  ItemKernel<FeatureMapGradient> feature_map_gradient;
   Size (*linear_parts)(const LinearAttention&);
   Size (*linear_state_floats)(const LinearAttention&);
   ItemKernel<LinearPlan> linear_sum, linear_merge, linear_read;
   ItemKernel<LinearAttention> causal_linear_attention;
+  ItemKernel<LinearAttentionGradient> linear_attention_gradient;
   ItemKernel<CausalFeatureAttention> causal_feature_attention;
   ItemKernel<CausalFeatureGradient> causal_feature_gradient;
   ItemKernel<LinearDecode> linear_decode;
@@ -78,6 +89,8 @@ struct KernelTable {
   void (*reduce_columns)(Reduction, const float* in, float* out, Size length, Size stride, Size columns);
   void (*softmax_rows)(const float* in, float* out, Size first, Size count, Size columns,
                        const RowVisibility&);
+  void (*cross_entropy)(const CrossEntropy&, Size first, Size count);
+  void (*cross_entropy_gradient)(const CrossEntropyGradient&, Size first, Size count);
   void (*norm_rows)(const NormRows&, Size first, Size count);
   void (*norm_rows_gradient)(const NormRowsGradient&, Size first, Size count, float* sums);
   void (*transpose_plane)(const float* in, Size in_stride, float* out, Size out_stride, Size rows,

@@ -182,6 +182,10 @@ void check_reduction(Size outer, Size length, Size inner) {
 }
 
 void reductions() {
+  // tall matrices go by parts of 512 rows
+  for (const Size length : {512, 513, 1500}) {
+    for (const Size inner : {2, 65, 512, 513}) check_reduction(1, length, inner);
+  }
   for (const Size inner : {1, 2, 3, 15, 16, 17, 63, 64, 65, 131}) {
     for (const Size length : {0, 1, 5, 64, 65, 301}) check_reduction(3, length, inner);
   }

@@ -75,6 +75,26 @@ std::vector<Shared> operations() {
       softmax_attention(op);
     };
   };
+  // of one head, whose blocks of keys are shared out
+  const auto softmax_gradients = [](bool keys) {
+    return [keys](Arrays& a) {
+      SoftmaxGradient op;
+      op.forward = sized<SoftmaxAttention>(a);
+      op.forward.heads = 1;
+      op.forward.query = dense4<const float>(a.query.data(), 1, kLength, kDim);
+      op.forward.key = dense4<const float>(a.key.data(), 1, kLength, kDim);
+      op.forward.lse = dense3(a.rows.data(), 1, kLength);
+      op.forward.causal = true;
+      softmax_attention(op.forward);
+      op.out = a.out.data();
+      op.lse = a.rows.data();
+      op.slopes = a.long_input.data();
+      op.to_query = (keys ? a.square : a.wide).data();
+      op.to_key = (keys ? a.wide : a.square).data() + kLength * kDim * (keys ? 0 : 1);
+      op.to_value = a.square.data() + 2 * kLength * kDim;
+      softmax_gradient(op);
+    };
+  };
   const auto linear = [](bool causal) {
     return [causal](Arrays& a) {
       auto op = sized<LinearAttention>(a);
@@ -98,6 +118,25 @@ std::vector<Shared> operations() {
          causal_feature_attention(op);
        },
        &Arrays::out},
+      {"gradient of softmax by keys", softmax_gradients(true), &Arrays::wide},
+      {"gradient of softmax by queries", softmax_gradients(false), &Arrays::wide},
+      {"gradient of causal features",
+       [](Arrays& a) {
+         CausalFeatureGradient op;
+         op.forward = sized<CausalFeatureAttention>(a);
+         op.forward.query = features(a, FeatureKind::kLogHyperbolic, a.query);
+         op.forward.key = features(a, FeatureKind::kLogHyperbolic, a.key);
+         causal_feature_attention(op.forward);
+         op.out = a.out.data();
+         op.slopes = a.long_input.data();
+         op.to_query = a.square.data();
+         op.to_key = op.to_query + a.out.size();
+         op.to_value = a.wide.data();
+         op.to_query_projection = op.to_key + a.out.size();
+         op.to_key_projection = op.to_query_projection + kHeads * kFeatures * kDim;
+         causal_feature_gradient(op);
+       },
+       &Arrays::square},
       {"feature map",
        [](Arrays& a) {
          FeatureMap op;
@@ -178,6 +217,11 @@ std::vector<Shared> operations() {
       {"column sums",
        [](Arrays& a) {
          reduce(Reduction::kSum, a.long_input.data(), a.rows.data(), 1, kHeads * 13 * kDim, kLength);
+       },
+       &Arrays::rows},
+      {"sums of few columns",
+       [](Arrays& a) {
+         reduce(Reduction::kMean, a.long_input.data(), a.rows.data(), 1, kHeads * 13 * kLength, kDim);
        },
        &Arrays::rows},
       {"sums by index",

@@ -22,6 +22,7 @@ export {
   type DenseActivation,
   dense,
   normalizeRows,
+  softmaxCrossEntropy,
 } from './kernels/index.js'
 export {orthonormalizeRows} from './projections/orthogonal.js'
 export {drawnInPlane, planeRows} from './projections/plane.js'

@@ -1,14 +1,17 @@
 import * as tf from '@tensorflow/tfjs-core'
 import '@tensorflow/tfjs-core/dist/register_all_gradients.js'
 import {beforeAll, describe, expect, it} from 'vitest'
-import {recordOperations} from '../../src/attention/index.js'
+import {type AttentionOptions, attention, recordOperations} from '../../src/attention/index.js'
 import {
   causalFeatureAttention,
   dense,
+  featureMap,
+  halfSquaredNorm,
   linearAttention,
   maskedSoftmax,
   normalizeRows,
   softmaxAttention,
+  softmaxCrossEntropy,
 } from '../../src/attention/kernels/index.js'
 import {useBackend} from '../../src/backends/index.js'
 import {normals, randomStream} from '../../src/random/index.js'
@@ -17,6 +20,8 @@ import {describeNative, instructionSets} from './addon.js'
 import {guarded} from './guards.js'
 
 type Operation = (inputs: tf.Tensor[]) => tf.Tensor | tf.Tensor[]
+
+type Sides = [tf.Tensor, tf.Tensor, tf.Tensor]
 
 const sizeOf = (shape: number[]) => shape.reduce((product, axis) => product * axis, 1)
 
@@ -43,7 +48,8 @@ function gradients(operation: Operation, shapes: number[][], draw: typeof whole)
           .reduce((sum, part) => tf.add(sum, part)) as tf.Scalar
       return tf.grads(total)(shapes.map(draw))
     })
-    return {slopes: result.map(each => each.dataSync().slice() as Float32Array), operations}
+    // zeros of one sign
+    return {slopes: result.map(each => each.dataSync().map(x => x + 0) as Float32Array), operations}
   } finally {
     tf.engine().endScope()
   }
@@ -59,6 +65,7 @@ async function onBoth(operation: Operation, shapes: number[][], draw: typeof who
 }
 
 const tokens = (...last: number[]) => last.map(columns => [2, 3, 7, columns])
+const labels = () => tf.tensor1d([0, 16, 3, 3, 9, 1, 15, 7, 8], 'int32')
 const mask = () => tf.tensor2d([1, 0, 1, 1, 0, 1, 1, 0, 1, 1, 1, 1, 0, 1], [2, 7], 'bool')
 
 /** Gradients that are sums of products. */
@@ -86,6 +93,21 @@ const EXACT: [string, string, Operation, number[][]][] = [
       [2, 3, 7, 5],
       [2, 3, 7, 4],
     ],
+  ],
+  [
+    'relu features of a projection that heads share',
+    'FeatureMapGradient',
+    ([x, rows]) => featureMap(x!, rows as tf.Tensor2D, 'relu', {featureScale: 2}),
+    [
+      [2, 3, 7, 5],
+      [4, 5],
+    ],
+  ],
+  [
+    'half squared norms',
+    'HalfSquaredNorm',
+    ([x]) => halfSquaredNorm(x as tf.Tensor4D, 2),
+    tokens(5),
   ],
   ...[false, true].flatMap(transposed =>
     (['linear', 'relu'] as const).map((activation): [string, string, Operation, number[][]] => [
@@ -116,6 +138,22 @@ const ROUNDED: [string, string, Operation, number[][]][] = [
       tokens(5, 5, 4),
     ],
     [
+      `softmax attention with a bias and a mask${causal ? ', causal' : ''}`,
+      'SoftmaxAttention',
+      ([q, k, v, keyBias]) => softmaxAttention(q!, k!, v!, {keyBias, causal, keyMask: mask()}).out,
+      [...tokens(5, 5, 4), [2, 3, 7]],
+    ],
+    [
+      `softmax attention of shared queries, keys or values${causal ? ', causal' : ''}`,
+      'SoftmaxAttention',
+      ([q, k, v]) => Object.values(softmaxAttention(q!, k!, v!, {scale: 0.5, causal})),
+      [
+        [2, 1, 7, 5],
+        [1, 3, 9, 5],
+        [1, 1, 9, 4],
+      ],
+    ],
+    [
       `masked softmax${causal ? ', causal' : ''}`,
       'MaskedSoftmax',
       ([logits]) => maskedSoftmax(logits as tf.Tensor4D, causal ? {causal} : {keyMask: mask()}),
@@ -137,6 +175,38 @@ const ROUNDED: [string, string, Operation, number[][]][] = [
       tokens(5, 5, 4),
     ],
   ]),
+  ...(['log-positive', 'log-hyperbolic'] as const).flatMap(
+    (kind): [string, string, Operation, number[][]][] =>
+      [false, true].map(unitNorm => [
+        `causal features by recipe, ${kind}${unitNorm ? ', unit vectors' : ''}`,
+        'CausalFeatureAttention',
+        ([x, y, v, ...projections]) => {
+          const [query, key] = [x!, y!].map((tokens, at) => ({
+            ...{kind, x: tokens, projection: projections[at] as tf.Tensor3D},
+            ...{inputScale: 0.5, unitNorm},
+          }))
+          return causalFeatureAttention(query!, key!, v!, mask())
+        },
+        [...tokens(5, 5, 4), [3, 6, 5], [3, 6, 5]],
+      ]),
+  ),
+  ...(['trigonometric', 'log-positive', 'log-hyperbolic'] as const).flatMap(kind =>
+    [false, true].map((unitNorm): [string, string, Operation, number[][]] => [
+      `${kind} features${unitNorm ? ' of unit vectors' : ''}`,
+      'FeatureMapGradient',
+      ([x, rows]) => featureMap(x!, rows as tf.Tensor3D, kind, {inputScale: 0.5, unitNorm}),
+      [
+        [2, 3, 7, 5],
+        [3, 4, 5],
+      ],
+    ]),
+  ),
+  [
+    'cross entropy',
+    'SoftmaxCrossEntropyGradient',
+    ([logits]) => softmaxCrossEntropy(logits as tf.Tensor2D, labels()),
+    [[9, 17]],
+  ],
   [
     'causal features of more queries than keys',
     'CausalFeatureAttention',
@@ -173,6 +243,36 @@ describeNative('gradients of fused operations', addon => {
         })
       },
     )
+  })
+
+  it('causal positive features keep nothing of L x F numbers for their gradients', async () => {
+    await useBackend('native')
+    const [length, headDim] = [16_384, 8]
+    const peak = async (count: number, tokens: number) => {
+      const inputs = [0, 1, 2].map(seed => normal([1, 1, tokens, headDim], seed)) as Sides
+      const projection = normal([count, headDim], 3) as tf.Tensor2D
+      const slopes = tf.grads((q: tf.Tensor, k: tf.Tensor, v: tf.Tensor) =>
+        attention(
+          q as tf.Tensor4D,
+          k as tf.Tensor4D,
+          v as tf.Tensor4D,
+          {
+            ...{method: 'favor-pos', causal: true, projection: tf.expandDims(projection)},
+          } as AttentionOptions,
+        ),
+      )
+      const before = tf.memory().numBytes
+      const {peakBytes, result} = await tf.profile(() => ({...slopes(inputs)}))
+      tf.dispose([...inputs, projection])
+      tf.dispose(result)
+      return peakBytes - before
+    }
+    const few = await peak(16, length)
+    // tensors of M rows make the difference
+    expect(Math.abs((await peak(128, length)) - few)).toBeLessThan(16 * 4 * 128 * headDim)
+    // fewer than the features of one side
+    expect(few).toBeLessThan(4 * length * 128)
+    expect(await peak(16, length / 2)).toBeLessThan(0.51 * few)
   })
 
   it.each(['cpu', 'native'] as const)('have gradients themselves, on %s', async backend => {

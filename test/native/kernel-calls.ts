@@ -315,6 +315,14 @@ const featureMap = fc.tuple(sizes, fc.constantFrom(...PROJECTED), fc.boolean()).
   }),
 )
 
+const featureMapGradient = featureMap.map(({inputs, attributes}): Call => {
+  const [batch, heads, length] = inputs.x!.shape as [number, number, number]
+  const rows = inputs.projection!.shape.at(-2)!
+  const double = attributes.kind === 'trigonometric' || attributes.kind === 'log-hyperbolic'
+  const slopes = floats(batch, heads, length, double ? 2 * rows : rows)
+  return {inputs: {...inputs, slopes}, attributes}
+})
+
 const halfSquaredNorm = sizes.map(
   (s): Call => ({
     inputs: {x: tokens(s).query},
@@ -350,6 +358,35 @@ const linearAttention = fc
     }
   })
 
+const linearAttentionGradient = fc
+  .tuple(linearAttention, fc.boolean())
+  .map(([call, guarded]): Call => {
+    const {query, value} = call.inputs as {query: TensorPlan; value: TensorPlan}
+    const out = floats(...query.shape.slice(0, 3), value.shape[3]!)
+    const denominator = floats(...query.shape.slice(0, 3))
+    const outputs = {
+      slopes: out,
+      denominatorSlopes: denominator,
+      ...(guarded && {out, denominator}),
+    }
+    const guard = guarded && {guard: {policy: 'clamp', bound: 1}}
+    return {
+      inputs: {...call.inputs, ...outputs},
+      attributes: {...call.attributes, ...guard},
+    }
+  })
+
+const crossEntropy = fc.tuple(axis, axis).map(
+  ([rows, columns]): Call => ({
+    inputs: {logits: floats(rows, columns), labels: index(columns, rows)},
+    attributes: {},
+  }),
+)
+
+const crossEntropyGradient = crossEntropy.map(
+  (call): Call => ({...call, inputs: {...call.inputs, slope: floats()}}),
+)
+
 const causalFeatureAttention = fc
   .tuple(sizes, fc.constantFrom('explicit', 'log-positive', 'log-hyperbolic'))
   .map(([s, kind]): Call => {
@@ -357,10 +394,19 @@ const causalFeatureAttention = fc
     return {inputs, attributes: recipes}
   })
 
-const causalFeatureGradient = sizes.map((s): Call => {
-  const {query, key, value} = tokens(s)
-  const out = floats(s.batch, s.heads, s.queryLen, s.valueDim)
-  return {inputs: {query, key, value, out, slopes: out}, attributes: {}}
+/** The gradient of a call with one output: what that takes, the output and its slopes. */
+function withSlopes({inputs, attributes}: Call): Call {
+  const [batch, heads, queryLen] = inputs.query!.shape as [number, number, number]
+  const out = floats(batch, heads, queryLen, inputs.value!.shape.at(-1)!)
+  return {inputs: {...inputs, out, slopes: out}, attributes}
+}
+
+const causalFeatureGradient = causalFeatureAttention.map(withSlopes)
+
+const softmaxAttentionGradient = softmaxAttention.map((call): Call => {
+  const {inputs, attributes} = withSlopes(call)
+  const lse = floats(...inputs.query!.shape.slice(0, 3))
+  return {inputs: {...inputs, lse, lseSlopes: lse}, attributes}
 })
 
 /** One token of a decoder over explicit features. */
@@ -463,10 +509,15 @@ export const RIGHT_CALLS: Readonly<Record<string, fc.Arbitrary<Call>>> = {
   SegmentMeans: segmentMeans,
   OptimalMixture: optimalMixture,
   FeatureMap: featureMap,
+  FeatureMapGradient: featureMapGradient,
   HalfSquaredNorm: halfSquaredNorm,
   LinearAttention: linearAttention,
+  LinearAttentionGradient: linearAttentionGradient,
+  SoftmaxCrossEntropy: crossEntropy,
+  SoftmaxCrossEntropyGradient: crossEntropyGradient,
   CausalFeatureAttention: causalFeatureAttention,
   CausalFeatureGradient: causalFeatureGradient,
+  SoftmaxAttentionGradient: softmaxAttentionGradient,
   LinearDecode: linearDecode,
   LogFeatureDecode: logFeatureDecode,
   CacheDecode: cacheDecode,

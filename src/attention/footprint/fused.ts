@@ -1,6 +1,7 @@
 /** What the fused kernels of the native backend return: see `kernels/` for what they mean. */
 import type {TensorInfo} from '@tensorflow/tfjs-core'
-import {featureDimOf} from '../kernels/feature-checks.js'
+import {SOFTMAX_GRADIENTS} from '../kernels/checks.js'
+import {CAUSAL_GRADIENTS, featureDimOf, LINEAR_GRADIENTS} from '../kernels/feature-checks.js'
 import type {RecipeAttributes} from '../kernels/recipe.js'
 import type {SizeCall, SizeRule} from './shapes.js'
 
@@ -23,6 +24,12 @@ const like =
   (...names: string[]): SizeRule =>
   call =>
     names.map(name => call.meter.allocate(input(call, name).shape))
+
+/** The same, of those inputs that are there. */
+const likeGiven =
+  (names: readonly string[]): SizeRule =>
+  call =>
+    like(...names.filter(name => call.inputs[name]))(call)
 
 /** Kernels of the native backend that TensorFlow.js lacks, without decode steps. */
 export const FUSED_RULES: Readonly<Record<string, SizeRule>> = {
@@ -51,7 +58,17 @@ export const FUSED_RULES: Readonly<Record<string, SizeRule>> = {
   },
   NormalizeRows: call => call.meter.allocate(input(call, 'x').shape),
   NormalizeRowsGradient: like('x', 'weight', 'weight'),
-  CausalFeatureGradient: like('query', 'key', 'value'),
+  CausalFeatureGradient: likeGiven(CAUSAL_GRADIENTS),
+  LinearAttentionGradient: likeGiven(LINEAR_GRADIENTS),
+  // of shared inputs once for each head of each batch element
+  SoftmaxAttentionGradient: call => {
+    const leading = input(call, 'slopes').shape.slice(0, 2)
+    const given = SOFTMAX_GRADIENTS.filter(name => call.inputs[name])
+    return given.map(name => call.meter.allocate([...leading, ...input(call, name).shape.slice(2)]))
+  },
+  FeatureMapGradient: like('x', 'projection'),
+  SoftmaxCrossEntropy: call => call.meter.allocate([]),
+  SoftmaxCrossEntropyGradient: like('logits'),
   AdamStep: call =>
     Object.keys(call.inputs)
       .filter(name => !name.startsWith('gradient'))

@@ -1,16 +1,11 @@
 import {tf} from '../../tf.js'
-import type {KeyMask} from '../types.js'
+import type {KeyMask, Projection} from '../types.js'
+import {causalFeatureGradient} from './causal-feature-gradient.js'
 import {CAUSAL_CHUNK} from './causal-sums.js'
-import {causalFeatureGradientSizes} from './checks.js'
-import {fusedOrComposite, type Gradient, recordsGradients} from './dispatch.js'
-import {causalFeatureAttentionSizes} from './feature-checks.js'
-import {
-  type FeatureSpec,
-  type Features,
-  formFeatures,
-  recipeAttributes,
-  specsOf,
-} from './feature-spec.js'
+import type {Inputs} from './checks.js'
+import {fusedOrComposite, type Gradient} from './dispatch.js'
+import {causalFeatureAttentionSizes, type SideAttributes} from './feature-checks.js'
+import {type Features, formFeatures, recipeAttributes, specsOf} from './feature-spec.js'
 import {logSumExp} from './log-sum-exp.js'
 import {headMask, MASKED, maskLogits, sawAnyKey} from './masking.js'
 import {matMul} from './mat-mul.js'
@@ -52,77 +47,36 @@ export function causalFeatureAttention(
   }
   const attributes = {query: recipeAttributes(querySpec), key: recipeAttributes(keySpec)}
   causalFeatureAttentionSizes(inputs, attributes)
-  if (recordsGradients()) {
-    return recorded([querySpec, keySpec], value as tf.Tensor4D, keyMask as KeyMask | undefined)
+  const form = () => definition(inputs, attributes)
+  const gradient = gradientOf(inputs)
+  const [out] = fusedOrComposite('CausalFeatureAttention', inputs, attributes, form, gradient)
+  return out as tf.Tensor4D
+}
+
+/** Of the inputs that are there. */
+function gradientOf(inputs: Inputs<tf.Tensor>): Gradient<SideAttributes> {
+  const names = Object.keys(inputs).filter(name => inputs[name])
+  return {
+    inputsToSave: names,
+    outputsToSave: [true],
+    gradFunc(dy, saved, attributes) {
+      const given = Object.fromEntries(names.map((name, at) => [name, saved[at]]))
+      const rest = {out: saved.at(-1), slopes: dy as tf.Tensor}
+      const made = causalFeatureGradient(given, rest, attributes, definition)
+      return Object.fromEntries(Object.entries(made).map(([name, slope]) => [name, () => slope]))
+    },
   }
-  const [out] = fusedOrComposite('CausalFeatureAttention', inputs, attributes, () => [
-    composite(
-      formFeatures(querySpec),
-      formFeatures(keySpec),
-      value as tf.Tensor4D,
-      keyMask as KeyMask | undefined,
-    ),
-  ])
-  return out as tf.Tensor4D
 }
 
-/** While gradients are recorded: logarithms by themselves, which have theirs, and attention with the gradient below. */
-function recorded(
-  sides: [FeatureSpec, FeatureSpec],
-  value: tf.Tensor4D,
-  keyMask: KeyMask | undefined,
-): tf.Tensor4D {
-  const [query, formed] = sides.map(formFeatures) as [tf.Tensor4D, tf.Tensor4D]
-  const [batch, heads, keyLen] = formed.shape
-  const key = keyMask
-    ? maskLogits(formed, tf.reshape(headMask(keyMask, heads), [batch, heads, keyLen, 1]))
-    : formed
-  const explicit = {kind: 'explicit'}
-  const [out] = fusedOrComposite(
-    'CausalFeatureAttention',
-    {query, key, value},
-    {query: explicit, key: explicit},
-    () => [composite(query, key, value, undefined)],
-    GRADIENT,
-  )
-  return out as tf.Tensor4D
-}
-
-const GRADIENT: Gradient = {
-  inputsToSave: ['query', 'key', 'value'],
-  outputsToSave: [true],
-  gradFunc(dy, saved) {
-    const [query, key, value, out] = saved as FourTensors
-    const [toQuery, toKey, toValue] = causalFeatureGradient(
-      [query, key, value, out],
-      dy as tf.Tensor4D,
-    )
-    return {query: () => toQuery!, key: () => toKey!, value: () => toValue!}
-  },
-}
-
-type FourTensors = [tf.Tensor4D, tf.Tensor4D, tf.Tensor4D, tf.Tensor4D]
-
-/**
- * Gradients of {@link causalFeatureAttention} of explicit logarithms. With `e_ijs = exp(a_is + b_js)`, W_i the sum of a
- * row's weights and `c_ij = g_i.(v_j - out_i) / W_i` of slopes g: sums of `c_ij e_ijs` over keys and over queries, and
- * of `w_ij g_i / W_i`. Keys at {@link MASKED} take no part.
- *
- * @param inputs - query, key, value and the output of the forward pass
- * @param slopes - of the output, `[B, H, L, Dv]`
- * @returns as query, key and value
- */
-function causalFeatureGradient(
-  [query, key, value, out]: FourTensors,
-  slopes: tf.Tensor4D,
-): tf.Tensor[] {
-  const inputs = {query, key, value, out, slopes}
-  causalFeatureGradientSizes(inputs)
-  return fusedOrComposite('CausalFeatureGradient', inputs, {}, () =>
-    tf.grads((a, b, v) =>
-      tf.mul(composite(a as tf.Tensor4D, b as tf.Tensor4D, v as tf.Tensor4D, undefined), slopes),
-    )([query, key, value]),
-  )
+/** Features of both sides, and attention on them. */
+function definition(inputs: Inputs<tf.Tensor>, attributes: SideAttributes): tf.Tensor[] {
+  const side = (name: 'query' | 'key') =>
+    formFeatures({
+      ...{...attributes[name], x: inputs[name]!},
+      projection: inputs[`${name}Projection`] as Projection | undefined,
+    })
+  const [value, keyMask] = [inputs.value as tf.Tensor4D, inputs.keyMask as KeyMask | undefined]
+  return [composite(side('query'), side('key'), value, keyMask)]
 }
 
 /** Weighted sums `[N, l, Dv + 1]` (the last column is the sum of weights) times `exp(-logScale)`. */

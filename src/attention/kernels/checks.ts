@@ -121,19 +121,23 @@ export function softmaxAttentionSizes(
   return {batch, heads, queryLen, keyLen, headDim, valueDim}
 }
 
-/** What `causalFeatureGradient` takes. */
-export function causalFeatureGradientSizes(
-  inputs: Inputs,
-): Omit<AttentionSizes, 'headDim'> & {featureDim: number} {
-  const where = 'CausalFeatureGradient'
-  const [batch, heads, queryLen, featureDim] = fourAxes(where, inputs, 'query')
-  const [, , keyLen, valueDim] = fourAxes(where, inputs, 'value')
-  for (const name of ['key', 'out', 'slopes']) given(where, inputs, name)
-  checkArray(where, inputs, 'key', [batch, heads, keyLen, featureDim])
-  checkArray(where, inputs, 'value', [batch, heads, keyLen, valueDim])
-  checkArray(where, inputs, 'out', [batch, heads, queryLen, valueDim])
-  checkArray(where, inputs, 'slopes', [batch, heads, queryLen, valueDim])
-  return {batch, heads, queryLen, keyLen, featureDim, valueDim}
+/** Inputs of `softmaxAttention` that have gradients, in the order in which those are given. */
+export const SOFTMAX_GRADIENTS = ['query', 'key', 'value', 'keyBias'] as const
+
+/** What the gradient of `softmaxAttention` takes: what that does, its outputs, and the slopes of both. */
+export function softmaxAttentionGradientSizes(
+  {out, lse, slopes, lseSlopes, ...own}: Inputs,
+  attributes: SoftmaxAttributes,
+): AttentionSizes {
+  const where = 'SoftmaxAttentionGradient'
+  const sizes = softmaxAttentionSizes(own, attributes)
+  const {batch, heads, queryLen, valueDim} = sizes
+  for (const [name, tensor] of Object.entries({out, slopes, lse, lseSlopes})) {
+    given(where, {[name]: tensor}, name)
+    const columns = name === 'out' || name === 'slopes' ? [valueDim] : []
+    checkArray(where, {[name]: tensor}, name, [batch, heads, queryLen, ...columns])
+  }
+  return sizes
 }
 
 /** Attributes of `adamStep`: numbers of one step, with what corrects the bias of both means. */
@@ -217,6 +221,35 @@ export function denseSizes(
   checkArray(where, inputs, 'weight', transposed ? [columns, inner] : [inner, columns])
   checkArray(where, inputs, 'bias', [columns])
   return {rows, inner, columns}
+}
+
+/** What `softmaxCrossEntropy` takes, but for the values of labels. */
+export function crossEntropySizes(inputs: Inputs): {rows: number; columns: number} {
+  const where = 'SoftmaxCrossEntropy'
+  const [rows, columns] = twoAxes(where, inputs, 'logits')
+  const labels = given(where, inputs, 'labels')
+  checkElements(`${where}.labels`, labels, ['int32'])
+  if (hasShape(labels.shape, [rows])) return {rows, columns}
+  throw expected('SHAPE_MISMATCH', where, `labels [${rows}]`, describe(labels.shape))
+}
+
+/** @throws {BAD_RANGE} unless labels are columns */
+export function checkLabels(labels: ArrayLike<number>, columns: number): void {
+  const wrong = Array.prototype.find.call(labels, label => !(label >= 0 && label < columns))
+  if (wrong === undefined) return
+  const wanted = `labels from 0 to ${columns - 1}, of ${columns} columns`
+  throw expected('BAD_RANGE', 'SoftmaxCrossEntropy', wanted, `${wrong}`)
+}
+
+/** What the gradient of `softmaxCrossEntropy` takes: what that does, and the slope of the loss. */
+export function crossEntropyGradientSizes({slope, ...own}: Inputs): {
+  rows: number
+  columns: number
+} {
+  const where = 'SoftmaxCrossEntropyGradient'
+  given(where, {slope}, 'slope')
+  checkArray(where, {slope}, 'slope', [])
+  return crossEntropySizes(own)
 }
 
 /** Attributes of `normalizeRows`. */

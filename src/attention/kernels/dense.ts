@@ -51,12 +51,11 @@ export function dense(
 }
 
 /** Of `linear` and `relu`. */
-const GRADIENT: Gradient = {
+const GRADIENT: Gradient<DenseAttributes> = {
   inputsToSave: ['x', 'weight'],
   outputsToSave: [true],
-  gradFunc(dy, saved, attributes) {
+  gradFunc(dy, saved, {transposed, activation}) {
     const [x, weight, y] = saved as [tf.Tensor2D, tf.Tensor2D, tf.Tensor2D]
-    const {transposed, activation} = attributes as unknown as DenseAttributes
     const slopes = (activation === 'relu' ? tf.mul(dy as tf.Tensor, tf.step(y)) : dy) as tf.Tensor2D
     return {
       x: () => tf.matMul(slopes, weight, false, !transposed),

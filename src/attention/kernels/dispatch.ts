@@ -12,8 +12,24 @@ import {tf} from '../../tf.js'
 /** How an operation ran. */
 export type OperationForm = 'fused' | 'composite'
 
-/** The gradient of an operation by its inputs, as TensorFlow.js takes it. */
-export type Gradient = Omit<tf.GradConfig, 'kernelName'>
+/** The gradient of an operation by its inputs. */
+export interface Gradient<Attributes = unknown> {
+  /** Names of the inputs that it needs. Default none. */
+  inputsToSave?: string[]
+  /** Which outputs it needs. Default none. */
+  outputsToSave?: boolean[]
+  /**
+   * @param dys - slopes of the output, or of each of several
+   * @param saved - the inputs it needs, and then the outputs
+   * @param attributes - of the call
+   * @returns by the names of inputs, each made when asked for
+   */
+  gradFunc(
+    dys: tf.Tensor | tf.Tensor[],
+    saved: tf.Tensor[],
+    attributes: Attributes,
+  ): Record<string, () => tf.Tensor>
+}
 
 let recorder: Map<string, OperationForm> | undefined
 
@@ -26,20 +42,25 @@ let recorder: Map<string, OperationForm> | undefined
  * @param composite - the definition
  * @param gradient - of the fused kernel in this call. Default: the composite runs while gradients are recorded
  */
-export function fusedOrComposite(
+export function fusedOrComposite<Attributes extends object>(
   name: string,
   inputs: Record<string, tf.Tensor | undefined>,
-  attributes: Record<string, unknown>,
+  attributes: Attributes,
   composite: () => tf.Tensor[],
-  gradient?: Gradient,
+  gradient?: Gradient<Attributes>,
 ): tf.Tensor[] {
   const recorded = recordsGradients()
   const known = tf.getKernel(name, tf.getBackend()) != null
   const fused = known && (gradient !== undefined || !recorded)
   recordForm(name, fused ? 'fused' : 'composite')
   if (!fused) return composite()
-  if (recorded && gradient && tf.getGradient(name) == null) {
-    tf.registerGradient({kernelName: name, ...gradient})
+  if (recorded && gradient) {
+    const {inputsToSave, outputsToSave} = gradient
+    // TensorFlow.js takes it from here into the tape as the kernel is called: that of this call, with its attributes
+    tf.registerGradient({
+      ...{kernelName: name, inputsToSave, outputsToSave},
+      gradFunc: (dys, saved) => gradient.gradFunc(dys, saved, attributes),
+    })
   }
   const present = Object.fromEntries(Object.entries(inputs).filter(([, tensor]) => tensor))
   const result: tf.Tensor | tf.Tensor[] = tf

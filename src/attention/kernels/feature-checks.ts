@@ -1,7 +1,7 @@
 /** What the operations that form features take; see checks.ts. */
 import {describe, expected, unknownName} from '../../errors.js'
 import {checkElements, checkFlag, checkNumber, checkObject} from '../check-tensor.js'
-import {type AttentionSizes, checkArray, fourAxes, type Inputs} from './checks.js'
+import {type AttentionSizes, checkArray, fourAxes, given, type Inputs} from './checks.js'
 import {checkGuard, type Guard} from './guard.js'
 import type {FeatureRecipe, RecipeAttributes} from './recipe.js'
 
@@ -119,6 +119,16 @@ export function featureMapSizes(inputs: Inputs, recipe: RecipeAttributes) {
   throw expected('UNSUPPORTED', 'FeatureMap.kind', 'a kind with a projection', recipe.kind)
 }
 
+/** What the gradient of `featureMap` takes: what that does, and slopes of the features. @returns as {@link featureMapSizes} */
+export function featureMapGradientSizes({slopes, ...own}: Inputs, recipe: RecipeAttributes) {
+  const sizes = featureMapSizes(own, recipe)
+  const [batch, heads, length] = sizes.shape
+  const where = 'FeatureMapGradient'
+  given(where, {slopes}, 'slopes')
+  checkArray(where, {slopes}, 'slopes', [batch, heads, length, sizes.featureDim])
+  return sizes
+}
+
 /** Recipes of both sides. */
 export interface SideAttributes {
   query: RecipeAttributes
@@ -166,6 +176,30 @@ export function causalFeatureAttentionSizes(inputs: Inputs, recipes: SideAttribu
   return featureAttentionSizes('CausalFeatureAttention', inputs, recipes, 'logarithms')
 }
 
+/** Inputs of `causalFeatureAttention` that have gradients, in the order in which those are given. */
+export const CAUSAL_GRADIENTS = [
+  'query',
+  'key',
+  'value',
+  'queryProjection',
+  'keyProjection',
+] as const
+
+/** What the gradient of `causalFeatureAttention` takes: what that does, its output, and the slopes of that. */
+export function causalFeatureGradientSizes(
+  {out, slopes, ...own}: Inputs,
+  recipes: SideAttributes,
+): FeatureAttentionSizes {
+  const where = 'CausalFeatureGradient'
+  const sizes = causalFeatureAttentionSizes(own, recipes)
+  const {batch, heads, queryLen, valueDim} = sizes
+  for (const [name, tensor] of Object.entries({out, slopes})) {
+    given(where, {[name]: tensor}, name)
+    checkArray(where, {[name]: tensor}, name, [batch, heads, queryLen, valueDim])
+  }
+  return sizes
+}
+
 /** Attributes of `linearAttention` other than the recipes. */
 export interface LinearAttributes extends SideAttributes {
   causal: boolean
@@ -188,6 +222,30 @@ export function linearAttentionSizes(
   checkArray(where, inputs, 'initialState', [batch, heads, featureDim, valueDim])
   checkArray(where, inputs, 'initialNormalizer', [batch, heads, featureDim])
   checkCarried(inputs, causal)
+  return sizes
+}
+
+/** Inputs of `linearAttention` that have gradients, in the order in which those are given. */
+export const LINEAR_GRADIENTS = [
+  ...['query', 'key', 'value', 'queryProjection', 'keyProjection', 'keyLogWeight', 'logGate'],
+  ...['initialState', 'initialNormalizer'],
+] as const
+
+/** What the gradient of `linearAttention` takes: what that does, both outputs where it divides, and slopes of both. */
+export function linearAttentionGradientSizes(
+  {slopes, denominatorSlopes, out, denominator, ...own}: Inputs,
+  attributes: LinearAttributes,
+): FeatureAttentionSizes {
+  const where = 'LinearAttentionGradient'
+  const sizes = linearAttentionSizes(own, attributes)
+  const {batch, heads, queryLen, valueDim} = sizes
+  const quotient = attributes.guard ? {out, denominator} : {}
+  for (const [name, tensor] of Object.entries({slopes, denominatorSlopes, ...quotient})) {
+    given(where, {[name]: tensor}, name)
+    const perRow = name.startsWith('denominator')
+    const shape = [batch, heads, queryLen, ...(perRow ? [] : [valueDim])]
+    checkArray(where, {[name]: tensor}, name, shape)
+  }
   return sizes
 }
 

@@ -1,8 +1,8 @@
 import {tf} from '../../tf.js'
 import type {Projection} from '../types.js'
 import {halfSquaredNormAxes} from './checks.js'
-import {fusedOrComposite} from './dispatch.js'
-import {featureMapSizes} from './feature-checks.js'
+import {fusedOrComposite, type Gradient, recordsGradients} from './dispatch.js'
+import {featureMapGradientSizes, featureMapSizes} from './feature-checks.js'
 import {type FeatureKind, NONLINEARITIES} from './features/index.js'
 import {reciprocalOrZero} from './masking.js'
 import {matMul} from './mat-mul.js'
@@ -27,10 +27,42 @@ export function featureMap(
 ): tf.Tensor4D {
   const recipe = {kind, ...scaling}
   featureMapSizes({x, projection}, recipe)
-  const [features] = fusedOrComposite('FeatureMap', {x, projection}, recipe, () => [
-    scaled(composite(mapInput(x as tf.Tensor4D, scaling), projection, kind), scaling.featureScale),
-  ])
+  const form = () => [composite(x as tf.Tensor4D, projection, recipe)]
+  const [features] = fusedOrComposite('FeatureMap', {x, projection}, recipe, form, GRADIENT)
   return features as tf.Tensor4D
+}
+
+/** What a fused kernel receives. */
+type MapAttributes = MapScaling & {kind: FeatureKind}
+
+const GRADIENT: Gradient<MapAttributes> = {
+  inputsToSave: ['x', 'projection'],
+  gradFunc(dy, saved, recipe) {
+    const [x, projection] = saved as [tf.Tensor4D, Projection]
+    const [toX, toProjection] = featureMapGradient(x, projection, dy as tf.Tensor4D, recipe)
+    return {x: () => toX!, projection: () => toProjection!}
+  },
+}
+
+/**
+ * Gradients of {@link featureMap}: features are formed again where slopes follow from them.
+ *
+ * @param slopes - of the features, `[B, H, L, F]`
+ * @returns as x and projection
+ */
+function featureMapGradient(
+  x: tf.Tensor4D,
+  projection: Projection,
+  slopes: tf.Tensor4D,
+  recipe: MapAttributes,
+): tf.Tensor[] {
+  const inputs = {x, projection, slopes}
+  featureMapGradientSizes(inputs, recipe)
+  return fusedOrComposite('FeatureMapGradient', inputs, recipe, () =>
+    tf.grads((tokens, rows) =>
+      tf.mul(composite(tokens as tf.Tensor4D, rows as Projection, recipe), slopes),
+    )([x, projection]),
+  )
 }
 
 /** Tokens as a map takes them. */
@@ -50,12 +82,18 @@ export function scaled(x: tf.Tensor4D, factor = 1): tf.Tensor4D {
   return factor === 1 ? x : tf.mul(x, factor)
 }
 
-function composite(x: tf.Tensor4D, projection: Projection, kind: FeatureKind): tf.Tensor4D {
+function composite(
+  tokens: tf.Tensor4D,
+  projection: Projection,
+  {kind, ...scaling}: MapAttributes,
+): tf.Tensor4D {
+  const x = mapInput(tokens, scaling)
   const [batch, heads, length] = x.shape
   const projected = projectRows(x, projection)
   const halfNorm = tf.reshape(halfSquaredNorm(x), [batch * heads, length, 1]) as tf.Tensor3D
   const features = NONLINEARITIES[kind](projected, halfNorm)
-  return tf.reshape(features, [batch, heads, length, features.shape[2]])
+  const shaped: tf.Tensor4D = tf.reshape(features, [batch, heads, length, features.shape[2]])
+  return scaled(shaped, scaling.featureScale)
 }
 
 /**
@@ -73,6 +111,12 @@ export function project(x: tf.Tensor4D, projection: Projection): tf.Tensor4D {
 /** {@link project} of all heads in one batch, `[B H, L, M]`. */
 function projectRows(x: tf.Tensor4D, projection: Projection): tf.Tensor3D {
   const [batch, heads, length, headDim] = x.shape
+  if (projection.rank === 2 && recordsGradients()) {
+    // one product: the gradient of TensorFlow.js by a matrix that a batch shares is not summed over the batch
+    const tokens: tf.Tensor2D = tf.reshape(x, [batch * heads * length, headDim])
+    const product = tf.matMul(tokens, projection as tf.Tensor2D, false, true)
+    return tf.reshape(product, [batch * heads, length, projection.shape[0]])
+  }
   const flat: tf.Tensor3D = tf.reshape(x, [batch * heads, length, headDim])
   return matMul(flat, headMatrices(projection, batch), false, true)
 }
@@ -93,8 +137,14 @@ function headMatrices(projection: Projection, batch: number): tf.Tensor3D {
  */
 export function halfSquaredNorm(x: tf.Tensor4D, inputScale = 1): tf.Tensor3D {
   halfSquaredNormAxes({x}, inputScale)
-  const [out] = fusedOrComposite('HalfSquaredNorm', {x}, {inputScale}, () => [
-    tf.mul(tf.sum(tf.square(x), -1), 0.5 * inputScale ** 2),
-  ])
+  const form = () => [tf.mul(tf.sum(tf.square(x), -1), 0.5 * inputScale ** 2)]
+  const [out] = fusedOrComposite('HalfSquaredNorm', {x}, {inputScale}, form, NORM_GRADIENT)
   return out as tf.Tensor3D
+}
+
+const NORM_GRADIENT: Gradient<{inputScale: number}> = {
+  inputsToSave: ['x'],
+  gradFunc: (dy, [x], {inputScale}) => ({
+    x: () => tf.mul(x!, tf.expandDims(tf.mul(dy as tf.Tensor, inputScale ** 2), -1)),
+  }),
 }

@@ -1,6 +1,7 @@
 export {type AdamParameter, adamStep} from './adam-step.js'
 export {causalFeatureAttention} from './causal-feature-attention.js'
 export type {DenseActivation} from './checks.js'
+export {softmaxCrossEntropy} from './cross-entropy.js'
 export {dense} from './dense.js'
 export {fusedOrComposite, type Gradient, type OperationForm, recordOperations} from './dispatch.js'
 export {featureMap, halfSquaredNorm, project} from './feature-map.js'

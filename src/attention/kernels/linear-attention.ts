@@ -1,17 +1,13 @@
 import {tf} from '../../tf.js'
 import {checkObject} from '../check-tensor.js'
-import type {KeyMask} from '../types.js'
+import type {KeyMask, Projection} from '../types.js'
 import {causalSums} from './causal-sums.js'
-import {fusedOrComposite, type Gradient, recordsGradients} from './dispatch.js'
-import {linearAttentionSizes} from './feature-checks.js'
-import {
-  type FeatureSpec,
-  type Features,
-  formFeatures,
-  recipeAttributes,
-  specsOf,
-} from './feature-spec.js'
+import type {Inputs} from './checks.js'
+import {fusedOrComposite, type Gradient} from './dispatch.js'
+import {type LinearAttributes, linearAttentionSizes} from './feature-checks.js'
+import {type Features, formFeatures, recipeAttributes, specsOf} from './feature-spec.js'
 import {type Guard, normalize, parseGuard} from './guard.js'
+import {linearAttentionGradient} from './linear-attention-gradient.js'
 import {headMask, maskLogits} from './masking.js'
 import {matMul} from './mat-mul.js'
 import {withOnes} from './with-ones.js'
@@ -132,78 +128,47 @@ function dispatch(
     causal,
     ...(guard !== undefined && {guard}),
   }
-  const {queryLen, keyLen} = linearAttentionSizes(inputs, attributes)
-  if (recordsGradients() && !keyLogWeight && !logGate && !initialState) {
-    if (!causal || queryLen === keyLen) {
-      return recorded([querySpec, keySpec], value as tf.Tensor4D, {causal, keyMask}, guard)
-    }
-  }
-  return fusedOrComposite('LinearAttention', inputs, attributes, () => {
-    const sums = composite(
-      formFeatures(querySpec),
-      formFeatures(keySpec),
-      value as tf.Tensor4D,
-      options,
-    )
-    if (guard === undefined) return sums
-    const [numerator, denominator] = sums as [tf.Tensor4D, tf.Tensor3D]
-    return [normalize({numerator, denominator}, guard).out, denominator]
-  })
+  linearAttentionSizes(inputs, attributes)
+  const form = () => definition(inputs, attributes)
+  return fusedOrComposite('LinearAttention', inputs, attributes, form, gradientOf(inputs, guard))
 }
 
-/** While gradients are recorded: features by themselves, which have theirs, and sums over them with the gradient below. */
-function recorded(
-  sides: [FeatureSpec, FeatureSpec],
-  value: tf.Tensor4D,
-  {causal = false, keyMask}: LinearAttentionOptions,
+/** Of the inputs that are there, and of the outputs where their quotient is asked for. */
+function gradientOf(
+  inputs: Inputs<tf.Tensor>,
   guard: Guard | undefined,
-): tf.Tensor[] {
-  const [query, formed] = sides.map(formFeatures) as [tf.Tensor4D, tf.Tensor4D]
-  const [batch, heads, keyLen] = formed.shape
-  const mask = keyMask && tf.reshape(headMask(keyMask as KeyMask, heads), [batch, heads, keyLen, 1])
-  const key = mask ? tf.mul(formed, mask) : formed
-  const explicit = {kind: 'explicit'}
-  const attributes = {query: explicit, key: explicit, causal}
-  const sums = fusedOrComposite(
-    'LinearAttention',
-    {query, key, value},
-    attributes,
-    () => composite(query, key as tf.Tensor4D, value, {causal}),
-    GRADIENT,
-  )
+): Gradient<LinearAttributes> {
+  const names = Object.keys(inputs).filter(name => inputs[name])
+  const divided = guard !== undefined
+  return {
+    inputsToSave: names,
+    outputsToSave: [divided, divided],
+    gradFunc(dys, saved, attributes) {
+      const given = Object.fromEntries(names.map((name, at) => [name, saved[at]]))
+      const [out, denominator] = saved.slice(names.length)
+      const [slopes, denominatorSlopes] = dys as [tf.Tensor, tf.Tensor]
+      const outputs = {slopes, denominatorSlopes, out, denominator}
+      const made = linearAttentionGradient(given, outputs, attributes, definition)
+      return Object.fromEntries(Object.entries(made).map(([name, slope]) => [name, () => slope]))
+    },
+  }
+}
+
+/** Features of both sides, sums over them, and the quotient where there is a guard. */
+function definition(inputs: Inputs<tf.Tensor>, attributes: LinearAttributes): tf.Tensor[] {
+  const {guard, causal} = attributes
+  const {value, keyMask, keyLogWeight, logGate, initialState, initialNormalizer} = inputs
+  const side = (name: 'query' | 'key') =>
+    formFeatures({
+      ...{...attributes[name], x: inputs[name]!},
+      projection: inputs[`${name}Projection`] as Projection | undefined,
+    })
+  const carried = initialState && {state: initialState, normalizer: initialNormalizer!}
+  const options = {causal, keyMask, keyLogWeight, logGate, initialState: carried}
+  const sums = composite(side('query'), side('key'), value as tf.Tensor4D, options)
   if (guard === undefined) return sums
   const [numerator, denominator] = sums as [tf.Tensor4D, tf.Tensor3D]
   return [normalize({numerator, denominator}, guard).out, denominator]
-}
-
-/**
- * Of explicit features: each gradient is linear attention again, the roles exchanged. With `w_ij = dn_i.v_j + dd_i`,
- * `dq_i = sum_{j <= i} w_ij k_j`, `dk_j = sum_{i >= j} w_ij q_i` and `dv_j = sum_{i >= j} (q_i.k_j) dn_i`; sums over
- * later tokens run through reversed ones. Nothing of L x F numbers is kept, besides the features themselves.
- *
- * Source: Katharopoulos et al. 2020, arXiv:2006.16236, eq. 13-15.
- */
-const GRADIENT: Gradient = {
-  inputsToSave: ['query', 'key', 'value'],
-  gradFunc(dys, saved, attributes) {
-    const [query, key, value] = saved as [tf.Tensor4D, tf.Tensor4D, tf.Tensor4D]
-    const [slopes, denominatorSlopes] = dys as [tf.Tensor4D, tf.Tensor3D]
-    const {causal} = attributes as unknown as {causal: boolean}
-    const [batch, heads, keyLen] = key.shape
-    const sum = (q: tf.Tensor4D, k: tf.Tensor4D, v: tf.Tensor4D) =>
-      linearAttention(q, k, v, {causal}).numerator
-    const backwards = (x: tf.Tensor4D) => (causal ? tf.reverse(x, 2) : x)
-    const later = (q: tf.Tensor4D, k: tf.Tensor4D, v: tf.Tensor4D) =>
-      backwards(sum(backwards(q), backwards(k), backwards(v)))
-    // a column of ones for the denominator
-    const values = tf.concat([value, tf.ones([batch, heads, keyLen, 1])], 3)
-    const all = tf.concat([slopes, tf.expandDims(denominatorSlopes, 3)], 3) as tf.Tensor4D
-    return {
-      query: () => sum(all, values as tf.Tensor4D, key),
-      key: () => later(values as tf.Tensor4D, all, query),
-      value: () => later(key, query, slopes),
-    }
-  },
 }
 
 function composite(

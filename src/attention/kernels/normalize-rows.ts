@@ -40,11 +40,10 @@ export function normalizeRows(
   return out as tf.Tensor2D
 }
 
-const GRADIENT: Gradient = {
+const GRADIENT: Gradient<NormalizeRowsAttributes> = {
   inputsToSave: ['x', 'weight'],
-  gradFunc(dy, saved, attributes) {
+  gradFunc(dy, saved, norm) {
     const [x, weight] = saved as [tf.Tensor2D, tf.Tensor1D]
-    const norm = attributes as unknown as NormalizeRowsAttributes
     const [toX, toWeight, toBias] = normalizeRowsGradient(x, weight, dy as tf.Tensor2D, norm)
     return {x: () => toX!, weight: () => toWeight!, bias: () => toBias!}
   },

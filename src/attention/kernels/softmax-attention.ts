@@ -1,10 +1,11 @@
 import {tf} from '../../tf.js'
 import {checkObject} from '../check-tensor.js'
 import type {KeyMask} from '../types.js'
-import {softmaxAttentionSizes} from './checks.js'
+import {type Inputs, type SoftmaxAttributes, softmaxAttentionSizes} from './checks.js'
 import {fusedOrComposite, type Gradient} from './dispatch.js'
 import {causalMask, headMask, MASKED, maskLogits, sawAnyKey} from './masking.js'
 import {matMul} from './mat-mul.js'
+import {QUERY_TILE, softmaxAttentionGradient, unshared} from './softmax-attention-gradient.js'
 
 /** Options of {@link softmaxAttention}. */
 export interface SoftmaxAttentionOptions {
@@ -26,8 +27,7 @@ export interface SoftmaxAttentionResult {
   lse: tf.Tensor3D
 }
 
-// one tile of logits per head is at most 512 x 1024: 2 MiB
-const QUERY_TILE = 512
+// one tile of logits per head is at most QUERY_TILE x 1024: 2 MiB
 const KEY_TILE = 1024
 
 /**
@@ -61,91 +61,26 @@ export function softmaxAttention(
     const [first, second, third] = unshared([query, key, value] as tf.Tensor4D[])
     return composite(first!, second!, third!, {scale, keyBias, causal, keyMask})
   }
-  // of rows that see no key the log-sum is no number to go on from
-  const shared = [key, value].some(
-    ({shape}) => shape[0] !== query.shape[0] || shape[1] !== query.shape[1],
-  )
-  const gradient = keyBias || keyMask || shared ? undefined : GRADIENT
-  const [out, lse] = fusedOrComposite('SoftmaxAttention', inputs, {scale, causal}, form, gradient)
+  const attributes = {scale, causal}
+  const gradient = gradientOf(inputs)
+  const [out, lse] = fusedOrComposite('SoftmaxAttention', inputs, attributes, form, gradient)
   return {out: out as tf.Tensor4D, lse: lse as tf.Tensor3D}
 }
 
-/**
- * From the log-sums of the forward pass, tile of queries by tile: `p_ij = exp(scale q_i.k_j - lse_i)`, which forms no
- * maximum again, `ds_ij = p_ij (do_i.v_j - do_i.o_i + dlse_i)`.
- *
- * Source: Dao et al. 2022, arXiv:2205.14135, algorithm 4.
- */
-const GRADIENT: Gradient = {
-  inputsToSave: ['query', 'key', 'value'],
-  outputsToSave: [true, true],
-  gradFunc(dys, saved, attributes) {
-    const [batch, heads, queryLen] = saved[0]!.shape as [number, number, number]
-    const rows = batch * heads
-    const flat = (tensor: tf.Tensor, columns = tensor.shape[3]!): tf.Tensor3D =>
-      tf.reshape(tensor, [rows, -1, columns])
-    const [query, key, value, out] = saved.map(tensor => flat(tensor, tensor.shape[3] ?? 1)) as Four
-    const [slopes, lseSlopes] = [flat((dys as tf.Tensor[])[0]!), flat((dys as tf.Tensor[])[1]!, 1)]
-    const lse = flat(saved[4]!, 1)
-    const offsets = tf.sub(tf.sum(tf.mul(slopes, out), -1, true), lseSlopes) as tf.Tensor3D
-    const {scale, causal} = attributes as unknown as {scale: number; causal: boolean}
-    const tiles: tf.Tensor3D[] = []
-    let [toKey, toValue]: tf.Tensor3D[] = [tf.zerosLike(key), tf.zerosLike(value)]
-    for (let start = 0; start < queryLen; start += QUERY_TILE) {
-      const length = Math.min(QUERY_TILE, queryLen - start)
-      const seen = causal ? Math.min(key.shape[1], start + length) : key.shape[1]
-      const [q, o, l, d] = [query, slopes, lse, offsets].map(x =>
-        tf.slice(x, [0, start, 0], [rows, length, x.shape[2]]),
-      ) as Four
-      const [k, v] = [key, value].map(x => tf.slice(x, [0, 0, 0], [rows, seen, x.shape[2]])) as Four
-      let logits = tf.sub(tf.mul(matMul(q, k, false, true), scale), l) as tf.Tensor3D
-      if (causal) logits = maskLogits(logits, causalMask(length, seen, start))
-      const weights = tf.exp(logits) as tf.Tensor3D
-      const steep = tf.mul(
-        tf.mul(weights, scale),
-        tf.sub(matMul(o, v, false, true), d),
-      ) as tf.Tensor3D
-      tiles.push(matMul(steep, k))
-      toKey = addRows(toKey!, matMul(steep, q, true))
-      toValue = addRows(toValue!, matMul(weights, o, true))
-    }
-    const whole =
-      (tensor: tf.Tensor, {shape}: tf.Tensor) =>
-      () =>
-        tf.reshape(tensor, shape)
-    return {
-      query: whole(tiles.length === 1 ? tiles[0]! : tf.concat(tiles, 1), saved[0]!),
-      key: whole(toKey!, saved[1]!),
-      value: whole(toValue!, saved[2]!),
-    }
-  },
-}
-
-type Four = [tf.Tensor3D, tf.Tensor3D, tf.Tensor3D, tf.Tensor3D]
-
-/** Adds to the first rows. */
-function addRows(all: tf.Tensor3D, first: tf.Tensor3D): tf.Tensor3D {
-  const missing = all.shape[1] - first.shape[1]
-  return tf.add(
-    all,
-    missing === 0
-      ? first
-      : tf.pad(first, [
-          [0, 0],
-          [0, missing],
-          [0, 0],
-        ]),
-  )
-}
-
-/** The tensors with shared leading axes repeated. */
-function unshared(tensors: tf.Tensor4D[]): tf.Tensor4D[] {
-  const batch = Math.max(...tensors.map(({shape}) => shape[0]))
-  const heads = Math.max(...tensors.map(({shape}) => shape[1]))
-  return tensors.map(tensor => {
-    const times = [batch / tensor.shape[0], heads / tensor.shape[1], 1, 1]
-    return times.every(n => n === 1) ? tensor : tf.tile(tensor, times)
-  })
+/** Of the inputs that are there. */
+function gradientOf(inputs: Inputs<tf.Tensor>): Gradient<SoftmaxAttributes> {
+  const names = Object.keys(inputs).filter(name => inputs[name])
+  return {
+    inputsToSave: names,
+    outputsToSave: [true, true],
+    gradFunc(dys, saved, attributes) {
+      const given = Object.fromEntries(names.map((name, at) => [name, saved[at]]))
+      const [out, lse] = saved.slice(names.length) as [tf.Tensor, tf.Tensor]
+      const [slopes, lseSlopes] = dys as [tf.Tensor, tf.Tensor]
+      const made = softmaxAttentionGradient(given, {out, lse, slopes, lseSlopes}, attributes)
+      return Object.fromEntries(Object.entries(made).map(([name, slope]) => [name, () => slope]))
+    },
+  }
 }
 
 function composite(

@@ -109,6 +109,14 @@ interface FeatureMapCall {
   out: Array4
 }
 
+/** Arguments of `featureMapGradient`, arrays dense. */
+interface FeatureMapGradientCall extends Omit<FeatureMapCall, 'out'> {
+  slopes: Float32Array
+  toX: Float32Array
+  /** `[B, H, M, D]`, of each head by itself. */
+  toProjection: Float32Array
+}
+
 /** Arguments of `linearAttention`. */
 export interface LinearAttentionCall extends AttentionSizes {
   query: NativeFeatures
@@ -128,6 +136,16 @@ export interface LinearAttentionCall extends AttentionSizes {
   denominator: Array3 | undefined
 }
 
+/**
+ * Slopes of both outputs of `linearAttention`, and where gradients go, by the names of inputs. All arrays dense, those of
+ * projections `[B, H, M, D]`, of each head by itself.
+ */
+export interface LinearGradientArrays {
+  slopes: Float32Array
+  denominatorSlopes: Float32Array
+  [input: string]: Float32Array
+}
+
 /** Arguments of `causalFeatureAttention`. */
 interface CausalFeatureAttentionCall extends AttentionSizes {
   query: NativeFeatures
@@ -137,18 +155,18 @@ interface CausalFeatureAttentionCall extends AttentionSizes {
   out: Array4
 }
 
-/** Arguments of `causalFeatureGradient`, all arrays dense. */
-interface CausalFeatureGradientCall extends Omit<AttentionSizes, 'headDim'> {
-  /** F */
-  featureDim: number
-  query: Float32Array
-  key: Float32Array
-  value: Float32Array
-  out: Float32Array
+/**
+ * Slopes of the output of `causalFeatureAttention`, and where gradients go, by the names of inputs. All arrays dense, those
+ * of projections `[B, H, M, D]`, of each head by itself.
+ */
+export interface FeatureGradientArrays {
   slopes: Float32Array
-  toQuery: Float32Array
-  toKey: Float32Array
-  toValue: Float32Array
+  [input: string]: Float32Array
+}
+
+/** The same of `softmaxAttention`, which has two outputs. Shared axes of inputs are not summed over. */
+export interface SoftmaxGradientArrays extends FeatureGradientArrays {
+  lseSlopes: Float32Array
 }
 
 /** What every decoder is made from. */
@@ -295,6 +313,8 @@ export interface Addon extends DrawsAddon, LoopsAddon {
   }
   maxRank: number
   softmaxAttention(call: SoftmaxAttentionCall): void
+  /** @param forward - as it was called; its outputs as they were written */
+  softmaxAttentionGradient(forward: SoftmaxAttentionCall, arrays: SoftmaxGradientArrays): void
   sampleKeys(call: SampleKeysCall): void
   /** Means of runs of rows of dense planes. @param starts - where segments begin, and where the last one ends */
   segmentMeans(
@@ -306,9 +326,13 @@ export interface Addon extends DrawsAddon, LoopsAddon {
   ): void
   optimalMixture(call: OptimalMixtureCall): void
   featureMap(call: FeatureMapCall): void
+  featureMapGradient(call: FeatureMapGradientCall): void
   linearAttention(call: LinearAttentionCall): void
+  /** @param forward - as it was called; its outputs as they were written, where it divides */
+  linearAttentionGradient(forward: LinearAttentionCall, arrays: LinearGradientArrays): void
   causalFeatureAttention(call: CausalFeatureAttentionCall): void
-  causalFeatureGradient(call: CausalFeatureGradientCall): void
+  /** @param forward - as it was called; its output as it was written */
+  causalFeatureGradient(forward: CausalFeatureAttentionCall, arrays: FeatureGradientArrays): void
   LinearDecoder: new (call: LinearDecoderCall) => LinearDecoder
   LogFeatureDecoder: new (call: LogFeatureDecoderCall) => LogFeatureDecoder
   CacheDecoder: new (call: CacheDecoderCall) => CacheDecoder
@@ -360,6 +384,21 @@ export interface Addon extends DrawsAddon, LoopsAddon {
     rows: number,
     columns: number,
     seen?: RowVisibility,
+  ): void
+  /** @param labels - of each row, below `columns` */
+  crossEntropy(
+    logits: Float32Array,
+    labels: Int32Array,
+    losses: Float32Array,
+    columns: number,
+  ): void
+  /** @param slope - of the loss of each row */
+  crossEntropyGradient(
+    logits: Float32Array,
+    labels: Int32Array,
+    out: Float32Array,
+    columns: number,
+    slope: number,
   ): void
   normRows(call: NormRowsCall): void
   normRowsGradient(call: NormRowsGradientCall): void

@@ -3,13 +3,15 @@ import type {NativeKernel} from '../kernel.js'
 import adamStep from './adam-step.js'
 import binary from './binary.js'
 import cacheDecode from './cache-decode.js'
-import causalFeatureAttention from './causal-feature-attention.js'
-import causalFeatureGradient from './causal-feature-gradient.js'
+import causalFeatureAttentions from './causal-feature-attention.js'
+import crossEntropies from './cross-entropy.js'
 import cumsum from './cumsum.js'
 import featureMap from './feature-map.js'
+import featureMapGradient from './feature-map-gradient.js'
 import gathers from './gather.js'
 import halfSquaredNorm from './half-squared-norm.js'
 import linearAttention from './linear-attention.js'
+import linearAttentionGradient from './linear-attention-gradient.js'
 import linearDecode from './linear-decode.js'
 import logFeatureDecode from './log-feature-decode.js'
 import logSumExp from './log-sum-exp.js'
@@ -24,25 +26,27 @@ import sampleKeys from './sample-keys.js'
 import segmentMeans from './segment-means.js'
 import select from './select.js'
 import softmax from './softmax.js'
-import softmaxAttention from './softmax-attention.js'
+import softmaxAttentions from './softmax-attention.js'
 import transpose from './transpose.js'
 import unary from './unary.js'
 
 export const NATIVE_KERNELS: readonly NativeKernel[] = [
-  softmaxAttention,
+  ...softmaxAttentions,
   sampleKeys,
   segmentMeans,
   optimalMixture,
   featureMap,
+  featureMapGradient,
   halfSquaredNorm,
   linearAttention,
-  causalFeatureAttention,
-  causalFeatureGradient,
+  linearAttentionGradient,
+  ...causalFeatureAttentions,
   linearDecode,
   logFeatureDecode,
   cacheDecode,
   logSumExp,
   maskedSoftmax,
+  ...crossEntropies,
   adamStep,
   ...matMuls,
   normalizeRows,

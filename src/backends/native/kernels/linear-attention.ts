@@ -12,15 +12,28 @@ import {sizeOf} from '../storage.js'
 /** Attention with features in linear time, features formed tile by tile; see `linearAttention`. */
 export default defineKernel<LinearAttributes>('LinearAttention', call => {
   const {inputs, attrs, backend, addon} = call
-  const {featureDim, ...sizes} = linearAttentionSizes(inputs, attrs)
-  const {batch, heads, queryLen, valueDim} = sizes
+  const {batch, heads, queryLen, valueDim} = linearAttentionSizes(inputs, attrs)
   const outShape = [batch, heads, queryLen, valueDim]
   const denominatorShape = [batch, heads, queryLen]
   const out = backend.uninitialised(sizeOf(outShape))
   // written whether or not a caller looks: one number per row
   const denominator = backend.uninitialised(sizeOf(denominatorShape))
-  const {guard} = attrs
   addon.linearAttention({
+    ...linearCall(call),
+    out: view4(out, outShape),
+    denominator: view3(denominator, denominatorShape),
+  })
+  return [backend.own(out, outShape), backend.own(denominator, denominatorShape)]
+})
+
+/** A checked call but for its outputs. */
+export function linearCall(
+  call: KernelCall<LinearAttributes>,
+): Omit<LinearAttentionCall, 'out' | 'denominator'> {
+  const {inputs, attrs, addon} = call
+  const {featureDim, ...sizes} = linearAttentionSizes(inputs, attrs)
+  const {guard} = attrs
+  return {
     ...sizes,
     ...readSides(call),
     ...readExtras(call),
@@ -28,11 +41,8 @@ export default defineKernel<LinearAttributes>('LinearAttention', call => {
     // without a guard the numerator is asked for, undivided
     normalize: guard !== undefined,
     ...guardCode(addon, guard ?? NO_GUARD),
-    out: view4(out, outShape),
-    denominator: view3(denominator, denominatorShape),
-  })
-  return [backend.own(out, outShape), backend.own(denominator, denominatorShape)]
-})
+  }
+}
 
 /** Both sides, values and mask of a checked call, as `LinearAttention` and `CausalFeatureAttention` take them. */
 export function readSides({
