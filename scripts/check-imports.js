@@ -32,7 +32,7 @@ const FLOORS = [
   ],
   ['src/backends/', 'src/plugins/'],
   ['src/check/', 'src/results/'],
-  ['src/model/'],
+  ['src/model/', 'src/tuned/'],
   ['src/report/', 'src/index.ts'],
   ['src/experiments/'],
   ['src/advice/', 'src/apply/', 'src/claims/', 'src/compare/', 'src/runner/'],

@@ -1,0 +1,136 @@
+/** Attention with learned parameters. */
+import {attend} from '../attention/index.js'
+import {describe, expected} from '../errors.js'
+import {tf} from '../tf.js'
+import type {TunedFile, TunedParameters} from './types.js'
+import {hasLearnedRows} from './types.js'
+
+/** Queries and keys with their maps applied, and learned random vectors where there are any. */
+interface TunedInputs {
+  query: tf.Tensor4D
+  key: tf.Tensor4D
+  /** `[H, M, D]`, to be passed in place of the name of a projection. */
+  projection?: tf.Tensor3D
+}
+
+/**
+ * What is to be done before attention is called. The tensors that it returns are new, and owned by who calls it.
+ *
+ * @throws {SHAPE_MISMATCH} for tensors of other heads or another head dimension than the parameters were learned for
+ */
+export type TunedCall = (query: tf.Tensor4D, key: tf.Tensor4D) => TunedInputs
+
+/**
+ * The parameters of a layer, ready for a call.
+ *
+ * Queries may be `[B, n H, L, D]` and keys `[B, Hkv, S, D]` or `[B, n H, S, D]`, with n copies of all heads one after the other.
+ *
+ * @param layer - `undefined`: arrays that belong to no layer
+ * @param replicate - with learned random vectors the draw of the file; without, the same parameters serve all
+ * @throws {ARRAY_MISSING} for a layer, or a draw, that the file does not have
+ */
+export function tunedCall(
+  tuned: TunedFile,
+  layer: number | undefined,
+  replicate: number,
+): TunedCall {
+  const {queryMap, keyMap, projection} = parametersOf(tuned, layer, replicate)
+  const {heads, keyHeads, headDim, numFeatures} = tuned
+  return (query, key) => {
+    checkShapes(tuned, query, key)
+    return {
+      query: mapped(query, queryMap, {own: heads, heads}),
+      key: mapped(key, keyMap, {own: keyHeads, heads}),
+      ...(projection && {
+        projection: tf.tensor3d(projection, [heads, numFeatures ?? 0, headDim]),
+      }),
+    }
+  }
+}
+
+/** Options of a call, and parameters to call it with. */
+type TunedOptions = Parameters<typeof attend>[3] & {
+  /** Absent: there are none. */
+  tuned?: TunedCall | undefined
+}
+
+/**
+ * Attention, with parameters where there are any; within `tf.tidy`, as {@link attend} is called.
+ *
+ * @throws as {@link attend} and {@link TunedCall}
+ */
+export function attendTuned(
+  query: tf.Tensor4D,
+  key: tf.Tensor4D,
+  value: tf.Tensor4D,
+  {tuned, ...options}: TunedOptions,
+): ReturnType<typeof attend> {
+  if (!tuned) return attend(query, key, value, options)
+  const {query: ownQuery, key: ownKey, projection} = tuned(query, key)
+  return attend(ownQuery, ownKey, value, {...options, ...(projection && {projection})})
+}
+
+function parametersOf(
+  tuned: TunedFile,
+  layer: number | undefined,
+  replicate: number,
+): TunedParameters {
+  const {path, layers} = tuned
+  const found = layers.find(own => own.layer === layer)
+  if (!found) throw noLayer(tuned, layer)
+  const set = hasLearnedRows(tuned) ? found.sets[replicate] : found.sets[0]
+  if (set) return set
+  const got = `${found.sets.length}, counted from 0`
+  throw expected('ARRAY_MISSING', path, `draw ${replicate}`, got, 'ask for fewer replicates')
+}
+
+function noLayer({path, layers}: TunedFile, layer: number | undefined) {
+  const own = layers.flatMap(({layer: number}) => number ?? [])
+  const got = own.length === 0 ? 'those of no layer' : `those of ${own.join(', ')}`
+  if (layer !== undefined) {
+    const hint = `tune it with layer ${layer}, too, or leave that layer out`
+    return expected('ARRAY_MISSING', path, `parameters of layer ${layer}`, got, hint)
+  }
+  const hint = 'say which layer the arrays are with `layer`'
+  return expected('ARRAY_MISSING', path, 'parameters of arrays that belong to no layer', got, hint)
+}
+
+function checkShapes(
+  {path, heads, keyHeads, headDim}: TunedFile,
+  query: tf.Tensor,
+  key: tf.Tensor,
+) {
+  const [queryHeads, ownHeads] = [query.shape[1]!, key.shape[1]!]
+  const dims = [query.shape.at(-1), key.shape.at(-1)]
+  const fit = queryHeads % heads === 0 && (ownHeads === keyHeads || ownHeads === queryHeads)
+  if (fit && dims.every(dim => dim === headDim)) return
+  throw expected(
+    'SHAPE_MISMATCH',
+    path,
+    `${heads} heads of queries, ${keyHeads} of keys, of ${headDim} entries each`,
+    `queries ${describe(query.shape)} and keys ${describe(key.shape)}`,
+    'tune on queries and keys of this model',
+  )
+}
+
+/**
+ * Tokens times the map of their head.
+ *
+ * @param tokens - `[B, h, L, D]`
+ * @param map - `[own, D, D]`
+ * @param shared.heads - H: where h is not `own`, heads are copies of H heads, which share `own` maps
+ */
+function mapped(
+  tokens: tf.Tensor4D,
+  map: Float32Array<ArrayBuffer>,
+  {own, heads}: {own: number; heads: number},
+): tf.Tensor4D {
+  const [, count, , dim] = tokens.shape
+  const size = dim * dim
+  const each = new Float32Array(count * size)
+  for (let head = 0; head < count; head++) {
+    const source = count === own ? head : Math.floor(((head % heads) * own) / heads)
+    each.set(map.subarray(source * size, (source + 1) * size), head * size)
+  }
+  return tf.tidy(() => tf.matMul(tokens, tf.tensor4d(each, [1, count, dim, dim])))
+}

@@ -1,0 +1,14 @@
+/** Learned parameters of attention: the file of `rfa tune`, and calls with what is in it. */
+export {attendTuned, type TunedCall, tunedCall} from './call.js'
+export {readTuned, writeTuned} from './file.js'
+export {assertTunedFor, openTuned, type TunedUse, tunedSpecOf} from './open.js'
+export {type TunedSpec, tunedSpec} from './spec.js'
+export {
+  hasLearnedRows,
+  LEARNED,
+  type Learned,
+  type Tuned,
+  type TunedFile,
+  type TunedLayer,
+  type TunedParameters,
+} from './types.js'
