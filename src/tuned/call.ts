@@ -2,8 +2,7 @@
 import {attend} from '../attention/index.js'
 import {describe, expected} from '../errors.js'
 import {tf} from '../tf.js'
-import type {TunedFile, TunedParameters} from './types.js'
-import {hasLearnedRows} from './types.js'
+import {hasLearnedRows, type TunedFile, type TunedParameters} from './types.js'
 
 /** Queries and keys with their maps applied, and learned random vectors where there are any. */
 interface TunedInputs {
@@ -37,7 +36,7 @@ export function tunedCall(
   const {queryMap, keyMap, projection} = parametersOf(tuned, layer, replicate)
   const {heads, keyHeads, headDim, numFeatures} = tuned
   return (query, key) => {
-    checkShapes(tuned, query, key)
+    assertShapes(tuned, query.shape, key.shape)
     return {
       query: mapped(query, queryMap, {own: heads, heads}),
       key: mapped(key, keyMap, {own: keyHeads, heads}),
@@ -95,22 +94,42 @@ function noLayer({path, layers}: TunedFile, layer: number | undefined) {
   return expected('ARRAY_MISSING', path, 'parameters of arrays that belong to no layer', got, hint)
 }
 
-function checkShapes(
-  {path, heads, keyHeads, headDim}: TunedFile,
-  query: tf.Tensor,
-  key: tf.Tensor,
-) {
-  const [queryHeads, ownHeads] = [query.shape[1]!, key.shape[1]!]
-  const dims = [query.shape.at(-1), key.shape.at(-1)]
+/** Heads of queries and keys, and their entries. */
+export interface HeadSizes {
+  heads: number
+  keyHeads: number
+  headDim: number
+}
+
+/**
+ * Refuses parameters that do not fit an input or a model.
+ *
+ * @throws {SHAPE_MISMATCH} for other heads or another head dimension
+ * @throws {ARRAY_MISSING} for a layer that the file does not have
+ */
+export function assertTunedFits(
+  tuned: TunedFile,
+  layer: number | undefined,
+  {heads, keyHeads, headDim}: HeadSizes,
+): void {
+  parametersOf(tuned, layer, 0)
+  if (heads !== tuned.heads || (keyHeads !== tuned.keyHeads && keyHeads !== heads)) {
+    throw otherShapes(tuned, `${heads} of queries and ${keyHeads} of keys`)
+  }
+  if (headDim !== tuned.headDim) throw otherShapes(tuned, `${headDim} entries`)
+}
+
+function assertShapes(tuned: TunedFile, query: readonly number[], key: readonly number[]): void {
+  const {heads, keyHeads, headDim} = tuned
+  const [queryHeads, ownHeads] = [query[1]!, key[1]!]
   const fit = queryHeads % heads === 0 && (ownHeads === keyHeads || ownHeads === queryHeads)
-  if (fit && dims.every(dim => dim === headDim)) return
-  throw expected(
-    'SHAPE_MISMATCH',
-    path,
-    `${heads} heads of queries, ${keyHeads} of keys, of ${headDim} entries each`,
-    `queries ${describe(query.shape)} and keys ${describe(key.shape)}`,
-    'tune on queries and keys of this model',
-  )
+  if (fit && query[3] === headDim && key[3] === headDim) return
+  throw otherShapes(tuned, `queries ${describe(query)} and keys ${describe(key)}`)
+}
+
+function otherShapes({path, heads, keyHeads, headDim}: TunedFile, got: string) {
+  const own = `${heads} heads of queries and ${keyHeads} of keys, of ${headDim} entries each`
+  return expected('SHAPE_MISMATCH', path, own, got, 'tune on queries and keys of this model')
 }
 
 /**

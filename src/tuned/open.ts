@@ -15,8 +15,8 @@ export function tunedSpecOf({path, digest, ...tuned}: TunedFile): TunedSpec {
 /** Calls that parameters are wanted for. */
 export interface TunedUse {
   method: string
-  /** M; `null`: the method has none. */
-  numFeatures: number | null
+  /** M; absent: it does not matter. */
+  numFeatures?: number | null | undefined
 }
 
 /**
@@ -25,14 +25,14 @@ export interface TunedUse {
  * @throws {BAD_OPTION}
  */
 export function assertTunedFor(
-  {path, method, numFeatures}: Pick<TunedFile, 'path' | keyof TunedUse>,
+  {path, method, numFeatures}: Pick<TunedFile, 'path' | 'method' | 'numFeatures'>,
   wanted: TunedUse,
 ): void {
   if (method !== wanted.method) {
     const hint = `ask for ${method}, or tune ${wanted.method}`
     throw expected('BAD_OPTION', path, `parameters of ${wanted.method}`, `those of ${method}`, hint)
   }
-  if (numFeatures === wanted.numFeatures) return
+  if (wanted.numFeatures === undefined || numFeatures === wanted.numFeatures) return
   const [own, asked] = [numFeatures, wanted.numFeatures].map(count => describe(count))
   const hint = numFeatures === null ? 'tune again' : `ask for M=${own}, or tune with M=${asked}`
   throw expected('BAD_OPTION', path, `parameters for M=${asked}`, `those for M=${own}`, hint)

@@ -1,12 +1,13 @@
 /** The replicates of one cell: the same estimator with independent draws, each held against the truth. */
 
-import {attend, type ExactTarget} from '../../../attention/index.js'
+import type {ExactTarget} from '../../../attention/index.js'
 import {hostData, projectionTensor} from '../../../attention/internal.js'
 import {type ErrorSums, hostLoops} from '../../../host-loops.js'
 import {sizesOf} from '../../../inputs/attention-input.js'
 import {type Judged, judgedRows} from '../../../inputs/masked-tokens.js'
 import {summarise} from '../../../stats/index.js'
 import type {tf} from '../../../tf.js'
+import {attendTuned, type TunedFile, tunedCall} from '../../../tuned/index.js'
 import {attendOptions, drawOf} from '../../axes.js'
 import type {OnStep} from '../../experiment.js'
 import type {ResolvedMethod} from '../../method.js'
@@ -41,6 +42,8 @@ export interface ReplicateRequest {
   method: ResolvedMethod
   context: SweepContext
   target: ExactTarget
+  /** Learned parameters. Default: none */
+  tuned?: TunedFile | undefined
   onStep?: OnStep | undefined
 }
 
@@ -140,6 +143,7 @@ function batch(run: Run, span: Span): Replicate[] {
     replicates.map((_, at) => ({
       ...attendOptions(cell, span.first + at),
       ...sharedOptions(request, calls.tensors(1)),
+      ...tunedOption(request, span.first + at),
     })),
   )
   return replicates.map((replicate, at) => ({...replicate, rows: metrics[at]}))
@@ -148,6 +152,11 @@ function batch(run: Run, span: Span): Replicate[] {
 /** Options of all calls of a cell. */
 function sharedOptions({context}: ReplicateRequest, {keyMask}: SweepTensors) {
   return {scale: context.logitScale, ...(keyMask && {keyMask})}
+}
+
+/** The learned parameters of a replicate; of several together those that serve all. */
+function tunedOption({tuned, cell}: ReplicateRequest, replicate: number) {
+  return tuned && {tuned: tunedCall(tuned, cell.layer, replicate)}
 }
 
 /** What one replicate gave. */
@@ -171,8 +180,9 @@ function oneCall(
     const options = {
       ...callOptions(cell, context.input, span),
       ...sharedOptions(request, tensors),
+      ...tunedOption(request, span.first),
     }
-    const {out, denominator, guarded} = attend(query, key, value, options)
+    const {out, denominator, guarded} = attendTuned(query, key, value, options)
     return {out, denominator, guarded}
   })
   const part = (data: tf.TypedArray, index: number, width: number) => {
