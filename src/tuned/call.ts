@@ -87,7 +87,10 @@ function noLayer({path, layers}: TunedFile, layer: number | undefined) {
   const own = layers.flatMap(({layer: number}) => number ?? [])
   const got = own.length === 0 ? 'those of no layer' : `those of ${own.join(', ')}`
   if (layer !== undefined) {
-    const hint = `tune it with layer ${layer}, too, or leave that layer out`
+    const hint =
+      own.length === 0
+        ? 'tune again, and say which layer the arrays are with `layer`'
+        : `tune layer ${layer}, too, or leave that layer out`
     return expected('ARRAY_MISSING', path, `parameters of layer ${layer}`, got, hint)
   }
   const hint = 'say which layer the arrays are with `layer`'

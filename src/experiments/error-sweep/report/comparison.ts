@@ -34,8 +34,8 @@ export const errorSweepComparison: Comparison<ErrorSweepCell, CompletedSweep> = 
     },
   ],
   margin: EQUAL,
-  measured({seed, backend, replicates, until_ci, row_metrics, plugin, input, ...cell}) {
-    return {...cell, input: sourceOf(input)}
+  measured({seed, backend, replicates, until_ci, row_metrics, plugin, input, tuned, ...cell}) {
+    return {...cell, input: sourceOf(input), ...(tuned && {tuned: tuned.digest})}
   },
   place: (cell, result) => ({
     method: methodLabel(cell),

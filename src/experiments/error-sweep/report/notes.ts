@@ -10,6 +10,7 @@ import {headsOf, replicateMetricsOf} from '../heavy-lists.js'
 import {type CompletedSweep, LEAST_FOR_ERRORS, type MeansUnknown, replicatesOf} from '../schema.js'
 import {isDrawn} from './comparison.js'
 import {featuresOf, withMostFeatures} from './sections.js'
+import {tunedNotes} from './tuned.js'
 
 /**
  * Above the tables of a section: axes that look exchanged, and keys that are hidden.
@@ -46,7 +47,7 @@ function hidden(result: CompletedSweep['result']): string[] {
 
 /** Below a table of errors: what is left out or noise in it. @param rows - of one layer */
 export function tableNotes(rows: readonly CompletedSweep[]): string[] {
-  return [...unknownNotes(rows), ...splitNotes(rows)]
+  return [...unknownNotes(rows), ...splitNotes(rows), ...tunedNotes(rows)]
 }
 
 /** Variants, those of one method at one M by their projections: `favor-pos iid, orth M=256`. */
