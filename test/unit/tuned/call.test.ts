@@ -116,7 +116,7 @@ describe.each(backends)('learned parameters on %s', backend => {
   it('are refused for tensors of another model', () => {
     const own = tunedCall(named(exampleTuned()), 0, 0)
     const message = expect.stringContaining(
-      'expected 2 heads of queries, 2 of keys, of 4 entries each, got queries [1, 3, 3, 4]',
+      'expected 2 heads of queries and 2 of keys, of 4 entries each, got queries [1, 3, 3, 4]',
     )
     expect(() => own(tokens(3), tokens(3))).toThrow(
       expect.objectContaining({code: 'SHAPE_MISMATCH', message}),
