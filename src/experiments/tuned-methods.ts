@@ -11,14 +11,17 @@ import {
 interface MaybeTuned {
   method: string
   tuned?: TunedSpec | undefined
+  /** M of cells, and of calls. */
   num_features?: number | null
+  numFeatures?: number
 }
 
 /** The parameters of a cell; `undefined`: it has none. @throws what {@link openTuned} throws */
 export async function tunedOf({
   method,
   tuned,
-  num_features,
+  numFeatures,
+  num_features = tuned?.num_features === null ? null : numFeatures,
 }: MaybeTuned): Promise<TunedFile | undefined> {
   return tuned && openTuned(tuned, {method, numFeatures: num_features})
 }
