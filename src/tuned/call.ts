@@ -33,18 +33,28 @@ export function tunedCall(
   layer: number | undefined,
   replicate: number,
 ): TunedCall {
-  const {queryMap, keyMap, projection} = parametersOf(tuned, layer, replicate)
-  const {heads, keyHeads, headDim, numFeatures} = tuned
+  const {queryMap, keyMap} = parametersOf(tuned, layer, replicate)
+  const {heads, keyHeads} = tuned
   return (query, key) => {
     assertShapes(tuned, query.shape, key.shape)
+    const projection = learnedProjection(tuned, layer, replicate)
     return {
       query: mapped(query, queryMap, {own: heads, heads}),
       key: mapped(key, keyMap, {own: keyHeads, heads}),
-      ...(projection && {
-        projection: tf.tensor3d(projection, [heads, numFeatures ?? 0, headDim]),
-      }),
+      ...(projection && {projection}),
     }
   }
+}
+
+/** The learned random vectors of a draw, `[H, M, D]`, owned by who asks; `undefined`: they were not learned. */
+export function learnedProjection(
+  tuned: TunedFile,
+  layer: number | undefined,
+  replicate: number,
+): tf.Tensor3D | undefined {
+  const {projection} = parametersOf(tuned, layer, replicate)
+  const {heads, numFeatures, headDim} = tuned
+  return projection && tf.tensor3d(projection, [heads, numFeatures ?? 0, headDim])
 }
 
 /** Options of a call, and parameters to call it with. */

@@ -1,5 +1,12 @@
 /** Learned parameters of attention: the file of `rfa tune`, and calls with what is in it. */
-export {assertTunedFits, attendTuned, type HeadSizes, type TunedCall, tunedCall} from './call.js'
+export {
+  assertTunedFits,
+  attendTuned,
+  type HeadSizes,
+  learnedProjection,
+  type TunedCall,
+  tunedCall,
+} from './call.js'
 export {readTuned, writeTuned} from './file.js'
 export {assertTunedFor, openTuned, type TunedUse, tunedSpecOf} from './open.js'
 export {type TunedSpec, tunedSpec} from './spec.js'

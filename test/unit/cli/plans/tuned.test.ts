@@ -1,5 +1,6 @@
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
+import {toBenchPlan} from '../../../../src/cli/plans/bench.js'
 import {toErrorSweepPlan} from '../../../../src/cli/plans/error-sweep.js'
 import {toSwapPlan} from '../../../../src/cli/plans/swap.js'
 import {swapFiles} from '../../../../src/cli/plans/swap-files.js'
@@ -8,7 +9,7 @@ import {errorSweepGrid} from '../../../../src/experiments/error-sweep/grid.js'
 import {variantLabel} from '../../../../src/experiments/labels.js'
 import type {Tuned, TunedFile} from '../../../../src/tuned/index.js'
 import {readTuned, writeTuned} from '../../../../src/tuned/index.js'
-import {ERROR_SWEEP_FLAGS, SWAP_FLAGS} from '../../../helpers/flags.js'
+import {BENCH_FLAGS, ERROR_SWEEP_FLAGS, SWAP_FLAGS} from '../../../helpers/flags.js'
 import {temporaryFolder} from '../../../helpers/folders.js'
 import {method} from '../../../helpers/plans.js'
 import {exampleTuned} from '../../../helpers/tuned.js'
@@ -76,6 +77,25 @@ describe('learned parameters on a command line', () => {
     expect(fewerDraws(9, file)).toBe(
       `\`replicates: 9\`: ${file.path} has 4 draws of random vectors, so favor-pos (tuned) is measured with 4`,
     )
+  })
+})
+
+describe('a benchmark with learned parameters', async () => {
+  const file = await saved(exampleTuned({heads: 4, keyHeads: 2, headDim: 8}))
+
+  it('has their heads and head dimension', () => {
+    const plan = toBenchPlan({...BENCH_FLAGS, parameters: file.path}, {}, undefined, file)
+    expect(plan).toMatchObject({heads: 4, kv_heads: 2, head_dim: 8, value_dim: 8})
+    expect(plan.num_features).toEqual([8, 256])
+    const tuned = plan.methods.filter(method => method.tuned)
+    expect(tuned).toMatchObject([{method: 'favor-pos', tuned: {path: file.path}}])
+  })
+
+  it('refuses others', () => {
+    const typed = (sizes: object) => () =>
+      toBenchPlan({...BENCH_FLAGS, parameters: file.path, ...sizes}, {}, undefined, file)
+    expect(typed({heads: 8})).toThrow(/got 8 of queries and 8 of keys/)
+    expect(typed({'head-dim': 16})).toThrow(/of 8 entries each, got 16 entries/)
   })
 })
 
