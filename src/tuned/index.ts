@@ -8,12 +8,10 @@ export {
   tunedCall,
 } from './call.js'
 export {readTuned, writeTuned} from './file.js'
-export {assertTunedFor, openTuned, type TunedUse, tunedSpecOf} from './open.js'
+export {assertTunedFor, openTuned, tunedSpecOf} from './open.js'
 export {type TunedSpec, tunedSpec} from './spec.js'
 export {
   hasLearnedRows,
-  LEARNED,
-  type Learned,
   type Tuned,
   type TunedFile,
   type TunedLayer,

@@ -25,7 +25,7 @@ export const tunedSpec = z
       .positive()
       .nullable()
       .describe(
-        'Draws with learned random vectors, of which replicate r takes draw r; `null`: they are drawn.',
+        'Draws with learned random vectors: replicate r takes draw r; `null`: they are drawn.',
       ),
   })
   .describe('Learned parameters of the method.')

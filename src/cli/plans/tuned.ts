@@ -37,7 +37,7 @@ interface DrawDefaults {
   numFeatures: readonly number[]
 }
 
-/** The same with projection and M of a file among them: the method as it is then stands beside. */
+/** The same with projection and M of a file among them: both forms of the method then have a row there. */
 export function withTunedDraws<Grid extends DrawDefaults>(
   grid: Grid,
   file: TunedFile | undefined,

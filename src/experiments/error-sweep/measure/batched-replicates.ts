@@ -15,7 +15,7 @@ const MOST = 64
 /**
  * How many replicates of a cell make one call. It depends on sizes alone, so that results do not depend on
  * threads. One, where a replicate is more than its projection: arrays of noise, batch elements, heads that look at each
- * other, weights of every row, learned parameters of its own.
+ * other, weights of every row, learned random vectors.
  */
 export function replicatesTogether(
   cell: Pick<ErrorSweepCell, 'num_features' | 'causal' | 'row_metrics' | 'replicates'>,
