@@ -1,4 +1,5 @@
 import {applyFlags, toApplyRequest} from '../src/cli/plans/apply.js'
+import {tunedFile} from '../src/cli/plans/tuned.js'
 import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
 import {idleSettings} from '../src/cli/run/without-effect.js'
 
@@ -21,7 +22,8 @@ export default class Apply extends RfaCommand {
     const {loadEstimators} = await import('../src/attention/names.js')
     const {typed, others} = this.plugins
     const owner = [...typed, ...others].find(({record}) => record.methods.includes(flags.method))
-    const request = {...toApplyRequest(flags, await loadEstimators()), origin: owner?.record}
+    const asked = toApplyRequest(flags, await loadEstimators(), await tunedFile(flags))
+    const request = {...asked, origin: owner?.record}
     const record = await this.services.applyEstimator(request, {
       note: text => this.note(text),
       warn: text => this.caution(text),

@@ -2,6 +2,7 @@ import {BaselineCommand} from '../src/cli/compare/baseline-command.js'
 import {benchFlags, toBenchPlan} from '../src/cli/plans/bench.js'
 import {fileShape} from '../src/cli/plans/bench-input.js'
 import {asksEstimators} from '../src/cli/plans/method-specs.js'
+import {tunedFile} from '../src/cli/plans/tuned.js'
 import {helpText} from '../src/cli/run/base-command.js'
 import {BASELINES} from '../src/experiments/bench/fields/baselines.js'
 
@@ -31,6 +32,7 @@ export default class Bench extends BaselineCommand {
       warn: (text: string) => this.caution(text),
     }
     const file = saved ? undefined : await fileShape(flags, listeners)
-    return this.runAndCompare(saved ?? toBenchPlan(flags, estimators, file), flags)
+    const tuned = saved ? undefined : await tunedFile(flags)
+    return this.runAndCompare(saved ?? toBenchPlan(flags, estimators, file, tuned), flags)
   }
 }

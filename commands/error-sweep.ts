@@ -1,6 +1,7 @@
 import {errorSweepFlags, toErrorSweepPlan} from '../src/cli/plans/error-sweep.js'
 import {withCausal} from '../src/cli/plans/input-spec.js'
 import {asksEstimators} from '../src/cli/plans/method-specs.js'
+import {fewerDraws, tunedFile} from '../src/cli/plans/tuned.js'
 import {helpText} from '../src/cli/run/base-command.js'
 import {ExperimentCommand} from '../src/cli/run/experiment-command.js'
 import {PACKAGED_CAUSAL_INPUT, PACKAGED_INPUT} from '../src/inputs/packaged.js'
@@ -15,6 +16,7 @@ export default class ErrorSweep extends ExperimentCommand {
     '<%= config.bin %> error-sweep --input qkv.safetensors --methods favor-pos,rfa --num-features 64..1kx2 --causal',
     '<%= config.bin %> error-sweep --input model.safetensors --layer 0,3 --methods favor-pos,rfa',
     '<%= config.bin %> error-sweep --input q.npy,k.npy,v.npy --scales 0.25..4x2 --output results/scales',
+    '<%= config.bin %> error-sweep --input qkv.safetensors --methods favor-pos --parameters tuned.safetensors',
     '<%= config.bin %> error-sweep --generator gaussian --seq-len 256,1024 --preset exact,performer-pytorch --dry-run',
   ]
   static override flags = errorSweepFlags
@@ -23,7 +25,9 @@ export default class ErrorSweep extends ExperimentCommand {
     const {flags} = await this.parse(ErrorSweep)
     const saved = await this.savedPlan(flags)
     const estimators = await this.estimators(!saved && asksEstimators(flags))
-    const plan = saved ?? toErrorSweepPlan(await withCausal(flags), estimators)
-    return this.runOrDescribe(plan, flags)
+    if (saved) return this.runOrDescribe(saved, flags)
+    const tuned = await tunedFile(flags)
+    this.caution(fewerDraws(flags.replicates, tuned))
+    return this.runOrDescribe(toErrorSweepPlan(await withCausal(flags), estimators, tuned), flags)
   }
 }

@@ -1,5 +1,6 @@
 import {asksEstimators} from '../src/cli/plans/method-specs.js'
 import {swapFlags, toSwapPlan} from '../src/cli/plans/swap.js'
+import {fewerDraws, tunedFile} from '../src/cli/plans/tuned.js'
 import {helpText} from '../src/cli/run/base-command.js'
 import {ExperimentCommand} from '../src/cli/run/experiment-command.js'
 
@@ -12,6 +13,7 @@ export default class Swap extends ExperimentCommand {
     '<%= config.bin %> swap --quick',
     '<%= config.bin %> swap --model ./all-MiniLM-L6-v2 --texts texts.txt --methods favor-pos,lara --num-features 64,256',
     '<%= config.bin %> swap --layers each --methods favor-pos --num-features 256',
+    '<%= config.bin %> swap --model ./all-MiniLM-L6-v2 --tuned tuned.safetensors',
     '<%= config.bin %> swap --budget 0.01 --methods favor-pos --num-features 256',
   ]
   static override flags = swapFlags
@@ -22,6 +24,9 @@ export default class Swap extends ExperimentCommand {
     const estimators = await this.estimators(!saved && asksEstimators(flags))
     if (saved) return this.runOrDescribe(saved, flags)
     const {swapFiles} = await import('../src/cli/plans/swap-files.js')
-    return this.runOrDescribe(toSwapPlan(flags, await swapFiles(flags), estimators), flags)
+    const tuned = await tunedFile(flags)
+    this.caution(fewerDraws(flags.replicates, tuned))
+    const plan = toSwapPlan(flags, await swapFiles(flags), estimators, tuned)
+    return this.runOrDescribe(plan, flags)
   }
 }

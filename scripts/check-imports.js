@@ -30,7 +30,7 @@ const FLOORS = [
     'src/attention/fused-kernels.ts',
     'src/inputs/',
   ],
-  ['src/backends/', 'src/plugins/'],
+  ['src/backends/', 'src/plugins/', 'src/tuned/'],
   ['src/check/', 'src/results/'],
   ['src/model/'],
   ['src/report/', 'src/index.ts'],

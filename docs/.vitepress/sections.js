@@ -14,6 +14,7 @@ export const SECTIONS = [
     text: 'Your own',
     pages: [
       ['your-model', 'Your model'],
+      ['tuned', 'Learned parameters'],
       ['inputs', 'Inputs'],
       ['your-estimator', 'Your feature map'],
       ['library', 'Library'],

@@ -5,6 +5,7 @@ import {expected} from '../errors.js'
 import {computedBy as backendFacts} from '../experiments/computed-by.js'
 import {causalLabel, inputLabel, methodLabel} from '../experiments/labels.js'
 import {resolveMethod} from '../experiments/method.js'
+import {tunedOf} from '../experiments/tuned-methods.js'
 import type {AttentionArray, AttentionInput} from '../inputs/attention-input.js'
 import {arrayExtension, writeArrays} from '../inputs/files/index.js'
 import {checkOutput} from '../inputs/files/output.js'
@@ -17,6 +18,7 @@ import {DEFAULT_LAYOUT, exchangeAxes, exchanged, type Layout} from '../inputs/la
 import {loadInput} from '../inputs/load.js'
 import type {NdArray} from '../inputs/nd-array.js'
 import type {InputSpec} from '../inputs/spec.js'
+import {tunedCall} from '../tuned/index.js'
 import {type AppliedLayer, applyLayer} from './layer.js'
 import {
   APPLY_SCHEMA,
@@ -48,7 +50,8 @@ export interface ApplyListeners {
  * @throws {UNSUPPORTED} when the file has a projection, gate or noise that the method does not take, or hides keys from
  *   one that takes no mask
  * @throws {BAD_FILE} when several layers are to go into a .npy file
- * @throws {SHAPE_MISMATCH} when an array does not have the shape that the method wants
+ * @throws {SHAPE_MISMATCH} when an array does not have the shape that the method wants, or learned parameters are of other heads
+ * @throws {ARRAY_MISSING} when learned parameters lack a layer
  * @throws what reading, attention and writing throw
  */
 export async function applyEstimator(
@@ -69,6 +72,7 @@ export async function applyEstimator(
   for (const text of new Set(warnings.flat())) warn?.(text)
   const layout = await layoutOf(request.input)
   const resolved = await resolveMethod(request)
+  const tuned = await tunedOf(request)
   const load = ({input, ...place}: (typeof places)[number]) =>
     loadInput(input, {seqLen: null, seed, ...place})
   let input = await load(places[0]!) // faults of the file come before faults of the backend
@@ -77,9 +81,9 @@ export async function applyEstimator(
   for (const [i, place] of places.entries()) {
     if (i > 0) input = await load(place)
     const several = places.length > 1
-    applied.push(
-      outputOf(applyLayer(request, resolved, input, layout), {...place, input, several, layout}),
-    )
+    const call = tuned && tunedCall(tuned, place.layer, 0)
+    const layer = applyLayer({request, method: resolved, input, layout, tuned: call})
+    applied.push(outputOf(layer, {...place, input, several, layout}))
   }
   await writeOutputs(request, applied, {metadata: input.metadata, layout})
   note?.(
@@ -89,6 +93,7 @@ export async function applyEstimator(
     schema: APPLY_SCHEMA,
     ...{output, layout, causal, method, preset},
     plugin: request.origin ?? null,
+    tuned: request.tuned ?? null,
     ...backendFacts(backend),
     operations: Object.assign({}, ...applied.map(({operations}) => operations)),
     arrays: applied.map(({facts}) => facts),

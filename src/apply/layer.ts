@@ -1,5 +1,5 @@
 /** One estimator on one layer of an input. */
-import {attend, recordOperations} from '../attention/index.js'
+import {recordOperations} from '../attention/index.js'
 import {hostData} from '../attention/internal.js'
 import {projectionNamed} from '../attention/names.js'
 import type {ResolvedMethod} from '../experiments/method.js'
@@ -7,6 +7,7 @@ import type {AttentionArray, AttentionInput} from '../inputs/attention-input.js'
 import {hiddenKeys, type KeyMask} from '../inputs/key-mask.js'
 import type {Layout} from '../inputs/layout.js'
 import {tf} from '../tf.js'
+import {attendTuned, type TunedCall} from '../tuned/index.js'
 import {outputErrors} from './errors.js'
 import {type Extras, extraTensors, usedNames} from './extras.js'
 import {type AppliedArray, MOST_GROWTH, type SettledRequest} from './record.js'
@@ -20,23 +21,30 @@ export interface AppliedLayer {
   facts: Omit<AppliedArray, 'name' | 'layer' | 'shape'>
 }
 
+/** What runs on one layer. */
+interface LayerRequest {
+  request: SettledRequest
+  method: ResolvedMethod
+  input: AttentionInput
+  /** Of the file, which a gate follows. */
+  layout: Layout
+  /** Learned parameters. Default: none */
+  tuned?: TunedCall | undefined
+}
+
 /**
  * Runs the estimator of a request.
  *
- * @param layout - of the file, which a gate follows
  * @throws {UNSUPPORTED | SHAPE_MISMATCH} for arrays of the file that do not fit the method, see {@link extraTensors}
  */
-export function applyLayer(
-  request: SettledRequest,
-  method: ResolvedMethod,
-  input: AttentionInput,
-  layout: Layout,
-): AppliedLayer {
+export function applyLayer({request, method, input, layout, tuned}: LayerRequest): AppliedLayer {
   const {numFeatures, causal} = request
   const scale = request.scale ?? input.logitScale ?? input.query.shape[3] ** -0.5
   const extras = extraTensors(input, {numFeatures, causal, layout}, method)
   try {
-    const {result: out, operations} = recordOperations(() => forward(request, input, extras, scale))
+    const {result: out, operations} = recordOperations(() =>
+      forward({...request, scale}, input, extras, tuned),
+    )
     return {out, operations, facts: factsOf(request, method, {input, extras, scale, out})}
   } finally {
     tf.dispose(extras as unknown as tf.TensorContainer)
@@ -56,7 +64,8 @@ function factsOf(
   {estimator, projected, options}: ResolvedMethod,
   {input, extras, scale, out}: LayerRun,
 ): AppliedLayer['facts'] {
-  const {projection: given} = extras
+  const learned = typeof request.tuned?.draws === 'number'
+  const given = learned ? undefined : extras.projection
   const own = projected ? (request.projection ?? estimator.projection!.default) : null
   return {
     feature_dim: estimator.featureDim(
@@ -66,8 +75,9 @@ function factsOf(
     ),
     logit_scale: scale,
     hidden_keys: hiddenKeys(input.keyMask),
-    projection: given ? 'from the file' : own,
-    orth_sign: given || !own || !projectionNamed(own).takesOrthSign ? null : request.orthSign,
+    projection: learned ? 'learned' : given ? 'from the file' : own,
+    orth_sign:
+      learned || given || !own || !projectionNamed(own).takesOrthSign ? null : request.orthSign,
     used_extras: usedNames(extras),
     not_finite: out.data.reduce((count, x) => count + (Number.isFinite(x) ? 0 : 1), 0),
     ill_conditioned: estimator.nonNegative ? 0 : countBeyond(out.data, input.value.data),
@@ -91,14 +101,14 @@ function maskTensor(mask: KeyMask, [batch, , keyLen]: AttentionArray['shape']): 
 }
 
 function forward(
-  request: SettledRequest,
+  request: SettledRequest & {scale: number},
   {query, key, value, keyMask}: AttentionInput,
   {projection, gate, noise, parameters}: Extras,
-  scale: number,
+  tuned: TunedCall | undefined,
 ): AttentionArray {
-  const {method, preset, options, causal, numFeatures, orthSign, seed} = request
+  const {method, preset, options, causal, numFeatures, orthSign, seed, scale} = request
   const {out} = hostData(() => {
-    const {out} = attend(
+    const {out} = attendTuned(
       tf.tensor4d(query.data, query.shape),
       tf.tensor4d(key.data, key.shape),
       tf.tensor4d(value.data, value.shape),
@@ -113,6 +123,7 @@ function forward(
         noise,
         parameters,
         scale,
+        tuned,
         ...(gate && {gate}),
         ...(keyMask && {keyMask: maskTensor(keyMask, key.shape)}),
         ...(projection ? {projection} : request.projection && {projection: request.projection}),

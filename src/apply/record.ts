@@ -13,6 +13,7 @@ import {LAYOUTS} from '../inputs/layout.js'
 import type {InputSpec} from '../inputs/spec.js'
 import {type PluginRecord, pluginRecord} from '../plugins/record.js'
 import {computedBy, nullableNumber, operationForms} from '../results/record.js'
+import {type TunedSpec, tunedSpec} from '../tuned/index.js'
 
 /** What to run on what. */
 export interface ApplyRequest {
@@ -26,6 +27,8 @@ export interface ApplyRequest {
   method: string
   preset: PresetName
   options: Record<string, string | number | boolean>
+  /** Learned parameters, of which the first draw is taken. Default: none */
+  tuned?: TunedSpec | undefined
   /** `null`: what the file says, else not. */
   causal: boolean | null
   numFeatures: number
@@ -81,7 +84,12 @@ const appliedArray = z.object({
     .number()
     .int()
     .describe('Number of keys that the key mask hides, over all sequences.'),
-  projection: z.string().nullable().describe('Source of the random vectors; `null`: none.'),
+  projection: z
+    .string()
+    .nullable()
+    .describe(
+      'Source of the random vectors: `learned`, `from the file` or how they were drawn; `null`: none.',
+    ),
   orth_sign: z
     .enum(ORTH_SIGNS)
     .nullable()
@@ -116,6 +124,10 @@ export const applyRecord = z.object({
   method: z.string().describe('The estimator.'),
   preset: z.string().describe('The release that it followed; `exact`: none.'),
   plugin: pluginRecord.nullable().describe('Plug-in that it comes from; `null`: built in.'),
+  tuned: tunedSpec
+    .nullable()
+    .default(null)
+    .describe('Learned parameters that it ran with; `null`: none.'),
   ...computedBy,
   operations: operationForms,
   arrays: z.array(appliedArray).min(1).describe('Outputs, one for each layer.'),

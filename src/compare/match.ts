@@ -130,7 +130,7 @@ export function matchMethods([a, b]: readonly [
 
 /** All of a cell except its method and its draws. Numbers of draws depend on the method, and seeds on the run. */
 function restKey({cell}: CellRecord): string {
-  const {method, preset, options, plugin, replicates, until_ci, ...rest} = cell as Partial<
+  const {method, preset, options, plugin, tuned, replicates, until_ci, ...rest} = cell as Partial<
     MethodSpec & Counted
   >
   const drawn: readonly string[] = DRAWING

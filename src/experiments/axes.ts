@@ -10,6 +10,7 @@ import type {InputPart} from '../inputs/input-parts.js'
 import type {LayerChoice} from '../inputs/layers.js'
 import {layerFiles as filesOfLayer, type InputSpec, type LayerFiles} from '../inputs/spec.js'
 import {pluginRecords} from '../plugins/record.js'
+import {type TunedSpec, tunedSpec} from '../tuned/index.js'
 import {distinct} from './cells.js'
 
 /** One estimator with everything that changes its result, save the grid axes. */
@@ -24,6 +25,10 @@ export const methodSpec = z.object({
     .string()
     .optional()
     .describe('Digest of the plug-in that it comes from; absent: it is built in.'),
+  tuned: tunedSpec
+    .optional()
+    .describe('Learned parameters that it runs with; absent: none.')
+    .meta({flag: 'parameters'}),
 })
 export type MethodSpec = z.infer<typeof methodSpec>
 
@@ -159,6 +164,8 @@ interface DrawingMethod {
   projected: boolean
   /** Whether numFeatures applies to such a call of it. */
   sized(call: {causal: boolean}): boolean
+  /** Learned parameters, which are for one projection and one number of features. */
+  tuned?: TunedSpec | undefined
 }
 
 /** Projections x numbers of features, without the axes that the method does not have. */
@@ -173,11 +180,11 @@ export interface DrawGrid {
 
 /** The grid of draws of a method. */
 export function drawGrid(
-  {projected, sized}: DrawingMethod,
+  {projected, sized, tuned}: DrawingMethod,
   plan: DrawAxes & {causal: boolean},
 ): DrawGrid {
-  const projections = projected ? distinct(plan.projections) : [null]
-  const counts = sized(plan) ? distinct(plan.num_features) : [null]
+  const projections = projected ? (tuned ? [tuned.projection] : distinct(plan.projections)) : [null]
+  const counts = sized(plan) ? (tuned ? [tuned.num_features] : distinct(plan.num_features)) : [null]
   return {
     projections,
     counts,

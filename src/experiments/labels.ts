@@ -6,10 +6,14 @@ import {plural} from '../report/numbers.js'
 import type {CellRecord, ComputedBy} from '../results/record.js'
 import {type DrawPoint, drawMarks, type MethodSpec} from './axes.js'
 
-/** An estimator with what makes it differ from its exact form: `rfa (noahs-ark, tau=0.5)`. */
-export function methodLabel({method, preset, options}: MethodSpec): string {
+/**
+ * An estimator with what makes it differ from its exact form: `rfa (noahs-ark, tau=0.5)`; with learned parameters
+ * `rfa (tau=0.5, tuned)`.
+ */
+export function methodLabel({method, preset, options, tuned}: MethodSpec): string {
   const extras = Object.entries(options).map(([name, value]) => `${name}=${value}`)
-  const marks = [...(preset === 'exact' ? [] : [preset]), ...extras]
+  const own = preset === 'exact' ? [] : [preset]
+  const marks = [...own, ...extras, ...(tuned ? ['tuned'] : [])]
   return marks.length > 0 ? `${method} (${marks.join(', ')})` : method
 }
 

@@ -10,6 +10,7 @@ import {
   supportsOf,
   usesProjection,
 } from '../attention/names.js'
+import type {TunedSpec} from '../tuned/index.js'
 import type {DrawPoint, MethodSpec} from './axes.js'
 
 /** An estimator with the options in force. */
@@ -22,6 +23,8 @@ export interface ResolvedMethod {
   sized(call: {causal: boolean}): boolean
   /** It draws something: replicates differ. */
   random: boolean
+  /** Learned parameters; absent: none. */
+  tuned?: TunedSpec | undefined
 }
 
 /** Resolves one method of a plan. A preset that the method does not have means its exact form. */
@@ -38,7 +41,13 @@ export async function resolveMethod(spec: MethodSpec): Promise<ResolvedMethod> {
     sized: call =>
       projected || (estimator.sizedBy !== undefined && (estimator.sized?.(call, options) ?? true)),
     random: projected || noise.length > 0,
+    ...(spec.tuned && {tuned: spec.tuned}),
   }
+}
+
+/** How many draws a method makes: at most those that it has learned random vectors for. @param wanted - by its plan */
+export function drawsOf({random, tuned}: ResolvedMethod, wanted: number): number {
+  return random ? Math.min(wanted, tuned?.draws ?? wanted) : 1
 }
 
 /** Which arrays are random depends on the options, not on the shape. */
@@ -107,8 +116,13 @@ export const RAW_TARGET: ExactTarget = {
   label: 'softmax',
 }
 
-/** What a method converges to, if not {@link RAW_TARGET}. */
-export function matchedTarget({estimator, options}: ResolvedMethod): ExactTarget | undefined {
+/** What a method converges to, if that is known and not {@link RAW_TARGET}. */
+export function matchedTarget({
+  estimator,
+  options,
+  tuned,
+}: ResolvedMethod): ExactTarget | undefined {
+  if (tuned) return undefined
   const target = estimator.target(options)
   return target && !isCanonicalSoftmax(target) ? target : undefined
 }

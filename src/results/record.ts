@@ -4,6 +4,7 @@ import {BACKEND_CHOICES, BACKEND_NAMES, type BackendChoice} from '../backends/in
 import type {LayerChoice} from '../inputs/layers.js'
 import type {InputSpec, LayerFiles} from '../inputs/spec.js'
 import type {PluginRecord} from '../plugins/record.js'
+import type {TunedSpec} from '../tuned/index.js'
 
 /** A number as files hold it: JSON has no NaN, so what could not be computed is `null`. */
 export const nullableNumber = z.number().nullable()
@@ -58,6 +59,8 @@ export interface Plan {
   threads?: number | null
   /** Other implementations to time in addition. */
   peers?: string[] | undefined
+  /** Estimators, of which some may run with learned parameters. */
+  methods?: readonly {method: string; tuned?: TunedSpec | undefined}[]
   /** Where its queries, keys and values come from, if it has any. */
   input?: InputSpec
   /** Which layers of a file of several; `all` until the file is looked into. */

@@ -18,6 +18,7 @@ import {
   planRun,
   stopCountingPlugins,
 } from '../experiments/planned-run.js'
+import {tunedOf} from '../experiments/tuned-methods.js'
 import {heldBytes} from '../free-memory.js'
 import {pinnedInput} from '../inputs/digest.js'
 import {inputWarnings} from '../inputs/input-facts.js'
@@ -135,14 +136,15 @@ export async function checkInput(plan: Plan): Promise<void> {
 }
 
 /**
- * The plan with its input pinned to what the files hold now, the numbers of the layers that are meant, and its plug-ins
- * loaded.
+ * The plan with its input pinned to what the files hold now, the numbers of the layers that are meant, its plug-ins loaded, and its
+ * learned parameters looked at.
  *
  * @throws {FILE_MISSING | BAD_FILE | ARRAY_MISSING}
- * @throws {FILE_CHANGED} where a plug-in is another one than when the plan was made
+ * @throws {FILE_CHANGED} where a plug-in or learned parameters are others than when the plan was made
  */
 async function pinned(plan: Plan): Promise<Plan> {
   if (plan.plugins) await (await import('../plugins/load.js')).requirePlugins(plan.plugins)
+  for (const spec of plan.methods ?? []) await tunedOf(spec)
   if (!plan.input) return plan
   const {layers: asked, layer_files: _, ...rest} = plan
   return {...rest, ...(await pinnedInput(plan.input, asked))}

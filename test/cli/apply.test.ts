@@ -20,6 +20,7 @@ describe('rfa apply', () => {
     method: 'rfa',
     preset: 'exact',
     plugin: null,
+    tuned: null,
     ...madeBy({backend: 'cpu', threads: 1}),
     operations: {},
     arrays: [{...APPLIED_ARRAY, not_finite}],

@@ -152,6 +152,15 @@ export function detailsFlag(helpGroup?: string) {
   return toggle('print every table and note, not the answer alone', helpGroup)
 }
 
+/** `--parameters` of every command that runs estimators on queries and keys. @param effect - what comes of it there */
+export function parametersFlag(helpGroup: string | undefined, effect: string) {
+  return oneText({
+    ...(helpGroup && {helpGroup}),
+    helpValue: 'FILE',
+    description: `learned parameters, as rfa tune writes them (tuned.safetensors): ${effect}`,
+  })
+}
+
 /** Which estimators, in which variants. @param grids - what runs where nothing is typed */
 export function methodFlags(grids: Record<'standard' | 'quick', Grid>) {
   return {

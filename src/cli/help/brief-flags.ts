@@ -64,7 +64,7 @@ export const BRIEF_FLAGS: Readonly<Record<string, BriefFlags>> = {
     budget: 'search the most layers for this loss, as 0.01',
     ...METHODS,
     ...NUM_FEATURES,
-    replicates: 'independent draws',
+    tuned: 'learned parameters: what do they repair',
     ...OUTPUT,
     ...DETAILS,
   },

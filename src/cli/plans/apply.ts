@@ -1,7 +1,10 @@
 import type {ApplyRequest} from '../../apply/record.js'
 import {METHOD_NAMES, methodNames, PRESET_NAMES, PROJECTION_NAMES} from '../../attention/names.js'
 import {expected} from '../../errors.js'
+import type {MethodSpec} from '../../experiments/axes.js'
+import {methodLabel} from '../../experiments/labels.js'
 import {ARRAY_EXTENSIONS, formatOf} from '../../inputs/files/formats.js'
+import {assertTunedFor, type TunedFile, tunedSpecOf} from '../../tuned/index.js'
 import {
   type FlagValues,
   fileList,
@@ -19,6 +22,7 @@ import {
   layoutFlag,
   optionFlag,
   orthSignFlag,
+  parametersFlag,
   pluginFlag,
   scaleFlag,
 } from '../flags/shared.js'
@@ -69,6 +73,10 @@ export const applyFlags = {
     description: `random matrix (default: the method's own): ${PROJECTION_NAMES.join(', ')}`,
   }),
   'orth-sign': ungrouped(orthSignFlag),
+  parameters: parametersFlag(
+    undefined,
+    'with their options, projection and M; of learned random vectors the first draw',
+  ),
   scale: scaleFlag(),
   seed: ungrouped(computeFlags.seed),
   backend: ungrouped(computeFlags.backend),
@@ -81,10 +89,16 @@ export type ApplyFlags = FlagValues<typeof applyFlags>
  * What to run on which arrays.
  *
  * @param estimators - the registry, for options and presets
+ * @param tuned - learned parameters. Default: none
  * @throws {USAGE} for an output with an extension that names no format
+ * @throws {BAD_OPTION} for learned parameters of another method, preset, options, projection or M
  * @throws {BAD_OPTION | UNKNOWN_NAME} for options or a preset that the method does not have
  */
-export function toApplyRequest(flags: ApplyFlags, estimators: EstimatorFacts): ApplyRequest {
+export function toApplyRequest(
+  flags: ApplyFlags,
+  estimators: EstimatorFacts,
+  tuned?: TunedFile,
+): ApplyRequest {
   if (formatOf(flags.output) === undefined) {
     const endings = ARRAY_EXTENSIONS.join(', ')
     throw expected('USAGE', '--output', `a file ending in ${endings}`, flags.output)
@@ -100,18 +114,41 @@ export function toApplyRequest(flags: ApplyFlags, estimators: EstimatorFacts): A
   )
   if (another) throw expected('BAD_OPTION', '--option', 'one value of each option', 'a list')
   return {
-    ...spec!,
+    ...(tuned ? tunedMethod(flags, spec!, tuned) : spec!),
     input: toInputSpec(flags),
     layers: toLayers(flags),
     output: flags.output,
     force: flags.force,
     causal: flags.causal ?? null,
-    numFeatures: flags['num-features'] ?? 256,
-    projection: flags.projection ?? null,
+    numFeatures: flags['num-features'] ?? tuned?.numFeatures ?? 256,
+    projection: flags.projection ?? tuned?.projection ?? null,
     orthSign: flags['orth-sign'] ?? 'haar',
     seed: flags.seed ?? 0,
     scale: flags.scale ?? null,
     backend: flags.backend ?? 'auto',
     threads: flags.threads,
   }
+}
+
+/** The method of a request as a file has it. @throws {BAD_OPTION} where it was asked for in another way */
+function tunedMethod(flags: ApplyFlags, spec: MethodSpec, tuned: TunedFile): MethodSpec {
+  const {path, method, preset, options, projection} = tuned
+  assertTunedFor(tuned, {method: spec.method, numFeatures: flags['num-features']})
+  const asked = flags.preset !== undefined || flags.option !== undefined
+  const own: MethodSpec = {method, preset, options: {...options}}
+  if (asked && methodLabel(own) !== methodLabel(spec)) {
+    const remedy = 'leave `preset` and `option` out'
+    throw expected(
+      'BAD_OPTION',
+      path,
+      `parameters of ${methodLabel(spec)}`,
+      methodLabel(own),
+      remedy,
+    )
+  }
+  if (flags.projection !== undefined && flags.projection !== projection) {
+    const remedy = 'leave `projection` out'
+    throw expected('BAD_OPTION', path, flags.projection, String(projection), remedy)
+  }
+  return {...own, tuned: tunedSpecOf(tuned)}
 }

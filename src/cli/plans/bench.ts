@@ -13,13 +13,15 @@ import {
   type TimingProtocol,
 } from '../../experiments/bench/schema.js'
 import {distinct} from '../../experiments/cells.js'
+import {assertTunedFits, type TunedFile} from '../../tuned/index.js'
 import {defaultHelp, type Grid, gridOf} from '../flags/defaults.js'
 import {type FlagValues, nameList, numberList, oneNumber} from '../flags/kinds.js'
 import {COUNT, POSITIVE_INTEGER, SECONDS} from '../flags/ranges.js'
-import {causalFlag, methodFlags, runFlags} from '../flags/shared.js'
+import {causalFlag, methodFlags, parametersFlag, runFlags} from '../flags/shared.js'
 import {benchInputFlags, type FileShape} from './bench-input.js'
 import {baselineFlags} from './compare.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
+import {withTuned, withTunedDraws} from './tuned.js'
 import {checkedPlan, drawAxesOf, listOr} from './values.js'
 
 /** A benchmark varies the length and says how long to measure. */
@@ -77,6 +79,10 @@ const size = (description: string) => oneNumber(POSITIVE_INTEGER)({helpGroup: 'G
 export const benchFlags = {
   ...benchInputFlags,
   ...methodFlags(BENCH),
+  parameters: parametersFlag(
+    'GRID',
+    'its method is timed with and without them, at its heads and head dimension; maps fold into the projections of a model and are applied before the clock starts',
+  ),
   mode: Flags.option({options: ['forward', ...BENCH_MODES] as const})({
     helpGroup: 'GRID',
     description:
@@ -166,15 +172,19 @@ export type BenchFlags = FlagValues<typeof benchFlags>
  *
  * @param estimators - the registry, for options and presets
  * @param file - sizes of a file, in place of those of flags and grid. Default: none
+ * @param tuned - learned parameters. Default: none
+ * @throws {SHAPE_MISMATCH} for parameters of other heads or another head dimension
  * @throws {USAGE | BAD_RANGE | BAD_OPTION | UNKNOWN_NAME} when the flags make no plan
  */
 export function toBenchPlan(
   flags: BenchFlags,
   estimators: EstimatorFacts,
   file?: FileShape,
+  tuned?: TunedFile,
 ): BenchPlan {
-  const grid = gridOf(BENCH, flags)
-  const sizes = file ? sizesOfFile(file) : typedSizes(flags, grid)
+  const grid = withTunedDraws(gridOf(BENCH, flags), tuned)
+  const sizes = file ? sizesOfFile(file) : typedSizes(flags, {...grid, ...shapeOf(tuned)})
+  if (tuned) assertFits(tuned, sizes)
   const mode = flags.mode === 'forward' ? undefined : flags.mode
   if (mode === 'decode') refuseForwardFlags(flags)
   if (mode && flags.breakdown) throw onlyForward(mode, '--breakdown', ', which have parts')
@@ -183,7 +193,7 @@ export function toBenchPlan(
     experiment: 'bench',
     ...(mode && {mode}),
     methods: withBaselines(
-      toMethodSpecs(flags, grid.methods, estimators),
+      withTuned(toMethodSpecs(flags, grid.methods, estimators), tuned),
       flags.exact ? baselinesOf(mode) : [],
     ),
     ...drawAxesOf(flags, grid),
@@ -201,6 +211,16 @@ export function toBenchPlan(
   })
 }
 
+/** Sizes that learned parameters are of. */
+function shapeOf(tuned: TunedFile | undefined) {
+  return tuned && {heads: tuned.heads, keyHeads: tuned.keyHeads, headDim: tuned.headDim}
+}
+
+function assertFits(tuned: TunedFile, {heads, kv_heads = heads, head_dim}: BenchSizes): void {
+  const sizes = {heads, keyHeads: kv_heads, headDim: head_dim}
+  assertTunedFits(tuned, tuned.layers[0]?.layer, sizes)
+}
+
 /** Sizes of a plan. */
 type BenchSizes = Pick<BenchPlan, 'batch' | 'heads' | 'kv_heads' | 'head_dim' | 'value_dim'>
 
@@ -210,8 +230,9 @@ function sizesOfFile({batch, heads, keyHeads, headDim, valueDim}: FileShape): Be
 }
 
 /** @throws {USAGE} for heads of keys and values that heads of queries cannot share evenly */
-function typedSizes(flags: BenchFlags, grid: BenchGrid): BenchSizes {
-  const {heads = grid.heads, 'kv-heads': kv_heads, 'head-dim': head_dim = grid.headDim} = flags
+function typedSizes(flags: BenchFlags, grid: BenchGrid & {keyHeads?: number}): BenchSizes {
+  const {heads = grid.heads, 'head-dim': head_dim = grid.headDim} = flags
+  const kv_heads = flags['kv-heads'] ?? (flags.heads === undefined ? grid.keyHeads : undefined)
   if (!areGrouped({heads, kv_heads})) {
     const what = `a number that divides --heads ${heads}`
     const remedy = `--kv-heads ${divisorBelow(heads, kv_heads!)}`

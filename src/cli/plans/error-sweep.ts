@@ -5,10 +5,11 @@ import {
   errorSweepPlan,
   PRECISION_METRICS,
 } from '../../experiments/error-sweep/schema.js'
+import type {TunedFile} from '../../tuned/index.js'
 import {defaultHelp, type Grid, gridOf} from '../flags/defaults.js'
 import {type FlagValues, nameList, numberList, oneNumber, oneShare, toggle} from '../flags/kinds.js'
 import {COUNT, POSITIVE_INTEGER, SCALE} from '../flags/ranges.js'
-import {causalFlag, methodFlags, runFlags, scaleFlag} from '../flags/shared.js'
+import {causalFlag, methodFlags, parametersFlag, runFlags, scaleFlag} from '../flags/shared.js'
 import {
   GENERATOR_SHAPE,
   generatorFlags,
@@ -19,6 +20,7 @@ import {
   type WithCausal,
 } from './input-spec.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
+import {withTuned, withTunedDraws} from './tuned.js'
 import {checkedPlan, drawAxesOf, listOr, onlyWithUntilCi, replicatesOf} from './values.js'
 
 /** An error sweep also scales queries and keys, and repeats random draws. */
@@ -61,6 +63,10 @@ export const errorSweepFlags = {
   ...inputFlags,
   ...generatorFlags,
   ...methodFlags(ERROR_SWEEP),
+  parameters: parametersFlag(
+    'GRID',
+    'its method is measured with and without them, with its projection and M',
+  ),
   'seq-len': numberList(POSITIVE_INTEGER)({
     helpGroup: 'GRID',
     description: `lengths L (default: that of the file; ${GENERATOR_SHAPE.seqLen} when generated)`,
@@ -107,13 +113,15 @@ export type ErrorSweepFlags = WithCausal<FlagValues<typeof errorSweepFlags>>
  * The plan of an error sweep: flags first, then the quick or the standard grid.
  *
  * @param estimators - the registry, for options and presets
+ * @param tuned - learned parameters. Default: none
  * @throws {USAGE | BAD_RANGE | BAD_OPTION | UNKNOWN_NAME} when the flags make no plan
  */
 export function toErrorSweepPlan(
   flags: ErrorSweepFlags,
   estimators: EstimatorFacts,
+  tuned?: TunedFile,
 ): ErrorSweepPlan {
-  const grid = gridOf(ERROR_SWEEP, flags)
+  const grid = withTunedDraws(gridOf(ERROR_SWEEP, flags), tuned)
   const input = toInputSpec(flags)
   const layers = toLayers(flags)
   const headDims = toHeadDims(flags)
@@ -122,7 +130,7 @@ export function toErrorSweepPlan(
     input,
     ...(layers && {layers}),
     ...(headDims && {head_dims: headDims}),
-    methods: toMethodSpecs(flags, grid.methods, estimators),
+    methods: withTuned(toMethodSpecs(flags, grid.methods, estimators), tuned),
     ...drawAxesOf(flags, grid),
     seq_lens: seqLens(flags, input.kind),
     scales: listOr(flags.scales, '--scales', grid.scales),

@@ -2,12 +2,15 @@ import {expected} from '../../errors.js'
 import type {MethodSpec} from '../../experiments/axes.js'
 import {type SwapPlan, swapPlan} from '../../experiments/swap/schema.js'
 import type {ModelFacts} from '../../model/index.js'
+import type {TunedFile} from '../../tuned/index.js'
+import {assertTunedFits} from '../../tuned/index.js'
 import type {Grid} from '../flags/defaults.js'
 import {defaultHelp, gridOf} from '../flags/defaults.js'
 import {eitherWay, type FlagValues, oneNumber, oneText} from '../flags/kinds.js'
 import {POSITIVE_INTEGER, POSITIVE_NUMBER} from '../flags/ranges.js'
-import {methodFlags, runFlags} from '../flags/shared.js'
+import {methodFlags, parametersFlag, runFlags} from '../flags/shared.js'
 import {type EstimatorFacts, plainSpec, toMethodSpecs} from './method-specs.js'
+import {withTuned, withTunedDraws} from './tuned.js'
 import {checkedPlan, drawAxesOf} from './values.js'
 
 /** How often it draws, and how much it reads. */
@@ -75,6 +78,17 @@ export const swapFlags = {
       'for each method, search the largest set of these layers that loses at most this: nats per token of a causal model, 1 - cosine of an encoder (0.05 keeps a cosine of 0.95); the upper end of the 95 % interval decides',
   }),
   ...methodFlags(SWAP),
+  parameters: parametersFlag(
+    'GRID',
+    'its method runs with and without them, by default in the layers that the file has',
+  ),
+  tuned: oneText({
+    helpGroup: 'GRID',
+    helpValue: 'FILE',
+    exclusive: ['parameters'],
+    description:
+      'the same as --parameters, without other methods unless they are named: shows what learned parameters repair',
+  }),
   yardsticks: eitherWay(
     'run averaging V (mean-value) and exact attention with its queries rounded once more (softmax: what float32 rounding alone does), too (default: yes)',
     'GRID',
@@ -94,21 +108,31 @@ export interface SwapFiles {
   texts: {path: string; digest: string; lines: number}
 }
 
-/** The plan of a swap. @throws {USAGE} when the flags make no plan */
+/**
+ * The plan of a swap.
+ *
+ * @param tuned - learned parameters. Default: none
+ * @throws {USAGE} when the flags make no plan
+ * @throws {ARRAY_MISSING | SHAPE_MISMATCH} for parameters of another model
+ */
 export function toSwapPlan(
   flags: SwapFlags,
   {facts, model, texts}: SwapFiles,
   estimators: EstimatorFacts,
+  tuned?: TunedFile,
 ): SwapPlan {
-  const grid = gridOf(SWAP, flags)
+  const grid = withTunedDraws(gridOf(SWAP, flags), tuned)
+  const layer_sets = layerSets(candidates(flags) ?? layersOf(tuned), facts.layers)
+  for (const layer of tuned ? layer_sets.flat() : []) assertTunedFits(tuned!, layer, facts)
   const {lines, ...file} = texts
   const count = Math.min(flags['max-texts'] ?? grid.texts, lines)
-  const methods = toMethodSpecs(flags, grid.methods, estimators)
+  const defaults = tuned && flags.tuned !== undefined ? [tuned.method] : grid.methods
+  const methods = withTuned(toMethodSpecs(flags, defaults, estimators), tuned)
   return checkedPlan(swapPlan, {
     experiment: 'swap',
     methods: (flags.yardsticks ?? true) ? withYardsticks(methods) : methods,
     ...drawAxesOf(flags, grid),
-    layer_sets: layerSets(candidates(flags) ?? 'all', facts.layers),
+    layer_sets,
     model,
     texts: {...file, count},
     max_tokens: Math.min(flags['max-tokens'] ?? grid.maxTokens, facts.maxTokens),
@@ -118,6 +142,12 @@ export function toSwapPlan(
     seed: flags.seed ?? 0,
     backend: flags.backend ?? 'auto',
   })
+}
+
+/** Layers where none are named: those with learned parameters. */
+function layersOf(tuned: TunedFile | undefined): string {
+  const numbers = tuned?.layers.flatMap(({layer}) => layer ?? []) ?? []
+  return numbers.length > 0 ? numbers.join() : 'all'
 }
 
 /** Methods with those yardsticks that are not among them, in any variant. */

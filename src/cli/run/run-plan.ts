@@ -57,9 +57,10 @@ export async function prepare(
   const {run, schedule} = await scheduled(asked, prepared, flags, invocation)
   const {heldBytes} = prepared
   if (!force) await services.assertFits(run, schedule, {heldBytes})
-  // a generated input that alone is too large fails every cell, forced or not
-  const {input, peers} = run.plan
-  if (input?.kind === 'file' || peers || force) await services.checkInput(run.plan, worker)
+  // a generated input that alone is too large fails every cell, forced or not; learned parameters may not fit it
+  const {input, methods, peers} = run.plan
+  const tuned = methods?.some(spec => spec.tuned)
+  if (input?.kind === 'file' || tuned || peers || force) await services.checkInput(run.plan, worker)
   if (prepared.serves && !schedule.fresh) return {run, schedule, worker}
   await worker.kill()
   return {run, schedule}

@@ -131,7 +131,8 @@ function pointsAt(
   const broken = plan.breakdown && !computer.peer && {breakdown: plan.breakdown}
   return Array.from({length: draws.length}, (_, index) => {
     const point = draws.at(index)
-    const redraw = point.projection === null ? 'fixed' : plan.redraw
+    const drawn = point.projection !== null && !method.tuned?.draws
+    const redraw = drawn ? plan.redraw : 'fixed'
     const cell = {...spec, ...point, redraw, seq_len, ...shared, ...broken}
     if (plan.mode === 'decode') return {method, cell: {...cell, ...decodeFields(plan)}}
     return {method, cell: plan.mode === undefined ? cell : {...cell, mode: plan.mode}}

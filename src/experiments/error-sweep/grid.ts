@@ -12,7 +12,14 @@ import {type DrawGrid, drawGrid, inputParts, type MethodSpec} from '../axes.js'
 import {distinct, distinctMethods} from '../cells.js'
 import type {Grid, PredictedCell} from '../experiment.js'
 import {variantLabel} from '../labels.js'
-import {type ForwardShape, matchedTarget, type ResolvedMethod, resolveMethod} from '../method.js'
+import {
+  drawsOf,
+  type ForwardShape,
+  matchedTarget,
+  type ResolvedMethod,
+  resolveMethod,
+} from '../method.js'
+import {assertTuned, type TunedPlace} from '../tuned-methods.js'
 import {callCosts, type LengthFacts, type Machine} from './cost/call-costs.js'
 import {curvesCost} from './cost/curves-cost.js'
 import {contextCost} from './cost/host-cost.js'
@@ -60,6 +67,7 @@ async function factsByPart(plan: ErrorSweepPlan): Promise<FactsByPart> {
  */
 export async function checkErrorSweep(plan: ErrorSweepPlan): Promise<void> {
   const {input, logit_scale, seed} = plan
+  await assertTuned(plan.methods, () => tunedPlaces(plan))
   if (input.kind === 'file') {
     // the layer that cells begin with is read last: it is kept for them
     for (const part of partsOf(plan).toReversed()) {
@@ -99,6 +107,17 @@ function assertMeasurable(
     const advice = 'choose another metric, such as `ciMetric: token_mean_rel_l2`'
     throw expected('ARRAY_MISSING', `\`ciMetric: ${until.metric}\``, wanted, input.label, advice)
   }
+}
+
+/** What learned parameters have to fit. */
+function tunedPlaces(plan: ErrorSweepPlan): Promise<TunedPlace[]> {
+  const [length = null] = lengthsOf(plan)
+  const places = partsOf(plan).map(async ({input, layer}) => {
+    const {sizes, keyHeads} = await inputFacts(input, [length], {layer})
+    const {heads, headDim} = sizes[0]!
+    return {layer, heads, keyHeads, headDim}
+  })
+  return Promise.all(places)
 }
 
 /** @throws {BAD_OPTION} where a cut leaves a sequence no key */
@@ -181,17 +200,23 @@ function cellsOf(plan: ErrorSweepPlan, block: PlacedBlock): ErrorSweepCell[] {
   const {spec, method, draws, part, seq_len, scale, target} = block
   const {input, layer} = part
   const {logit_scale, causal, row_metrics, row_queries, seed, backend} = plan
-  const replicates = method.random ? plan.replicates : 1
+  const replicates = drawsOf(method, plan.replicates)
+  const until = plan.until_ci && method.random && untilOf(method, plan.until_ci)
   return Array.from({length: draws.length}, (_, index) => {
     const axes = {seq_len, scale, target, ...draws.at(index), replicates}
     return {
       ...{...spec, input, ...axes, causal, row_metrics, seed, backend},
       ...(layer !== undefined && {layer}),
-      ...(plan.until_ci && method.random && {until_ci: plan.until_ci}),
+      ...(until && {until_ci: until}),
       ...(logit_scale !== undefined && {logit_scale}),
       ...(row_queries !== undefined && !row_metrics && {row_queries}),
     }
   })
+}
+
+/** Until when replicates are added: at most to as many as there are draws. */
+function untilOf(method: ResolvedMethod, until: NonNullable<ErrorSweepPlan['until_ci']>) {
+  return {...until, max_replicates: drawsOf(method, until.max_replicates)}
 }
 
 function jobsOf(

@@ -3,7 +3,7 @@ import {drawGrid, type MethodSpec} from '../axes.js'
 import {distinctMethods} from '../cells.js'
 import type {Grid, PredictedCell} from '../experiment.js'
 import {variantLabel} from '../labels.js'
-import {type ResolvedMethod, resolveMethod} from '../method.js'
+import {drawsOf, type ResolvedMethod, resolveMethod} from '../method.js'
 import {swapCosts} from './cost.js'
 import {layersText} from './layers-text.js'
 import type {SwapCell, SwapPlan} from './schema.js'
@@ -32,7 +32,7 @@ function cellsOf(
 ): SwapCell[] {
   const {model, texts, max_tokens, causal, budget, seed, backend} = plan
   const draws = drawGrid(method, plan)
-  const replicates = method.random ? plan.replicates : 1
+  const replicates = drawsOf(method, plan.replicates)
   return Array.from({length: draws.length}, (_, index) => ({
     ...{...spec, ...draws.at(index), layers, model, texts, max_tokens, causal},
     ...{replicates, seed, backend, ...(budget !== undefined && {budget})},

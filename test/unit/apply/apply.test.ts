@@ -10,9 +10,11 @@ import {useBackend} from '../../../src/backends/index.js'
 import type {ErrorSweepResult} from '../../../src/experiments/error-sweep/schema.js'
 import {readArrays, writeArrays} from '../../../src/inputs/files/index.js'
 import {exchangeAxes, exchanged, type Four} from '../../../src/inputs/layout.js'
+import {readTuned, tunedSpecOf, writeTuned} from '../../../src/tuned/index.js'
 import {compute, hostInputs, hostNormals, SMALL, toTensors} from '../../helpers/arrays.js'
 import {firstOutcome} from '../../helpers/cells.js'
 import {method, sweep} from '../../helpers/plans.js'
+import {exampleTuned} from '../../helpers/tuned.js'
 
 const SIZES = {...SMALL, queryLen: 13, keyLen: 13}
 const INPUTS = hostInputs(SIZES)
@@ -143,6 +145,38 @@ describe('applyEstimator', () => {
     expect(record.arrays).toMatchObject([
       {projection: 'from the file', used_extras: ['projection'], feature_dim: 5},
     ])
+  })
+
+  it('runs with learned parameters: maps, and the first draw of random vectors', async () => {
+    const factor = 0.5
+    const tuned = exampleTuned(
+      {heads, keyHeads: heads, headDim, learned: 'maps,rows'},
+      {layers: [undefined]},
+    )
+    const scaled = (shape: number) =>
+      Float32Array.from({length: shape * headDim ** 2}, (_, i) =>
+        Math.floor(i / headDim) % headDim === i % headDim ? factor : 0,
+      )
+    const [layer] = tuned.layers
+    const [set] = layer!.sets
+    const sets = [{...set!, queryMap: scaled(heads), keyMap: scaled(heads)}]
+    const path = join(folder, 'tuned.safetensors')
+    await writeTuned(path, {...tuned, layers: [{...layer!, sets}]})
+    const spec = tunedSpecOf(await readTuned(path))
+    const request = await requestFor('favor-pos', {}, {tuned: spec, numFeatures: 8})
+    const record = await applyEstimator(request)
+    const out = compute(() => {
+      const [q, k, v] = toTensors(INPUTS)
+      const projection = tf.tensor3d(set!.projection!, [heads, 8, headDim])
+      const [query, key] = [tf.mul(q, factor) as tf.Tensor4D, tf.mul(k, factor) as tf.Tensor4D]
+      return attention(query, key, v, {method: 'favor-pos', projection})
+    })
+    expect(await written(request)).toEqual(out)
+    expect(record).toMatchObject({tuned: spec, arrays: [{projection: 'learned', feature_dim: 8}]})
+    await expect(applyEstimator({...request, numFeatures: 16})).rejects.toMatchObject({
+      code: 'BAD_OPTION',
+      message: `${path}: expected parameters for M=16, got those for M=8`,
+    })
   })
 
   it('refuses to write over its input before reading it, forced or not', async () => {

@@ -14,6 +14,9 @@ describe('methodLabel', () => {
     expect(methodLabel({method: 'rfa', preset: 'noahs-ark', options: {tau: 0.5}})).toBe(
       'rfa (noahs-ark, tau=0.5)',
     )
+    const file = {path: 'tuned.safetensors', digest: '', projection: null, num_features: null}
+    const tuned = {...file, draws: null}
+    expect(methodLabel({method: 'elu', preset: 'exact', options: {}, tuned})).toBe('elu (tuned)')
   })
 })
 

@@ -25,13 +25,14 @@ export function whyNoPeer(
   peer: string,
   cell: Omit<MethodSpec, 'plugin'> & Heads & {redraw: string},
 ): string | undefined {
-  const {method, preset, options, redraw} = cell
+  const {method, preset, options, redraw, tuned} = cell
   const methods = METHODS[peer]
   if (methods && !methods.includes(method))
     return `${peer} is timed with ${methods.join(', ')} only`
   if ((methods && preset !== 'exact') || Object.keys(options).length > 0) {
     return `${peer} has it with its default options only`
   }
+  if (tuned) return `${peer} is timed without learned parameters only`
   if (keyHeads(cell) !== cell.heads) {
     return `${peer} is timed with the same number of heads of keys, values and queries only`
   }

@@ -3,9 +3,11 @@
 import {type ProjectionSource, recordOperations} from '../../../attention/index.js'
 import {footprint} from '../../../attention/internal.js'
 import {type BackendName, bindThreads, useBackend} from '../../../backends/index.js'
+import {learnedProjection, type TunedFile, tunedCall} from '../../../tuned/index.js'
 import {computedBy} from '../../computed-by.js'
 import type {CellContext, CellOutcome} from '../../experiment.js'
 import {type ResolvedMethod, resolveMethod} from '../../method.js'
+import {tunedOf} from '../../tuned-methods.js'
 import {layerBytes} from '../cost/layer-costs.js'
 import {benchShape, workOf} from '../cost/work.js'
 import {copiedBytes} from '../fields/grouped.js'
@@ -38,14 +40,15 @@ export async function runBenchCell(
   if (cell.mode !== 'decode') warmCode({cell, method})
   await bindThreads(backend.name)
   const peakMemory = startPeakMemory()
-  const {source, projection_ns} = projectionSource(cell, method)
+  const tuned = await tunedOf(cell)
+  const {source, projection_ns} = learnedSource(tuned) ?? projectionSource(cell, method)
   const before = measurePeak()
   const watch = watchConditions()
   const watched = {...others, yieldTurn: looking(others.yieldTurn, watch)}
   const {timing, ...measured} =
     cell.mode === 'decode'
       ? await timeDecodeCell(cell, source?.next(), watched)
-      : await timeForward({cell, method, source}, backend.name, watched)
+      : await timeForward({cell, method, source, tuned: callOf(tuned)}, backend.name, watched)
   const conditions = watch.end()
   const peak = peakMemory()
   // once timed, as it leaves traces in what V8 compiles; its other processes run the same code
@@ -101,6 +104,17 @@ function drawing(cell: BenchCell, method: ResolvedMethod) {
 
 function outputBytes({batch, heads, seq_len, value_dim}: BenchCell): number {
   return 4 * batch * heads * seq_len * value_dim
+}
+
+/** The learned parameters of the first layer of a file, which stands for all: no time depends on their values. */
+function callOf(tuned: TunedFile | undefined) {
+  return tuned && tunedCall(tuned, tuned.layers[0]?.layer, 0)
+}
+
+/** Learned random vectors in place of drawn ones, if there are any. */
+function learnedSource(tuned: TunedFile | undefined) {
+  const learned = tuned && learnedProjection(tuned, tuned.layers[0]?.layer, 0)
+  return learned && {source: {next: () => learned}, projection_ns: null}
 }
 
 /** Draws what the redraw policy draws once, and times that; the rest is drawn inside the timed region. */

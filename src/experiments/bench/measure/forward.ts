@@ -3,6 +3,7 @@ import {attend, type ProjectionSource} from '../../../attention/index.js'
 import {callNoise} from '../../../attention/internal.js'
 import {repeatHeads} from '../../../model/repeat-heads.js'
 import {tf} from '../../../tf.js'
+import type {TunedCall} from '../../../tuned/index.js'
 import {attendOptions, drawOf} from '../../axes.js'
 import type {ResolvedMethod} from '../../method.js'
 import {benchShape} from '../cost/work.js'
@@ -16,11 +17,13 @@ import {monotonic} from './timing.js'
 export interface Forward {
   cell: BenchCell
   method: ResolvedMethod
-  source: ProjectionSource | undefined
+  source: Pick<ProjectionSource, 'next'> | undefined
+  /** Learned parameters. Default: none */
+  tuned?: TunedCall | undefined
 }
 
 /** One forward pass, and what it computes with. */
-export function forwardOf({cell, method, source}: Forward) {
+export function forwardOf({cell, method, source, tuned}: Forward) {
   const {estimator, options: methodOptions} = method
   // drawn before the timed region, as a trained model would have it
   const noise = callNoise(estimator, benchShape(cell), methodOptions, {}, drawOf(cell))
@@ -32,9 +35,20 @@ export function forwardOf({cell, method, source}: Forward) {
       return attend(query, full, values, {...options, ...projection}).out
     })
   }
-  const tensors = cell.mode === 'layer' ? undefined : benchTensors(cell)
+  // the maps of a model are part of its projections: of a layer, too, they take no time
+  const tensors = cell.mode === 'layer' ? undefined : mapped(benchTensors(cell), tuned)
   const pass = tensors ? () => attention(...tensors) : layerOf(cell, attention)
   return {forward: () => tf.dispose(tf.tidy(pass)), tensors, options}
+}
+
+type Inputs = [query: tf.Tensor4D, key: tf.Tensor4D, value: tf.Tensor4D]
+
+/** Queries and keys with their maps applied. */
+function mapped([query, key, value]: Inputs, tuned: TunedCall | undefined): Inputs {
+  if (!tuned) return [query, key, value]
+  const own = tuned(query, key)
+  tf.dispose([query, key, ...(own.projection ? [own.projection] : [])])
+  return [own.query, own.key, value]
 }
 
 /** The forward of a layer around attention. */
@@ -53,7 +67,7 @@ const WARM = {calls: 3000, ns: 0.5e9, rows: 64}
  * Runs what is to be timed on a few rows of one head until its code is compiled. A call with cold code takes some
  * 50 us longer, whether short or long, and processes differ in when that ends.
  */
-export function warmCode({cell, method}: Omit<Forward, 'source'>): void {
+export function warmCode({cell, method}: Pick<Forward, 'cell' | 'method'>): void {
   // repeated heads are code, too
   const heads = keyHeads(cell) === cell.heads ? 1 : 2
   const kv_heads = heads === 1 ? undefined : 1
@@ -68,7 +82,7 @@ export function warmCode({cell, method}: Omit<Forward, 'source'>): void {
 }
 
 /** Queries, keys and values on the current backend. */
-function benchTensors(cell: BenchCell): [tf.Tensor4D, tf.Tensor4D, tf.Tensor4D] {
+function benchTensors(cell: BenchCell): Inputs {
   const {batch, seq_len, head_dim, value_dim} = cell
   const {query, key, value} = benchArrays(cell)
   const tensor = (values: Float32Array, heads: number, dim: number) =>

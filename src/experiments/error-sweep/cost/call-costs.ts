@@ -4,7 +4,7 @@ import {givesRows, type MeteredBackend, plainSeconds} from '../../../attention/i
 import type {BackendChoice} from '../../../backends/index.js'
 import type {InputFacts} from '../../../inputs/input-facts.js'
 import type {DrawGrid} from '../../axes.js'
-import {callShape, type ForwardShape, type ResolvedMethod} from '../../method.js'
+import {callShape, drawsOf, type ForwardShape, type ResolvedMethod} from '../../method.js'
 import {backendCost, timeCost} from '../../rates.js'
 import {mostReplicates} from '../../until-ci.js'
 import {replicatesTogether} from '../measure/batched-replicates.js'
@@ -97,7 +97,7 @@ function callOf(
   },
 ): Call {
   // with a wanted precision: at most this number
-  const replicates = method.random ? mostReplicates(plan) : 1
+  const replicates = drawsOf(method, mostReplicates(plan))
   const cell = {num_features, causal, row_metrics, replicates}
   return {
     method,

@@ -15,13 +15,14 @@ const MOST = 64
 /**
  * How many replicates of a cell make one call. It depends on sizes alone, so that results do not depend on
  * threads. One, where a replicate is more than its projection: arrays of noise, batch elements, heads that look at each
- * other, weights of every row.
+ * other, weights of every row, learned random vectors.
  */
 export function replicatesTogether(
   cell: Pick<ErrorSweepCell, 'num_features' | 'causal' | 'row_metrics' | 'replicates'>,
-  {estimator, options, projected}: ResolvedMethod,
+  {estimator, options, projected, tuned}: ResolvedMethod,
   shape: ForwardShape,
 ): number {
+  if (tuned?.draws) return 1
   if (!projected || cell.row_metrics || shape.batch > 1 || estimator.couplesHeads?.(options))
     return 1
   if (Object.keys(noiseSpecs(estimator, callShape(shape, cell), options)).length > 0) return 1

@@ -16,6 +16,7 @@ import {
   unsupportedReason,
   whyNotDrawn,
 } from '../../method.js'
+import {tunedOf} from '../../tuned-methods.js'
 import type {ErrorSweepCell, ErrorSweepResult} from '../schema.js'
 import {contextOf, featureStatistics, type SweepContext} from './context.js'
 import {predictedCurves} from './predicted.js'
@@ -54,8 +55,9 @@ export async function runErrorSweepCell(
   }
   const reason = unsupportedReason(method, form) ?? whyNotDrawn(cell, query.shape[3])
   if (reason) return {status: 'skipped', reason}
+  const tuned = await tunedOf(cell)
   const {result: runs, operations} = recordOperations(() =>
-    replicateRuns({cell, method, context, target, onStep: how.onStep}),
+    replicateRuns({cell, method, context, target, tuned, onStep: how.onStep}),
   )
   const facts = {...inputFactsOf(context), ...computedBy(backend, how), operations}
   const own = featureStatistics(context, matchedTarget(method) ?? RAW_TARGET, cell.causal)
@@ -93,14 +95,17 @@ export async function runErrorSweepCell(
   }
 }
 
-/** How far what a method converges to is off softmax; known where it is the target, and 0 where it is softmax. */
+/**
+ * How far what a method converges to is off softmax; known where it is the target, and 0 where it is softmax. Learned parameters
+ * move it.
+ */
 function limitDistance(
-  {estimator, options}: ResolvedMethod,
+  {estimator, options, tuned}: ResolvedMethod,
   {target}: Pick<ErrorSweepCell, 'target'>,
   {distance}: SweepContext,
 ): number | null {
   const limit = estimator.target(options)
-  if (limit === undefined) return null
+  if (limit === undefined || tuned) return null
   if (isCanonicalSoftmax(limit)) return 0
   return target === 'matched' ? finiteOrNull(distance) : null
 }

@@ -18,6 +18,7 @@ export function mayHaveCurves(
 ): boolean {
   return (
     method.estimator.positiveHead !== undefined &&
+    !method.tuned &&
     (target === 'matched' || matchedTarget(method) === undefined)
   )
 }

@@ -3,7 +3,6 @@
 import type {ExactTarget} from '../../../attention/index.js'
 import {
   type AttendInputs,
-  attendInputs,
   type ExactOptions,
   givesRows,
   hostData,
@@ -14,6 +13,7 @@ import {sizesOf} from '../../../inputs/attention-input.js'
 import {type Judged, judgedRows} from '../../../inputs/masked-tokens.js'
 import {summarise} from '../../../stats/index.js'
 import {tf} from '../../../tf.js'
+import {type TunedFile, tunedCall, tunedInputs} from '../../../tuned/index.js'
 import {attendOptions, drawOf} from '../../axes.js'
 import type {OnStep} from '../../experiment.js'
 import type {ResolvedMethod} from '../../method.js'
@@ -49,6 +49,8 @@ export interface ReplicateRequest {
   method: ResolvedMethod
   context: SweepContext
   target: ExactTarget
+  /** Learned parameters. Default: none */
+  tuned?: TunedFile | undefined
   onStep?: OnStep | undefined
 }
 
@@ -164,6 +166,7 @@ function batch(run: Run, span: Span): Replicate[] {
     replicates.map((_, at) => ({
       ...attendOptions(cell, span.first + at),
       ...sharedOptions(request, calls.tensors(1)),
+      ...tunedOption(request, span.first + at),
     })),
   )
   return replicates.map((replicate, at) => ({...replicate, rows: metrics[at]}))
@@ -172,6 +175,11 @@ function batch(run: Run, span: Span): Replicate[] {
 /** Options of all calls of a cell. */
 function sharedOptions({context}: ReplicateRequest, {keyMask}: SweepTensors) {
   return {scale: context.logitScale, ...(keyMask && {keyMask})}
+}
+
+/** The learned parameters of a replicate; of several together those that serve all. */
+function tunedOption({tuned, cell}: ReplicateRequest, replicate: number) {
+  return tuned && {tuned: tunedCall(tuned, cell.layer, replicate)}
 }
 
 /** What one replicate gave. */
@@ -196,8 +204,9 @@ function oneCall(
     const options = {
       ...callOptions(cell, context.input, span),
       ...sharedOptions(request, tensors),
+      ...tunedOption(request, span.first),
     }
-    const {estimator, inputs} = attendInputs(query, key, value, options)
+    const {estimator, inputs} = tunedInputs(query, key, value, options)
     const {out, denominator, guarded} = estimator.attend(inputs)
     const copies = sample ? Math.min(span.count, ROW_DRAWS - span.first) : 0
     const weights =

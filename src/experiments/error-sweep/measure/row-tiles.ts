@@ -2,7 +2,6 @@
  * Row metrics of replicates without a matrix of all weights: estimated weights are what the estimator gives where values
  * are columns of the identity, some keys at a time, and exact ones are computed for the same keys.
  */
-import {attend} from '../../../attention/index.js'
 import {
   type ExactOptions,
   exactTile,
@@ -14,6 +13,7 @@ import {hostLoops} from '../../../host-loops.js'
 import {type AttentionInput, sizesOf} from '../../../inputs/attention-input.js'
 import {judgedKeys, judgedRows, partsInView} from '../../../inputs/masked-tokens.js'
 import {tf} from '../../../tf.js'
+import {attendTuned} from '../../../tuned/index.js'
 import type {ForwardShape} from '../../method.js'
 import type {SweepTensors} from './batched-replicates.js'
 import {DISTANCE_BYTES, ExactRows, RowDistances, type RowMetrics} from './row-distances.js'
@@ -58,7 +58,7 @@ export interface RowRequest {
 }
 
 /** One replicate as a call of attention. */
-export type CallOptions = Parameters<typeof attend>[3]
+export type CallOptions = Parameters<typeof attendTuned>[3]
 
 /** The rows of one input, for all replicates of a cell. */
 export class RowTiles {
@@ -100,7 +100,7 @@ export class RowTiles {
       const values = identityColumns(input, first, count)
       calls.forEach((options, at) => {
         const {out} = hostData(() => ({
-          out: attend(tensors.query, tensors.key, values, options).out,
+          out: attendTuned(tensors.query, tensors.key, values, options).out,
         }))
         distances[at]!.add(judged(out as Float32Array, count), weights, count, first)
         hostLoops().recycle?.(out as Float32Array)

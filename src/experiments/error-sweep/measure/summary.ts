@@ -176,13 +176,13 @@ export function yardstick(
 
 /** What theory predicts of one head, if it does. */
 function predictionOf(
-  {estimator}: ResolvedMethod,
+  {estimator, tuned}: ResolvedMethod,
   {sum_norm2: sumNorm2, difference_norm2: differenceNorm2}: InputStatistics,
   headDim: number,
   numFeatures: number | null,
 ): Prediction | undefined {
   const {varianceLaw} = estimator
-  if (!varianceLaw || numFeatures === null) return undefined
+  if (!varianceLaw || tuned || numFeatures === null) return undefined
   return predictRelativeVariance(varianceLaw, {sumNorm2, differenceNorm2, headDim}, numFeatures)
 }
 

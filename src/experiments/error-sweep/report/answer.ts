@@ -17,6 +17,7 @@ import {leadingError} from './leading.js'
 import {axesOf, type Place, placeLabel, placesOf} from './places.js'
 import {errorOf, type Ranking, rankingOf} from './ranking.js'
 import {averageError, byError, byStanding, isOfZero, methodsOf, standingOf} from './standing.js'
+import {tunedSentences} from './tuned.js'
 import {whySentences} from './why.js'
 
 /** Errors up to which a method is close to exact attention, and from which it is not. */
@@ -54,6 +55,7 @@ function onePlace(rows: Place, ranking: Ranking): string[] {
     return [
       ...exactSentence(exactHere),
       bestSentence(best, {estimates, other: exactHere.length > 0 ? ' other' : ''}),
+      ...tunedSentences(rows, ranking),
       ...tieSentence(best, better, ranking),
       ...againstAverage(best, {ranking, average, yardstick: yardstick[0]}),
       ...(errorOf(best) > CLOSE ? whySentences(rows, best) : []),
@@ -63,7 +65,7 @@ function onePlace(rows: Place, ranking: Ranking): string[] {
   if (closest) {
     const ties = tiesWithAverage(closest, {ranking, average, yardstick: yardstick[0]})
     const none = {closest, worse, average, than: ties ? 'not distinguishable from' : 'more than'}
-    return [noneSentence(none), ...whySentences(rows, closest)]
+    return [noneSentence(none), ...tunedSentences(rows, ranking), ...whySentences(rows, closest)]
   }
   return [...noneUsable(unusable, broken), ...averageSentence(average)]
 }

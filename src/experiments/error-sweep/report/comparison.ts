@@ -43,9 +43,10 @@ export const errorSweepComparison: Comparison<ErrorSweepCell, CompletedSweep> = 
     row_queries,
     plugin,
     input,
+    tuned,
     ...cell
   }) {
-    return {...cell, input: sourceOf(input)}
+    return {...cell, input: sourceOf(input), ...(tuned && {tuned: tuned.digest})}
   },
   place: (cell, result) => ({
     method: methodLabel(cell),

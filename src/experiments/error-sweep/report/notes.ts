@@ -17,6 +17,7 @@ import {
 import {isDrawn} from './comparison.js'
 import {rowNotes} from './row-columns.js'
 import {featuresOf, withMostFeatures} from './sections.js'
+import {tunedNotes} from './tuned.js'
 
 /**
  * Above the tables of a section: axes that look exchanged, and keys that are hidden.
@@ -53,7 +54,7 @@ function hidden(result: CompletedSweep['result']): string[] {
 
 /** Below a table of errors: what is left out or noise in it. @param rows - of one layer */
 export function tableNotes(rows: readonly CompletedSweep[]): string[] {
-  return [...unknownNotes(rows), ...splitNotes(rows), ...rowNotes(rows)]
+  return [...unknownNotes(rows), ...splitNotes(rows), ...rowNotes(rows), ...tunedNotes(rows)]
 }
 
 /** Variants, those of one method at one M by their projections: `favor-pos iid, orth M=256`. */

@@ -18,6 +18,7 @@ import {
   sectionTitle,
   sorted,
 } from './sections.js'
+import {tunedPairs} from './tuned.js'
 
 const ANSWERS: Readonly<Record<Answer, string>> = {
   less: 'lower error',
@@ -38,7 +39,7 @@ const LEGEND =
 
 /**
  * Compares, at the largest M, each projection of a method with its first one, and each method with the first one of the
- * plan under the same projection.
+ * plan under the same projection; and at its own M a method with learned parameters with itself without.
  *
  * @param variants - of one table, a row for each method, projection and layer, at its largest M; in the order of the plan
  * @param rankings - of the rows of that table
@@ -49,7 +50,9 @@ export function pairedDifferences(
 ): Compared[] {
   return rankings.flatMap(({rows, compare}) => {
     const own = variants.filter(row => rows.includes(row) && !isRounding(row))
-    return pairsOf(own).flatMap(([a, b]) => {
+    const pairs = pairsOf(own)
+    const tuned = tunedPairs(rows).filter(([a, b]) => !pairs.some(([x, y]) => x === a && y === b))
+    return [...tuned, ...pairs].flatMap(([a, b]) => {
       const found = compare(a, b)
       return Number.isNaN(found.pValue) ? [] : [found]
     })

@@ -1,13 +1,15 @@
 /** One cell: a model with the attention of some layers exchanged, on all texts, for every draw. */
-import {attend, tf} from '../../../attention/index.js'
+import {tf} from '../../../attention/index.js'
 import {estimatorNamed} from '../../../attention/names.js'
 import {useBackend} from '../../../backends/index.js'
 import {exactLayerAttention, type LayerAttention, repeatHeads} from '../../../model/index.js'
 import {finiteOrNull} from '../../../stats/index.js'
+import {attendTuned, type TunedCall, type TunedFile, tunedCall} from '../../../tuned/index.js'
 import {attendOptions} from '../../axes.js'
 import {computedBy} from '../../computed-by.js'
 import type {CellContext, CellOutcome} from '../../experiment.js'
 import {type ResolvedMethod, resolveMethod, unsupportedReason, whyNotDrawn} from '../../method.js'
+import {tunedOf} from '../../tuned-methods.js'
 import {layersRun} from '../layers-run.js'
 import {type Effects, lossOf, type SwapCell, type SwapResult} from '../schema.js'
 import {AttentionErrors} from './attention-errors.js'
@@ -35,6 +37,7 @@ export async function runSwapCell(
   const own = layersRun(cell, facts.layers) * cell.replicates * original.batches.length
   const steps = done + own
   const onStep = () => how.onStep?.(++done, steps)
+  const run: Run = {cell, tuned: await tunedOf(cell), original, onStep}
   return {
     status: 'completed',
     result: {
@@ -51,22 +54,28 @@ export async function runSwapCell(
       texts_read: original.texts,
       tokens_read: original.tokens,
       ...(cell.budget === undefined
-        ? {...(await effectsOf(cell, original, onStep)), chosen_layers: null, tried_sets: []}
-        : await withinBudget(cell, cell.budget, original, onStep)),
+        ? {...(await effectsOf(run)), chosen_layers: null, tried_sets: []}
+        : await withinBudget(run, cell.budget)),
     },
   }
+}
+
+/** What is run, and against what. */
+interface Run {
+  cell: SwapCell
+  /** Learned parameters. */
+  tuned: TunedFile | undefined
+  original: Original
+  onStep?: (() => void) | undefined
 }
 
 /** What exchanged layers do. */
 type Measured = Effects & Pick<SwapResult, 'hidden_error' | 'attention_errors' | 'parts'>
 
 /** The layers of a cell, exchanged all at once. */
-async function effectsOf(
-  cell: SwapCell,
-  original: Original,
-  onStep?: () => void,
-): Promise<Measured> {
-  const {finals, hidden, attention} = await exchanged(cell, original, onStep)
+async function effectsOf(run: Run): Promise<Measured> {
+  const {original} = run
+  const {finals, hidden, attention} = await exchanged(run)
   try {
     const {damage, ...effects} = original.model.facts.causal
       ? await causalEffects(original, finals)
@@ -84,18 +93,19 @@ async function effectsOf(
 
 /** The largest set of its layers found that keeps a budget; of every set the same draws in each layer. */
 async function withinBudget(
-  cell: SwapCell,
+  run: Run,
   budget: number,
-  original: Original,
-  onStep: () => void,
 ): Promise<Measured & Pick<SwapResult, 'chosen_layers' | 'tried_sets'>> {
+  const {cell} = run
   const measured = new Map<string, Measured>()
   const {chosen, tried} = await largestSet(cell.layers, budget, async set => {
-    const own = await effectsOf({...cell, layers: set}, original, onStep)
+    const own = await effectsOf({...run, cell: {...cell, layers: set}})
     measured.set(set.join(), own)
     return lossOf(own)
   })
-  const own = measured.get(chosen.join()) ?? (await effectsOf({...cell, layers: []}, original))
+  const own =
+    measured.get(chosen.join()) ??
+    (await effectsOf({...run, cell: {...cell, layers: []}, onStep: undefined}))
   return {...own, chosen_layers: chosen, tried_sets: tried}
 }
 
@@ -119,11 +129,7 @@ interface Exchanged {
 }
 
 /** All draws, layer by layer: the weights of a layer are read once, and what comes before the first exchanged layer is the original. */
-async function exchanged(
-  cell: SwapCell,
-  original: Original,
-  onStep?: () => void,
-): Promise<Exchanged> {
+async function exchanged({cell, tuned, original, onStep}: Run): Promise<Exchanged> {
   const {model, batches} = original
   const {layers} = model.facts
   const first = Math.min(...cell.layers, layers)
@@ -134,7 +140,7 @@ async function exchanged(
   for (let index = first; index < layers; index++) {
     const layer = await model.layer(index)
     const squares = new RelativeSquares(sizes)
-    const heard = attentionsOf(cell, index, layers)
+    const heard = attentionsOf({cell, tuned}, index, layers)
     batches.forEach(({tokens, texts, hidden: exact, squares: perToken}, at) => {
       const sizes = overTokens(perToken[index + 1]!, tokens)
       // all draws of a batch in turn: what one has freed is of the sizes that the next one needs
@@ -170,10 +176,16 @@ function startOf({replicates}: SwapCell, {batches}: Original, first: number): Fi
 }
 
 /** The attention of a layer in every draw. */
-function attentionsOf(cell: SwapCell, index: number, layers: number): LayerAttention[] {
-  return Array.from({length: cell.replicates}, (_, draw) =>
-    cell.layers.includes(index) ? drawnAttention(cell, draw * layers + index) : exactLayerAttention,
-  )
+function attentionsOf(
+  {cell, tuned}: Pick<Run, 'cell' | 'tuned'>,
+  index: number,
+  layers: number,
+): LayerAttention[] {
+  return Array.from({length: cell.replicates}, (_, draw) => {
+    if (!cell.layers.includes(index)) return exactLayerAttention
+    const own = tuned && tunedCall(tuned, index, draw)
+    return drawnAttention(cell, draw * layers + index, own)
+  })
 }
 
 /** What queries of exact forms are multiplied by, and logits divided by: each entry is rounded once more, as 3 is no power of 2. */
@@ -184,14 +196,19 @@ const ROUNDING_FACTOR = 3
  * float32 does.
  *
  * @param draw - which of the independent ones
+ * @param tuned - learned parameters
  */
-function drawnAttention(cell: SwapCell, draw: number): LayerAttention {
-  const options = attendOptions(cell, draw)
+function drawnAttention(
+  cell: SwapCell,
+  draw: number,
+  tuned: TunedCall | undefined,
+): LayerAttention {
+  const options = {...attendOptions(cell, draw), ...(tuned && {tuned})}
   const factor = estimatorNamed(cell.method).unbiasedFor === 'exact' ? ROUNDING_FACTOR : 1
   return (query, key, value, {scale, keyMask}) => {
     const own = factor === 1 ? query : tf.mul(query, factor)
     const [ownKey, ownValue] = [key, value].map(tensor => repeatHeads(tensor, query.shape[1]))
     const call = {...options, scale: scale / factor, ...(keyMask && {keyMask})}
-    return attend(own as tf.Tensor4D, ownKey!, ownValue!, call).out
+    return attendTuned(own as tf.Tensor4D, ownKey!, ownValue!, call).out
   }
 }

@@ -93,10 +93,12 @@ function setSentences(rows: readonly CompletedSwap[]): string[] {
   const [best, ...others] = rows.filter(isEstimate).toSorted(byDamage)
   if (!best) return ['No estimate was measured.']
   const average = rows.find(isAverage)
+  const tuned = tunedSentences(rows)
   const where = `With attention exchanged in ${layersText(best.cell.layers, best.result.model_layers)}`
   if (average && byDamage(average, best) <= 0) {
     return [
       `${where}, no method loses less than averaging V, which loses ${lossText(average)}. The best is ${variantLabel(best.cell)}: ${lossText(best)}.`,
+      ...tuned,
     ]
   }
   const ties = others.filter(other => overlaps(best, other))
@@ -109,7 +111,18 @@ function setSentences(rows: readonly CompletedSwap[]): string[] {
         : ` The intervals of ${ties.length} other rows overlap.`
   const loses = others.length === 0 ? 'loses' : 'loses least:'
   const own = `${where}, ${variantLabel(best.cell)} ${loses} ${lossText(best)}.${overlap}`
-  return average ? [own, `Averaging V loses ${lossText(average)}.`] : [own]
+  return [own, ...tuned, ...(average ? [`Averaging V loses ${lossText(average)}.`] : [])]
+}
+
+/** What learned parameters do to the loss. */
+function tunedSentences(rows: readonly CompletedSwap[]): string[] {
+  return rows.flatMap(row => {
+    const {tuned, ...plain} = row.cell
+    const label = variantLabel(plain)
+    const other = rows.find(({cell}) => !cell.tuned && variantLabel(cell) === label)
+    if (!tuned || !other) return []
+    return [`Tuning takes the loss of ${label} from ${lossText(other)} to ${lossText(row)}.`]
+  })
 }
 
 /** What rounding changes in exact attention: the floor of all effects. */

@@ -35,3 +35,25 @@ describe('warmCode', () => {
     source?.dispose()
   })
 })
+
+describe('forwardOf', () => {
+  it('applies learned maps before the clock starts, not in what is timed', async () => {
+    const {cell} = timed({method: 'elu', projection: null, num_features: null, seq_len: 32})
+    const method = await resolveMethod(cell)
+    const tuned = (query: tf.Tensor4D, key: tf.Tensor4D) => ({
+      query: tf.mul(query, 2) as tf.Tensor4D,
+      key: tf.mul(key, 4) as tf.Tensor4D,
+    })
+    const plain = forwardOf({cell, method, source: undefined})
+    const own = forwardOf({cell, method, source: undefined, tuned})
+    const values = (tensor: tf.Tensor | undefined, factor = 1) =>
+      Float32Array.from(tensor!.dataSync(), x => factor * x)
+    const [query, key, value] = plain.tensors!
+    expect(own.tensors!.map(tensor => values(tensor))).toEqual([
+      ...[values(query, 2), values(key, 4), values(value)],
+    ])
+    const operations = (forward: () => void) => recordOperations(forward).operations
+    expect(operations(own.forward)).toEqual(operations(plain.forward))
+    tf.dispose([plain.tensors!, own.tensors!])
+  })
+})

@@ -263,3 +263,18 @@ describe('the tables of a swap', () => {
     expect(tried![5]).toMatch(/,"0;1;3",/)
   })
 })
+
+it('says what learned parameters do to the loss', () => {
+  const plain = row('favor-pos', 0.8)
+  const tuned = {path: 't.safetensors', digest: '', projection: 'orth' as const}
+  const own = row('favor-pos', 0.4)
+  const cell = {...own.cell, tuned: {...tuned, num_features: 64, draws: null}}
+  const text = renderTerminal(swapScreen([plain, {...own, cell}, row('mean-value', 1.4)]), {
+    width: 200,
+    colour: false,
+  })
+  expect(text.replaceAll(/\s+/g, ' ')).toContain(
+    'Tuning takes the loss of favor-pos orth M=64 from 0.80 nats per token [0.72, 0.88] to 0.40 nats per token [0.36, 0.44].',
+  )
+  expect(text).toMatch(/favor-pos \(tuned\) orth M=64 +0\.40/)
+})

@@ -1,0 +1,64 @@
+/** Learned parameters that a command line names. */
+import type {ProjectionName} from '../../attention/names.js'
+import type {MethodSpec} from '../../experiments/axes.js'
+import {hasLearnedRows, readTuned, type TunedFile, tunedSpecOf} from '../../tuned/index.js'
+
+/** The flags that name a file of them. */
+interface TunedFlags {
+  parameters?: string | undefined
+  tuned?: string | undefined
+}
+
+/** The file that flags name; `undefined`: they name none. @throws what {@link readTuned} throws */
+export async function tunedFile({
+  parameters,
+  tuned = parameters,
+}: TunedFlags): Promise<TunedFile | undefined> {
+  return tuned === undefined ? undefined : readTuned(tuned)
+}
+
+/** Methods with the one of a file in both forms, as it is and with learned parameters. */
+export function withTuned(
+  methods: readonly MethodSpec[],
+  file: TunedFile | undefined,
+): MethodSpec[] {
+  if (!file) return [...methods]
+  const {method, preset, options} = file
+  const plain: MethodSpec = {method, preset, options: {...options}}
+  const at = methods.findIndex(spec => JSON.stringify(spec) === JSON.stringify(plain))
+  const own = at < 0 ? [...methods, plain] : methods
+  const place = at < 0 ? own.length : at + 1
+  return own.toSpliced(place, 0, {...plain, tuned: tunedSpecOf(file)})
+}
+
+/** What runs where flags leave it open. */
+interface DrawDefaults {
+  projections: readonly ProjectionName[]
+  numFeatures: readonly number[]
+}
+
+/** The same with projection and M of a file among them: both forms of the method then have a row there. */
+export function withTunedDraws<Grid extends DrawDefaults>(
+  grid: Grid,
+  file: TunedFile | undefined,
+): Grid {
+  const {projection = null, numFeatures = null} = file ?? {}
+  const projections = projection === null ? [] : [projection]
+  const counts = numFeatures === null ? [] : [numFeatures]
+  return {
+    ...grid,
+    projections: [...new Set([...grid.projections, ...projections])],
+    numFeatures: [...new Set([...grid.numFeatures, ...counts])].sort((a, b) => a - b),
+  }
+}
+
+/** What to say where more draws were asked for than there are learned random vectors for. */
+export function fewerDraws(
+  replicates: number | undefined,
+  file: TunedFile | undefined,
+): string | undefined {
+  if (!file || replicates === undefined || !hasLearnedRows(file)) return undefined
+  const {draws} = tunedSpecOf(file)
+  if (draws === null || draws >= replicates) return undefined
+  return `\`replicates: ${replicates}\`: ${file.path} has ${draws} draws of random vectors, so ${file.method} (tuned) is measured with ${draws}`
+}
