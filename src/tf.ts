@@ -25,6 +25,12 @@ export const tf: typeof core = Object.create(
   ),
 )
 
+/** Registers the gradients of its operations, which the package keeps in modules that Node does not load. */
+export async function registerGradients(): Promise<void> {
+  const module = 'rfa/gradients' // this package by its name, built after this file is compiled
+  await import(module)
+}
+
 /** The types that are used under its name. */
 export declare namespace tf {
   type DataType = core.DataType

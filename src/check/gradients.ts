@@ -2,7 +2,7 @@
 import type {HostArray} from '../attention/index.js'
 import {attendInputs, noiseSpecs} from '../attention/internal.js'
 import {estimatorNamed} from '../attention/names.js'
-import {tf} from '../tf.js'
+import {registerGradients, tf} from '../tf.js'
 import {
   compute,
   type HostArrays,
@@ -65,12 +65,6 @@ async function gradients(subject: Subject): Promise<Finding> {
     const found = await compareGradients({...subject, seed: subject.seed + attempt})
     if (found.status !== 'failed' || attempt === ATTEMPTS) return found
   }
-}
-
-/** What only `rfa/gradients` has: gradients of the operations of TensorFlow.js. */
-async function registerGradients(): Promise<void> {
-  const module = 'rfa/gradients' // this package by its name, built after this file is compiled
-  await import(module)
 }
 
 /** Compares both in every form. @param rest - a mask, options off their defaults */

@@ -125,6 +125,13 @@ export interface Experiment<
   run(cell: Cell, context: CellContext): Promise<CellOutcome<Result>>
   /** How a cell is divided among fresh processes. Default: one computes it. */
   processes?: InProcesses<Cell, Result>
+  /**
+   * Cells send what they have when the run is interrupted, if they call {@link CellContext.yieldTurn} now and then. Default: only those
+   * with a process of their own do.
+   */
+  keepsParts?: boolean
+  /** Writes beside the folder of a run what its records hold and tables cannot. Default: nothing. */
+  save?(records: readonly CellRecord<Cell, Held>[], directory: string): Promise<void>
   /** Answers to its questions. Default: it has none. */
   verdicts?(records: readonly CellRecord<Cell, Held>[]): Promise<Verdict[]>
   /** Findings from all records, as data. Default: nothing. */

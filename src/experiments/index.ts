@@ -9,6 +9,7 @@ const REGISTRY = {
   variance: () => import('./variance/index.js'),
   inputs: () => import('./inputs/index.js'),
   swap: () => import('./swap/index.js'),
+  tune: () => import('./tune/index.js'),
 } as const satisfies Record<string, () => Promise<{default: Experiment}>>
 
 /** An experiment's name. */

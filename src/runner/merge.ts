@@ -131,6 +131,7 @@ export async function writeMerged(
     await journal.appendAll(records)
     const own = {experiment: await experimentNamed(manifest.plan.experiment), plan: manifest.plan}
     const run = await runOf(own, {directory, manifest, records: [...records]})
+    await own.experiment.save?.(run.records, directory)
     if (missing.length === 0) await saveTables(own, run, options, journal)
     return run
   } finally {

@@ -13,6 +13,9 @@ import {type JobEnd, requireWorker, type WorkerOptions, WorkerProcess} from './w
 /** How long a timed cell that is interrupted may take to end its turn and to send its result, in ms. */
 const LAST_TURN_MS = 2000
 
+/** How long another cell that is interrupted may take to send what it has, in ms. */
+const LAST_PART_MS = 10_000
+
 /** Default of {@link PoolOptions.profilePatienceMs}. */
 const PROFILE_PATIENCE_MS = {ended: 60_000, stopped: 2000}
 
@@ -128,8 +131,15 @@ class Pool {
   stop(): void {
     this.#stopped = true
     this.#turns.close()
-    if (!this.#options.schedule.fresh) this.#killAll()
-    else setTimeout(() => this.#killAll(), LAST_TURN_MS).unref()
+    const {fresh} = this.#options.schedule
+    if (!this.#keepsParts) this.#killAll()
+    else setTimeout(() => this.#killAll(), fresh ? LAST_TURN_MS : LAST_PART_MS).unref()
+  }
+
+  /** Whether cells send what they have. */
+  get #keepsParts(): boolean {
+    const {schedule, experiment} = this.#options
+    return schedule.fresh || experiment.keepsParts === true
   }
 
   #killAll(): void {
@@ -244,8 +254,9 @@ class Pool {
     const plugins = pluginsOf(cell, this.#options.plugins)
     const task = {experiment: experiment.name, cell, context, ...(plugins && {plugins})}
     const yieldTurn = async () => {
+      if (!place) return this.#stopped ? 'none' : 'alone'
       onTurn?.(part, false)
-      const next = (await place?.pass()) ?? 'alone'
+      const next = await place.pass()
       onTurn?.(part, true)
       return next
     }
@@ -254,7 +265,7 @@ class Pool {
     const end = await worker.run(task, timeoutMs, {onHeard: heard, yieldTurn})
     onEnd?.(part)
     // killed by us, or without a turn: not a fault of the cell
-    const unreported = end.kind !== 'reply' || (schedule.fresh && 'error' in end.reply)
+    const unreported = end.kind !== 'reply' || (this.#keepsParts && 'error' in end.reply)
     if (this.#stopped && unreported) return
     await this.#take(own, part, recordOf(experiment, part, end))
   }
@@ -272,7 +283,7 @@ class Pool {
     if (completed) {
       own.results.set(index, record.result)
       // a process that ended after the interrupt may have left out turns
-      const cut = this.#stopped && this.#options.schedule.fresh
+      const cut = this.#stopped && this.#keepsParts
       if (cut || own.results.size < count) return
     }
     own.ended = true

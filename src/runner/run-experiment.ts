@@ -98,6 +98,7 @@ export async function runExperiment(
     if (resumed) compareCode(manifest.machine.commit, await commitOf(packageRoot()), onWarning)
     const {records, interrupted} = await runMissing(run, options, journal)
     const finished = await runOf(run, {directory, manifest, records})
+    await run.experiment.save?.(records, directory)
     if (interrupted) throw new FaultyRun(finished, interrupted)
     await saveTables(run, finished, options, journal)
     return finished
@@ -156,8 +157,8 @@ async function runMissing(
   } catch (error) {
     if (journal?.lost.aborted) throw journal.lost.reason
     const done = inOrder()
-    // if cells take turns, each of them has measured something
-    const partial = experiment.isolation === 'fresh' && done.length > 0
+    // if cells take turns, or send what they have, each of them has measured something
+    const partial = (experiment.isolation === 'fresh' || experiment.keepsParts) && done.length > 0
     if (!(partial && error instanceof RfaError && error.code === 'INTERRUPTED')) throw error
     return {records: done, interrupted: error}
   } finally {

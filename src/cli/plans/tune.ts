@@ -1,0 +1,157 @@
+import {METHOD_NAMES, methodNames, PRESET_NAMES, PROJECTION_NAMES} from '../../attention/names.js'
+import {expected} from '../../errors.js'
+import {type TunePlan, tunePlan} from '../../experiments/tune/schema.js'
+import {LEARNED, type Learned} from '../../tuned/index.js'
+import {
+  type FlagValues,
+  nameList,
+  numberList,
+  oneName,
+  oneNumber,
+  oneShare,
+  oneText,
+} from '../flags/kinds.js'
+import {POSITIVE_INTEGER, POSITIVE_NUMBER} from '../flags/ranges.js'
+import {
+  causalFlag,
+  optionFlag,
+  orthSignFlag,
+  pluginFlag,
+  runFlags,
+  scaleFlag,
+} from '../flags/shared.js'
+import {inputFlags, toInputSpec, toLayers, type WithCausal} from './input-spec.js'
+import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
+import {checkedPlan, listOr} from './values.js'
+
+/** What runs where nothing is typed. Quick: seconds on the packaged layer. */
+const TUNE = {
+  standard: {steps: 60, draws: 3},
+  quick: {steps: 20, draws: 2},
+}
+const METHOD = 'favor-pos'
+const FEATURES = 64
+const RATE = 0.01
+const HELD_OUT = 0.2
+
+const {output: _, ...howToRun} = runFlags
+
+/** The flags of `rfa tune`. */
+export const tuneFlags = {
+  ...inputFlags,
+  method: oneName(
+    'methods',
+    methodNames,
+  )({
+    char: 'm',
+    helpGroup: 'LEARNING',
+    description: `the estimator (default: ${METHOD}): ${METHOD_NAMES.join(', ')}`,
+  }),
+  plugin: pluginFlag('LEARNING', '--method takes their names'),
+  'num-features': numberList(POSITIVE_INTEGER)({
+    helpGroup: 'LEARNING',
+    description: `number of random vectors M (default: ${FEATURES})`,
+  }),
+  projection: oneName(
+    'projections',
+    PROJECTION_NAMES,
+  )({
+    helpGroup: 'LEARNING',
+    description: `random matrix that learning starts from (default: the method's own): ${PROJECTION_NAMES.join(', ')}`,
+  }),
+  'orth-sign': orthSignFlag,
+  preset: oneName(
+    'presets',
+    PRESET_NAMES,
+  )({
+    helpGroup: 'LEARNING',
+    description: `released implementation to reproduce (default: exact): ${PRESET_NAMES.join(', ')}`,
+  }),
+  option: optionFlag,
+  learn: nameList('things to learn', ['temperature', 'maps', 'rows'] as const)({
+    helpGroup: 'LEARNING',
+    description:
+      'what is learned of each head: one factor on queries and keys (temperature), a D x D map of the queries and one of the keys (maps), the random vectors (rows), or maps,rows (default; maps for a method without random vectors)',
+  }),
+  steps: oneNumber(POSITIVE_INTEGER)({
+    helpGroup: 'LEARNING',
+    description: `most steps of Adam (default: ${TUNE.standard.steps}; with --quick: ${TUNE.quick.steps}); learning ends earlier when the held-out error no longer falls`,
+  }),
+  rate: oneNumber(POSITIVE_NUMBER)({
+    helpGroup: 'LEARNING',
+    description: `learning rate (default: ${RATE})`,
+  }),
+  'held-out': oneShare({
+    helpGroup: 'LEARNING',
+    description: `share of the texts that is held out, of a single text of its tokens (default: ${HELD_OUT})`,
+  }),
+  draws: oneNumber(POSITIVE_INTEGER)({
+    helpGroup: 'LEARNING',
+    description: `independent draws of the random vectors (default: ${TUNE.standard.draws}; with --quick: ${TUNE.quick.draws})`,
+  }),
+  scale: scaleFlag('INPUT'),
+  causal: causalFlag('INPUT'),
+  output: oneText({
+    char: 'o',
+    helpGroup: 'RUN',
+    helpValue: 'FILE',
+    description:
+      'FILE.safetensors for what was learned, with the folder FILE of the run beside it (default: results/tune-<date>-<time>)',
+  }),
+  ...howToRun,
+}
+export type TuneFlags = WithCausal<FlagValues<typeof tuneFlags>>
+
+/**
+ * The plan of a `rfa tune`.
+ *
+ * @param estimators - the registry, for options, presets and whether a method has random vectors
+ * @throws {USAGE} when the flags make no plan
+ */
+export function toTunePlan(flags: TuneFlags, estimators: EstimatorFacts): TunePlan {
+  const grid = TUNE[flags.quick ? 'quick' : 'standard']
+  const layers = toLayers(flags)
+  const method = flags.method ?? METHOD
+  const projection = flags.projection ?? estimators[method]?.projection?.default
+  return checkedPlan(tunePlan, {
+    experiment: 'tune',
+    input: toInputSpec(flags),
+    ...(layers && {layers}),
+    methods: [specOf(method, flags, estimators)],
+    projections: [projection ?? 'orth'],
+    ...(flags['orth-sign'] && {orth_sign: flags['orth-sign']}),
+    num_features: [featuresOf(flags)],
+    learn: learnOf(flags.learn, estimators[method]?.projection !== undefined),
+    steps: flags.steps ?? grid.steps,
+    learning_rate: flags.rate ?? RATE,
+    held_out: flags['held-out'] ?? HELD_OUT,
+    draws: flags.draws ?? grid.draws,
+    ...(flags.scale !== undefined && {logit_scale: flags.scale}),
+    causal: flags.causal,
+    seed: flags.seed ?? 0,
+    backend: flags.backend ?? 'auto',
+  })
+}
+
+/** @throws {USAGE} for several: a file holds parameters of one M */
+function featuresOf(flags: TuneFlags): number {
+  const [features, another] = listOr(flags['num-features'], '--num-features', [FEATURES])
+  if (another === undefined) return features!
+  throw expected('USAGE', '--num-features', 'one M', 'a list', 'run once for each M')
+}
+
+function specOf(method: string, {preset, option}: TuneFlags, estimators: EstimatorFacts) {
+  const typed = {methods: [method], preset: preset && [preset], option}
+  const [spec, another] = toMethodSpecs(typed, [], estimators)
+  if (another) throw expected('BAD_OPTION', '--option', 'one value of each option', 'a list')
+  return spec!
+}
+
+/** @throws {USAGE} for what cannot be learned together */
+function learnOf(typed: readonly string[] | undefined, hasRows: boolean): Learned {
+  if (typed === undefined) return hasRows ? 'maps,rows' : 'maps'
+  const asked = [...new Set(typed)].sort().join()
+  const found = LEARNED.find(learned => learned === asked)
+  if (found) return found
+  throw expected('USAGE', '--learn', 'temperature, maps, rows or maps,rows', typed.join())
+}

@@ -1,0 +1,101 @@
+/** What is learned as cells and jobs: layers, and draws of learned random vectors. */
+import {footprint, type MeteredBackend, plainSeconds} from '../../attention/internal.js'
+import {meteredBackend} from '../../backends/index.js'
+import {expected} from '../../errors.js'
+import {inputFacts} from '../../inputs/input-facts.js'
+import {hasLearnedRows} from '../../tuned/index.js'
+import {drawGrid, inputParts} from '../axes.js'
+import type {Grid, PredictedCell} from '../experiment.js'
+import {variantLabel} from '../labels.js'
+import {callShape, type ForwardShape, type ResolvedMethod, resolveMethod} from '../method.js'
+import {runtimeBytes, UNCOLLECTED} from '../process-memory.js'
+import {backendCost, timeCost} from '../rates.js'
+import type {TuneCell, TunePlan} from './schema.js'
+
+/** Forward passes that a step takes as long as: its own, and the way back of about twice that, without fused kernels. */
+const PASSES = 6
+/** Times the memory of a forward pass: the way back keeps what comes in between. */
+const KEPT = 4
+/** Bytes of a number. */
+const FLOAT = 4
+
+/** All cells of a plan. @throws {UNSUPPORTED} for a method that cannot learn what is asked for */
+export async function tuneGrid(plan: TunePlan): Promise<Grid<TuneCell>> {
+  const [spec] = plan.methods
+  const method = await resolveMethod(spec!)
+  assertLearns(plan, method)
+  const cells = cellsOf(plan, method)
+  return {
+    count: cells.length,
+    cells: () => cells,
+    jobs: () => Promise.all(cells.map(cell => predicted(cell, method))),
+  }
+}
+
+function cellsOf(plan: TunePlan, method: ResolvedMethod): TuneCell[] {
+  const [spec] = plan.methods
+  const {learn, steps, learning_rate, held_out, causal, logit_scale, seed, backend} = plan
+  const point = drawGrid(method, plan).at(0)
+  const draws = method.random ? plan.draws : 1
+  const each = hasLearnedRows({learned: learn})
+    ? Array.from({length: draws}, (_, draw) => draw)
+    : [null]
+  return inputParts(plan).flatMap(({input, layer}) =>
+    each.map(draw => ({
+      ...{...spec!, ...point, draw, input, learn, steps, learning_rate, held_out, draws},
+      ...(layer !== undefined && {layer}),
+      ...(logit_scale !== undefined && {logit_scale}),
+      ...{causal, seed, backend},
+    })),
+  )
+}
+
+/** @throws {UNSUPPORTED} for an exact method, one without a gradient, or random vectors where there are none */
+function assertLearns({learn}: TunePlan, {estimator, projected}: ResolvedMethod): void {
+  const {name, stepwise, ignores = {}, unbiasedFor} = estimator
+  const refuse = (what: string, got: string, ...remedies: string[]) =>
+    expected('UNSUPPORTED', `tune, ${name}`, what, got, ...remedies)
+  if (unbiasedFor === 'exact') {
+    throw refuse('a method with an error to lower', 'exact attention', 'take favor-pos')
+  }
+  if (stepwise !== undefined) throw refuse('a method with a gradient', stepwise)
+  if (ignores.query !== undefined && ignores.key !== undefined) {
+    throw refuse('a method with a gradient by queries or keys', ignores.query)
+  }
+  if (!hasLearnedRows({learned: learn}) || projected) return
+  throw refuse('a method with random vectors to learn rows', 'one without', 'learn maps')
+}
+
+async function predicted(
+  cell: TuneCell,
+  {estimator, options}: ResolvedMethod,
+): Promise<PredictedCell<TuneCell>> {
+  const {input, layer, backend: choice, steps, draw} = cell
+  const {sizes, loadingBytes} = await inputFacts(input, [null], {layer})
+  const backend = await meteredBackend(choice)
+  const shape = callShape(sizes[0]!, cell)
+  const {flops} = estimator.cost(shape, options)
+  const plain = plainSeconds(estimator, options, shape, backend)
+  const pass = backendCost(flops, {backend, choice}) + timeCost(plain, choice)
+  const where = layer === undefined ? [] : [`layer ${layer}`]
+  const drawn = draw === null ? [] : [`draw ${draw}`]
+  return {
+    cell,
+    label: variantLabel(cell, [...where, ...drawn]),
+    predictedCost: steps * PASSES * pass,
+    predictedBytes:
+      memoryOf(shape, backend) +
+      loadingBytes +
+      KEPT * footprint(estimator, options, shape, backend),
+  }
+}
+
+/** The process, and the tokens as they are read and as tensors. */
+function memoryOf(
+  {batch, heads, queryLen, keyLen, ...dims}: ForwardShape,
+  backend: MeteredBackend,
+) {
+  const {headDim, valueDim} = dims
+  const tokens = batch * heads * FLOAT * (queryLen + keyLen) * (headDim + valueDim)
+  return runtimeBytes(backend) + UNCOLLECTED + 3 * tokens
+}

@@ -1,0 +1,166 @@
+/** One layer: what is learned of it, and how much that helps on held-out tokens. */
+import {tf} from '../../../attention/index.js'
+import {projectionTensor} from '../../../attention/internal.js'
+import {useBackend} from '../../../backends/index.js'
+import {messageOf, RfaError} from '../../../errors.js'
+import {type AttentionInput, sizesOf} from '../../../inputs/attention-input.js'
+import {loadInput} from '../../../inputs/load.js'
+import {mean} from '../../../stats/index.js'
+import {registerGradients} from '../../../tf.js'
+import {hasLearnedRows} from '../../../tuned/index.js'
+import {attendOptions, drawOf} from '../../axes.js'
+import {computedBy} from '../../computed-by.js'
+import type {CellContext, CellOutcome} from '../../experiment.js'
+import {type ResolvedMethod, resolveMethod, unsupportedReason, whyNotDrawn} from '../../method.js'
+import type {TuneCell, TuneResult} from '../schema.js'
+import {type Lesson, learn, WithoutEffect} from './learn.js'
+import {type HeadSizes, learnedArrays, startOf} from './parameters.js'
+import {type Problem, problemOf} from './problem.js'
+import {countsOf, type Split, someTexts, splitInput} from './split.js'
+import {drawsOf, errorsOf, lossOf, stepOptions} from './task.js'
+import {variantErrors} from './variants.js'
+
+/** Most tokens of a step, padding among them: more texts take turns. */
+const MOST_TOKENS = 8192
+
+/** Runs one cell. */
+export async function runTuneCell(
+  cell: TuneCell,
+  how: CellContext = {},
+): Promise<CellOutcome<TuneResult>> {
+  const backend = await useBackend(cell.backend, {threadShare: how.threadShare})
+  const method = await resolveMethod(cell)
+  const {input: spec, layer, logit_scale: logitScale, seed, causal} = cell
+  const input = await loadInput(spec, {seqLen: null, seed, extras: false, layer, logitScale})
+  const {heads, queryLen, keyLen, headDim, valueDim} = sizesOf(input)
+  const form = {causal, cross: queryLen !== keyLen, masked: input.keyMask !== undefined}
+  const reason = unsupportedReason(method, form) ?? whyNotDrawn(cell, headDim)
+  if (reason) return {status: 'skipped', reason}
+  await registerGradients()
+  const split = splitInput(input, cell.held_out, causal)
+  const sizes = {heads, keyHeads: input.keyHeads ?? heads, headDim}
+  const scale = logitScale ?? input.logitScale ?? headDim ** -0.5
+  const {lesson, ...measured} = await lessonOf({cell, split, sizes, scale, how})
+  const [learned, heldOut] = [split.learned, split.heldOut].map(countsOf)
+  return {
+    status: 'completed',
+    result: {
+      ...computedBy(backend, how),
+      ...{heads, head_dim: headDim, value_dim: valueDim, key_heads: sizes.keyHeads},
+      feature_dim: featureDimOf(cell, method, headDim),
+      logit_scale: scale,
+      held_out_by: split.by,
+      ...{learned_texts: learned!.texts, learned_tokens: learned!.tokens},
+      ...{held_out_texts: heldOut!.texts, held_out_tokens: heldOut!.tokens},
+      ...lesson,
+      ...measured,
+    },
+  }
+}
+
+function featureDimOf(
+  {num_features}: TuneCell,
+  {estimator, options}: ResolvedMethod,
+  headDim: number,
+): number {
+  return estimator.featureDim(num_features ?? 0, headDim, options)
+}
+
+/** What a layer is learned with. */
+interface Layer {
+  cell: TuneCell
+  split: Split
+  sizes: HeadSizes
+  /** beta */
+  scale: number
+  how: CellContext
+}
+
+/** Learns, and measures what was learned. */
+async function lessonOf({cell, split, sizes, scale, how}: Layer) {
+  const problem = (input: AttentionInput) => problemOf(input, scale, cell.causal)
+  const turns = turnsOf(split.learned).map(problem)
+  const heldOut = problem(split.heldOut)
+  const begin = performance.now()
+  try {
+    const {parameters, ...lesson} = await learnCell(cell, {turns, heldOut, sizes, how})
+    const seconds = (performance.now() - begin) / 1000
+    const measured = {cell, sizes, learned: turns[0]!, heldOut, parameters}
+    const errors = await variantErrors(measured, lesson.stopped === 'interrupted')
+    const arrays = learnedArrays(parameters, sizes)
+    tf.dispose(parameters as tf.NamedTensorMap)
+    return {lesson, seconds, errors, parameters: arrays}
+  } finally {
+    for (const each of [...turns, heldOut]) each.dispose()
+  }
+}
+
+/** Texts that fit into a step; where they are too many for one, parts of them that take turns, neighbours in different ones. */
+function turnsOf(input: AttentionInput): AttentionInput[] {
+  const {batch, queryLen, keyLen} = sizesOf(input)
+  const most = Math.max(1, Math.floor(MOST_TOKENS / Math.max(queryLen, keyLen)))
+  const count = Math.ceil(batch / most)
+  if (count === 1) return [input]
+  const texts = Array.from({length: batch}, (_, at) => at)
+  return Array.from({length: count}, (_, turn) =>
+    someTexts(
+      input,
+      texts.filter(at => at % count === turn),
+    ),
+  )
+}
+
+interface Problems {
+  turns: readonly Problem[]
+  heldOut: Problem
+  sizes: HeadSizes
+  how: CellContext
+}
+
+/** @throws {UNSUPPORTED} where the method has no gradient by what is to be learned */
+async function learnCell(cell: TuneCell, {turns, heldOut, sizes, how}: Problems): Promise<Lesson> {
+  const fixed = drawsOf(cell).map(draw => attendOptions(cell, draw))
+  try {
+    return await learn({
+      start: startOf(cell, sizes, drawnRows(cell, sizes)),
+      loss: (parameters, step) =>
+        lossOf(turns[step % turns.length]!, stepOptions(cell, step), parameters),
+      heldOut: parameters =>
+        mean(fixed.flatMap(options => [...errorsOf(heldOut, options, parameters)])),
+      steps: cell.steps,
+      learningRate: cell.learning_rate,
+      goesOn: async step => {
+        how.onStep?.(step, cell.steps)
+        return (await how.yieldTurn?.()) !== 'none'
+      },
+    })
+  } catch (error) {
+    throw withoutGradient(error, cell)
+  }
+}
+
+/** The random vectors that are learned. */
+function drawnRows(cell: TuneCell, {heads, headDim}: HeadSizes): tf.Tensor | undefined {
+  const {projection, num_features, draw} = cell
+  if (!hasLearnedRows({learned: cell.learn}) || projection === null) return undefined
+  const drawn = {name: projection, heads, numFeatures: num_features!, headDim}
+  return projectionTensor({...drawn, ...drawOf(cell, draw ?? 0)})
+}
+
+/** What TensorFlow.js says of operations without a gradient. */
+const NO_GRADIENT = /gradient function not found|Cannot compute gradient|has no gradient/i
+
+/** An error of TensorFlow.js in words of the method. */
+function withoutGradient(error: unknown, {method, learn: what}: TuneCell): unknown {
+  if (error instanceof WithoutEffect) {
+    const own = `${method}: expected outputs that depend on ${what}, got gradients of zero`
+    return new RfaError('UNSUPPORTED', own, {suggestions: ['learn something else with `learn`']})
+  }
+  const message = messageOf(error)
+  if (!NO_GRADIENT.test(message)) return error
+  const own = `${method}: expected a gradient by ${what}, got an operation without one (${message.split('\n')[0]})`
+  return new RfaError('UNSUPPORTED', own, {
+    suggestions: ['use operations of TensorFlow.js that have gradients'],
+    cause: error,
+  })
+}

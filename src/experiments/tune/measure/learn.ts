@@ -1,0 +1,128 @@
+/** Steps of Adam, with an eye on held-out tokens. */
+import {tf} from '../../../attention/index.js'
+import {type AdamParameter, adamStep} from '../../../attention/internal.js'
+import type {TuneResult} from '../schema.js'
+import type {Parameters} from './parameters.js'
+import {numbersOf} from './problem.js'
+
+/** Steps between two looks at held-out tokens. */
+const LOOK_EVERY = 5
+/** Looks without a lower error after which learning ends. */
+const PATIENCE = 4
+
+/** What is to be learned. */
+export interface Task {
+  /** Where learning starts; disposed of. */
+  start: Parameters
+  /** What a step lowers: a mean over heads of squared relative errors. @param step - from 1 */
+  loss(parameters: Parameters, step: number): tf.Scalar
+  /** The same on held-out tokens. */
+  heldOut(parameters: Parameters): number
+  steps: number
+  learningRate: number
+  /** Called after every step. @returns whether to go on */
+  goesOn(step: number): Promise<boolean>
+}
+
+/** What was learned. */
+export interface Lesson
+  extends Pick<TuneResult, 'curve' | 'steps_taken' | 'best_step' | 'stopped'> {
+  /** Those of the lowest held-out error, owned by who asked. */
+  parameters: Parameters
+}
+
+/** No loss depends on what is to be learned: all gradients are zero. */
+export class WithoutEffect extends Error {}
+
+/** A parameter with the running means of its gradient. */
+type State = Record<string, Omit<AdamParameter, 'gradient'>>
+
+/**
+ * Learns until all steps are taken, the held-out error has not fallen for some, or a loss is not finite.
+ *
+ * @returns the parameters of the lowest held-out error, those of the start among them
+ */
+export async function learn(task: Task): Promise<Lesson> {
+  let state = startState(task.start)
+  let best = {step: 0, error: task.heldOut(valuesOf(state)), parameters: clones(state)}
+  const curve: TuneResult['curve'] = []
+  let step = 0
+  let stopped: TuneResult['stopped'] = 'steps'
+  while (step < task.steps) {
+    const {loss, next} = stepOf(task, state, step + 1)
+    if (step === 0) curve.push(pointOf(0, loss, best.error))
+    if (!Number.isFinite(loss)) {
+      stopped = 'not_finite'
+      break
+    }
+    if (step === 0 && !differ(state, next)) throw new WithoutEffect()
+    disposeState(state)
+    state = next
+    step++
+    const goesOn = await task.goesOn(step)
+    if (step % LOOK_EVERY !== 0 && step < task.steps && goesOn) continue
+    const error = task.heldOut(valuesOf(state))
+    curve.push(pointOf(step, loss, error))
+    if (error < best.error) {
+      tf.dispose(best.parameters)
+      best = {step, error, parameters: clones(state)}
+    }
+    if (step - best.step >= PATIENCE * LOOK_EVERY) stopped = 'no_better'
+    else if (!goesOn && step < task.steps) stopped = 'interrupted'
+    if (stopped !== 'steps') break
+  }
+  disposeState(state)
+  return {
+    ...{parameters: best.parameters, curve, steps_taken: step, best_step: best.step, stopped},
+  }
+}
+
+function pointOf(step: number, learned: number, heldOut: number): TuneResult['curve'][number] {
+  const root = (square: number) => (Number.isFinite(square) ? Math.sqrt(square) : null)
+  return {step, learned: root(learned), held_out: root(heldOut)}
+}
+
+/** One step. @returns the state after it, to be disposed of; the loss before it */
+function stepOf(task: Task, state: State, step: number): {loss: number; next: State} {
+  const names = Object.keys(state)
+  const own = names.map(name => state[name]!)
+  const lossOf = (...values: tf.Tensor[]) =>
+    task.loss(Object.fromEntries(names.map((name, at) => [name, values[at]!])), step)
+  const {value, stepped} = tf.tidy(() => {
+    const {value, grads} = tf.valueAndGrads(lossOf)(own.map(({value}) => value))
+    const parameters = own.map((one, at): AdamParameter => ({...one, gradient: grads[at]!}))
+    return {value, stepped: adamStep(parameters, {step, learningRate: task.learningRate})}
+  })
+  const [loss] = numbersOf(value)
+  value.dispose()
+  return {loss: loss!, next: Object.fromEntries(names.map((name, at) => [name, stepped[at]!]))}
+}
+
+function startState(start: Parameters): State {
+  return Object.fromEntries(
+    Object.entries(start).map(([name, value]) => [
+      name,
+      {value, first: tf.zerosLike(value), second: tf.zerosLike(value)},
+    ]),
+  )
+}
+
+function valuesOf(state: State): Parameters {
+  return Object.fromEntries(Object.entries(state).map(([name, {value}]) => [name, value]))
+}
+
+function clones(state: State): Parameters {
+  return Object.fromEntries(Object.entries(state).map(([name, {value}]) => [name, value.clone()]))
+}
+
+function disposeState(state: State): void {
+  for (const {value, first, second} of Object.values(state)) tf.dispose([value, first, second])
+}
+
+/** Whether any number of two states is another one. */
+function differ(a: State, b: State): boolean {
+  return Object.entries(a).some(([name, {value}]) => {
+    const other = numbersOf(b[name]!.value)
+    return numbersOf(value).some((x, at) => x !== other[at])
+  })
+}

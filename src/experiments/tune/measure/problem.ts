@@ -1,0 +1,66 @@
+/** Queries, keys and values with the outputs of exact attention, as tensors. */
+import {attend, tf} from '../../../attention/index.js'
+import {hostData} from '../../../attention/internal.js'
+import {type AttentionInput, sizesOf} from '../../../inputs/attention-input.js'
+
+/** Tokens that a method is to reproduce exact attention on. */
+export interface Problem {
+  query: tf.Tensor4D
+  key: tf.Tensor4D
+  value: tf.Tensor4D
+  /** `[B, S]` */
+  keyMask: tf.Tensor2D | undefined
+  /** `[B, H, L, Dv]` */
+  exact: tf.Tensor4D
+  /**
+   * Weight of a squared error, `[B, H, L, 1]`: 1 over the squared norm of the exact outputs of its head, and 0 of a query that does
+   * not count.
+   */
+  weights: tf.Tensor4D
+  /** Squared norms of the exact outputs of each head. */
+  norms: Float32Array
+  /** beta */
+  scale: number
+  causal: boolean
+  dispose(): void
+}
+
+/** @param scale - beta */
+export function problemOf(input: AttentionInput, scale: number, causal: boolean): Problem {
+  const {batch, queryLen, keyLen} = sizesOf(input)
+  const [query, key, value] = [input.query, input.key, input.value].map(({data, shape}) =>
+    tf.tensor4d(data, shape),
+  ) as [tf.Tensor4D, tf.Tensor4D, tf.Tensor4D]
+  const keyMask = input.keyMask && tf.tensor2d(Float32Array.from(input.keyMask), [batch, keyLen])
+  const exact = tf.tidy(
+    () =>
+      attend(query, key, value, {
+        ...{method: 'softmax-online', scale, causal},
+        ...(keyMask && {keyMask}),
+      }).out,
+  )
+  const counts = (): tf.Tensor4D =>
+    keyMask && queryLen === keyLen
+      ? tf.reshape(keyMask, [batch, 1, queryLen, 1])
+      : tf.ones([batch, 1, queryLen, 1])
+  const [norms, weights] = tf.tidy(() => {
+    const squares = tf.sum(tf.mul(tf.square(exact), counts()), [0, 2, 3], true) as tf.Tensor4D
+    return [squares, tf.div(counts(), squares) as tf.Tensor4D]
+  })
+  const tensors = [query, key, value, exact, weights, norms, ...(keyMask ? [keyMask] : [])]
+  return {
+    ...{query, key, value, keyMask, exact, weights, scale, causal},
+    norms: numbersOf(norms),
+    dispose: () => tf.dispose(tensors),
+  }
+}
+
+/** Squared relative error of each head, `[H]`. @param out - `[B, H, L, Dv]` */
+export function headErrors(out: tf.Tensor4D, {exact, weights}: Problem): tf.Tensor1D {
+  return tf.sum(tf.mul(tf.squaredDifference(out, exact), weights), [0, 2, 3])
+}
+
+/** The numbers of a tensor, which stays. */
+export function numbersOf(tensor: tf.Tensor): Float32Array {
+  return Float32Array.from(hostData(() => ({copy: tensor.clone()})).copy)
+}

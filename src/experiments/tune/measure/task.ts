@@ -1,0 +1,52 @@
+/** A method on the tokens of a layer: its outputs with parameters, and what others make of the same tokens. */
+import {attend, type CallOptions, tf} from '../../../attention/index.js'
+import {hostData} from '../../../attention/internal.js'
+import {attendOptions} from '../../axes.js'
+import type {TuneCell} from '../schema.js'
+import {applied, type Parameters} from './parameters.js'
+import {headErrors, type Problem} from './problem.js'
+
+type Options = {method: string} & CallOptions & Record<string, unknown>
+
+/** Outputs of a method with parameters, `[B, H, L, Dv]`. */
+function outputOf(problem: Problem, options: Options, parameters: Parameters): tf.Tensor4D {
+  const {value, keyMask, scale} = problem
+  const {projection} = parameters
+  const query = applied(problem.query, 'query', parameters)
+  const key = applied(problem.key, 'key', parameters)
+  return attend(query, key, value, {
+    ...{...options, scale},
+    ...(keyMask && {keyMask}),
+    ...(projection && {projection}),
+  }).out
+}
+
+/** Mean over heads of the squared relative error. */
+export function lossOf(problem: Problem, options: Options, parameters: Parameters): tf.Scalar {
+  return tf.mean(headErrors(outputOf(problem, options, parameters), problem))
+}
+
+/** Squared relative error of each head. */
+export function errorsOf(
+  problem: Problem,
+  options: Options,
+  parameters: Parameters = {},
+): Float32Array {
+  const {errors} = hostData(() => ({
+    errors: headErrors(outputOf(problem, options, parameters), problem),
+  }))
+  return Float32Array.from(errors)
+}
+
+/** Draws of learning, beyond those that are reported. */
+const LEARNING_DRAWS = 1_000_000
+
+/** Options of a step: random vectors that are not learned are other ones in every step. */
+export function stepOptions(cell: TuneCell, step: number): Options {
+  return attendOptions(cell, cell.draw ?? LEARNING_DRAWS + step)
+}
+
+/** Draws that held-out errors are taken over. */
+export function drawsOf({draw, draws}: Pick<TuneCell, 'draw' | 'draws'>): number[] {
+  return draw === null ? Array.from({length: draws}, (_, i) => i) : [draw]
+}

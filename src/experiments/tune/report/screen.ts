@@ -1,0 +1,142 @@
+/** The first screen: what learning does on held-out tokens, beside what costs nothing or more. */
+import {type Block, type ColumnSpec, list, table, text} from '../../../report/document.js'
+import {evenly} from '../../../report/evenly.js'
+import {MISSING, plural, significant} from '../../../report/numbers.js'
+import type {MeanInterval} from '../../../stats/index.js'
+import {hasLearnedRows} from '../../../tuned/index.js'
+import {causalLabel, inputsLabel, troubleItems, variantLabel} from '../../labels.js'
+import type {CompletedTune, TuneRecord, Variant} from '../schema.js'
+import {layersOf, type VariantRow, variantRows} from './rows.js'
+
+/** Layers with a column, and reasons why there are no others. */
+const [MOST_LAYERS, MOST_REASONS] = [6, 2]
+
+/** Blocks of the first screen. */
+export function tuneScreen(records: readonly TuneRecord[]): Block[] {
+  const rows = completedOf(records)
+  const [first] = rows
+  if (!first) return list(troubleItems(records).slice(0, MOST_REASONS))
+  return [
+    text(titleOf(rows)),
+    text(tuneSentences(records).join(' ')),
+    table(columnsOf(rows, MOST_LAYERS), variantRows(rows)),
+    text(`Held-out errors: ${meaning(rows)}`),
+    ...list(troubleItems(records).slice(0, MOST_REASONS)),
+  ]
+}
+
+/** What errors and intervals are. */
+export function meaning(rows: readonly CompletedTune[]): string {
+  const {result} = rows[0]!
+  const layers = layersOf(rows).length
+  const heads = plural(layers * result.heads, 'head')
+  const draws = new Set(rows.flatMap(row => row.result.errors.map(({draw}) => draw))).size
+  return `mean over ${heads} and ${plural(draws, 'draw')} of the relative L2 error; 95 % intervals over both.`
+}
+
+/** What was learned, and on what. */
+export function titleOf(rows: readonly CompletedTune[]): string {
+  const {cell, result} = rows[0]!
+  const learned = {temperature: 'temperatures', maps: 'maps', rows: 'random vectors'}
+  const what = cell.learn === 'maps,rows' ? 'maps and random vectors' : learned[cell.learn]
+  const layers = layersOf(rows).length
+  const sizes = [
+    ...(layers > 1 ? [plural(layers, 'layer')] : []),
+    `${plural(result.heads, 'head')} of ${result.head_dim}`,
+    causalLabel(cell.causal, cell.causal),
+  ]
+  const texts =
+    result.held_out_by === 'texts'
+      ? `${plural(result.learned_texts, 'text')} to learn on, ${result.held_out_texts} held out`
+      : `${result.learned_tokens} tokens to learn on, ${result.held_out_tokens} held out`
+  return `${variantLabel(cell)}, ${what} learned; ${inputsLabel(rows.map(row => row.cell.input))}: ${sizes.join(', ')}; ${texts}`
+}
+
+/** The answer: held-out errors before and after, those of rivals, and what it costs. */
+export function tuneSentences(records: readonly TuneRecord[]): string[] {
+  const rows = completedOf(records)
+  if (rows.length === 0) return []
+  const found = new Map(variantRows(rows).map(row => [row.variant, row]))
+  const [before, after] = [found.get('untuned')!, found.get('tuned')!]
+  const isLower = (after.all.mean ?? Infinity) < (before.all.mean ?? Infinity)
+  const change = isLower
+    ? `Learning lowers the held-out error from ${percent(before.all)} to ${percent(after.all)}.`
+    : `Learning does not lower the held-out error: it is ${percent(before.all)} before, ${percent(after.all)} after.`
+  return [change, ...rivalSentences(found), costSentence(rows), ...endSentences(rows)]
+}
+
+/** More random vectors, and the best of what needs no learning. */
+function rivalSentences(found: ReadonlyMap<Variant, VariantRow>): string[] {
+  const more = found.get('more_features')
+  const free = (['temperature', 'oprf', 'saderf'] as const)
+    .flatMap(variant => found.get(variant) ?? [])
+    .toSorted((a, b) => (a.all.mean ?? Infinity) - (b.all.mean ?? Infinity))[0]
+  return [
+    ...(more ? [`M=${more.numFeatures} untuned: ${percent(more.all)}.`] : []),
+    ...(free ? [`Best without learning: ${free.label}, ${percent(free.all)}.`] : []),
+  ]
+}
+
+/** What it takes to run what was learned. */
+function costSentence(rows: readonly CompletedTune[]): string {
+  const {learn} = rows[0]!.cell
+  const seconds = rows.reduce((sum, {result}) => sum + result.seconds, 0)
+  const time = `Learning took ${significant(seconds, 2)} s in all`
+  if (learn === 'rows') return `${time}; the learned vectors cost no more than random ones.`
+  const maps = learn === 'temperature' ? 'factors' : 'maps'
+  const vectors = hasLearnedRows({learned: learn}) ? ' and vectors replace random ones' : ''
+  return `${time}; it costs nothing at run time: ${maps} fold into the weights of queries and keys${vectors}.`
+}
+
+/** What ended learning before its time, or would have gone on. */
+function endSentences(rows: readonly CompletedTune[]): string[] {
+  const ended = (stop: CompletedTune['result']['stopped']) =>
+    rows.filter(({result}) => result.stopped === stop).length
+  const [infinite, cut] = [ended('not_finite'), ended('interrupted')]
+  const falls = rows.filter(
+    ({result}) => result.stopped === 'steps' && result.best_step === result.steps_taken,
+  ).length
+  const of = `of ${plural(rows.length, 'cell')}`
+  return [
+    ...(infinite > 0
+      ? [`In ${infinite} ${of} a loss was not finite: the best parameters before it are kept.`]
+      : []),
+    ...(cut > 0 ? [`${cut} ${of} ended early: the best parameters so far are kept.`] : []),
+    ...(falls > rows.length / 2 ? ['More steps would lower the error further.'] : []),
+  ]
+}
+
+/** Columns of errors. @param most - layers that have one */
+export function columnsOf(
+  rows: readonly CompletedTune[],
+  most = Infinity,
+): ColumnSpec<VariantRow>[] {
+  const layers = layersOf(rows).map(([layer]) => layer)
+  return [
+    {title: 'method', align: 'left', cell: ({label}) => label},
+    {title: 'M', cell: ({numFeatures}) => String(numFeatures ?? MISSING)},
+    {title: 'held-out error', cell: ({all}) => percent(all)},
+    ...(layers.length > 1 ? evenly(layers, most) : []).map(
+      (layer): ColumnSpec<VariantRow> => ({
+        title: `layer ${layer}`.replace('layer ', layers.length > 3 ? 'l.' : 'layer '),
+        cell: row => {
+          const {error} = row.layers.find(own => own.layer === layer)!
+          return error === null ? MISSING : significant(100 * error, 2)
+        },
+      }),
+    ),
+  ]
+}
+
+/** `62 % [58, 66]`. */
+export function percent({mean, low, high}: MeanInterval): string {
+  if (mean === null) return 'not finite'
+  const [own, from, to] = [mean, low, high].map(value =>
+    value === null ? '' : significant(100 * value, 2),
+  )
+  return low === null || high === null ? `${own} %` : `${own} % [${from}, ${to}]`
+}
+
+export function completedOf(records: readonly TuneRecord[]): CompletedTune[] {
+  return records.filter(record => record.status === 'completed')
+}

@@ -1,0 +1,156 @@
+/** Learning a method's parameters on a layer's own queries, keys and values: plan, cell and result. */
+import {z} from 'zod'
+import {inputSpec} from '../../inputs/spec.js'
+import {
+  backendChoice,
+  type CellRecord,
+  type Completed,
+  computedBy,
+  nullableNumber,
+  seed,
+} from '../../results/record.js'
+import {LEARNED} from '../../tuned/index.js'
+import {
+  causalField,
+  drawAxes,
+  drawPoint,
+  featureDim,
+  layerAxis,
+  layerFiles,
+  layerPoint,
+  logitScale,
+  methodAxes,
+  methodSpec,
+  sizeFields,
+} from '../axes.js'
+
+/** What of a method is compared on held-out tokens. */
+export const VARIANTS = [
+  'untuned',
+  'tuned',
+  'temperature',
+  'more_features',
+  'oprf',
+  'saderf',
+] as const
+export type Variant = (typeof VARIANTS)[number]
+
+/** How many times the random vectors of the variant `more_features`. */
+export const MORE_FEATURES = 16
+
+const shared = {
+  input: inputSpec.describe('Where queries, keys and values come from.'),
+  learn: z
+    .enum(LEARNED)
+    .describe(
+      'What is learned: one factor on queries and keys of a head (temperature), a D x D map of the queries and one of the keys (maps), or the random vectors (rows).',
+    ),
+  steps: z.number().int().positive().describe('Most steps of Adam.'),
+  learning_rate: z.number().positive().describe('Learning rate of Adam.').meta({flag: 'rate'}),
+  held_out: z
+    .number()
+    .gt(0)
+    .lt(1)
+    .describe('Share of the texts, or of the tokens of a single text, that is not learned on.')
+    .meta({flag: 'held-out'}),
+  draws: z.number().int().positive().describe('Independent draws; 1 where nothing is drawn.'),
+  logit_scale: logitScale,
+  causal: causalField,
+  seed,
+  backend: backendChoice,
+}
+
+/** Everything that determines what is learned. */
+export const tunePlan = z.object({
+  experiment: z.literal('tune').describe('Name of the experiment.'),
+  layers: layerAxis,
+  layer_files: layerFiles,
+  ...methodAxes,
+  ...drawAxes,
+  ...shared,
+})
+export type TunePlan = z.infer<typeof tunePlan>
+
+/** One layer; of learned random vectors one draw of them. */
+export const tuneCell = z.object({
+  ...methodSpec.shape,
+  layer: layerPoint,
+  ...drawPoint,
+  draw: z
+    .number()
+    .int()
+    .nonnegative()
+    .nullable()
+    .describe(
+      'Draw of the random vectors that learning starts from; `null`: they are not learned, and every step draws others.',
+    ),
+  ...shared,
+})
+export type TuneCell = z.infer<typeof tuneCell>
+
+/** Error of one variant with one draw. */
+const variantError = z.object({
+  variant: z
+    .enum(VARIANTS)
+    .describe(
+      'untuned: the method as it is; tuned: with what was learned; temperature: with the best factor on queries and keys of each head, by search; more_features: with 16 times as many random vectors; oprf, saderf: these methods with as many.',
+    ),
+  draw: z.number().int().describe('Number of the draw.'),
+  num_features: z.number().int().nullable().describe('M; `null`: the method has none.'),
+  rel_l2: nullableNumber.describe('|estimate - exact| / |exact| on held-out tokens, all heads.'),
+  per_head: z.array(nullableNumber).describe('The same of each head.'),
+})
+export type VariantError = z.output<typeof variantError>
+
+/** A look at the errors on the way. */
+const curvePoint = z.object({
+  step: z.number().int().describe('Steps taken.'),
+  learned: nullableNumber.describe(
+    'Root mean square over heads of the relative error on the tokens of the next step.',
+  ),
+  held_out: nullableNumber.describe('The same on held-out tokens.'),
+})
+
+/** What is learned of a layer: `query_map` `[H, D, D]`, `key_map` `[Hkv, D, D]`, `projection` `[H, M, D]`. */
+const ARRAYS = ['query_map', 'key_map', 'projection'] as const
+
+const learnedArray = z.object({
+  name: z.enum(ARRAYS).describe('What it is.'),
+  shape: z.array(z.number().int().positive()).describe('Its axes.'),
+  data: z.string().describe('Its numbers, row-major float32 of little-endian bytes, as base64.'),
+})
+export type LearnedArray = z.output<typeof learnedArray>
+
+/** Why learning ended. */
+const STOPS = ['steps', 'no_better', 'not_finite', 'interrupted'] as const
+
+const {batch: _, ...sizes} = sizeFields
+
+export const tuneResult = z.object({
+  ...computedBy,
+  ...sizes,
+  key_heads: z.number().int().describe('Hkv, heads of keys in the file.'),
+  feature_dim: featureDim,
+  logit_scale: z.number().describe('beta: logits are beta q.k.'),
+  held_out_by: z
+    .enum(['texts', 'tokens'])
+    .describe('Whole texts are held out, or the last tokens of a single text.'),
+  learned_texts: z.number().int().describe('Texts that were learned on.'),
+  learned_tokens: z.number().int().describe('Their tokens.'),
+  held_out_texts: z.number().int().describe('Texts that were held out.'),
+  held_out_tokens: z.number().int().describe('Their tokens.'),
+  steps_taken: z.number().int().describe('Steps that were taken.'),
+  best_step: z.number().int().describe('Steps after which the held-out error was lowest.'),
+  stopped: z
+    .enum(STOPS)
+    .describe(
+      'Why learning ended: all `steps` were taken, the held-out error was `no_better` for 20 of them, a loss was `not_finite`, or it was `interrupted`.',
+    ),
+  seconds: z.number().describe('Time that learning took.').meta({unit: 's'}),
+  curve: z.array(curvePoint).describe('Errors on the way.'),
+  errors: z.array(variantError).describe('Errors on held-out tokens.'),
+  parameters: z.array(learnedArray).describe('What was learned.'),
+})
+export type TuneResult = z.infer<typeof tuneResult>
+export type TuneRecord = CellRecord<TuneCell, TuneResult>
+export type CompletedTune = Completed<TuneCell, TuneResult>
