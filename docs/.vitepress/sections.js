@@ -25,6 +25,7 @@ export const SECTIONS = [
     pages: [
       ['benchmarks', 'Timing attention'],
       ['advice', 'Advice'],
+      ['tuning', 'Learning from a layer'],
       ['compare', 'Comparing runs'],
       ['claims', 'Claims of the papers'],
       ['performance', 'Performance'],

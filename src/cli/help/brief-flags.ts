@@ -81,6 +81,18 @@ export const BRIEF_FLAGS: Readonly<Record<string, BriefFlags>> = {
     ...OUTPUT,
     ...DETAILS,
   },
+  tune: {
+    ...QUICK,
+    ...INPUT,
+    ...LAYER,
+    method: 'estimator; rfa methods lists them',
+    'num-features': 'random vectors M',
+    learn: 'temperature, maps, rows, or maps,rows',
+    steps: 'most steps',
+    draws: 'independent draws of the random vectors',
+    output: 'file of what was learned, FILE.safetensors',
+    ...DETAILS,
+  },
   compare: {
     methods: 'two methods of one run, the base first',
     'fail-on': 'exit with 1 if B exceeds A, as time:10%',

@@ -27,7 +27,7 @@ import {checkedPlan, listOr} from './values.js'
 /** What runs where nothing is typed. Quick: seconds on the packaged layer. */
 const TUNE = {
   standard: {steps: 60, draws: 3},
-  quick: {steps: 20, draws: 2},
+  quick: {steps: 20, draws: 3},
 }
 const METHOD = 'favor-pos'
 const FEATURES = 64
@@ -87,7 +87,7 @@ export const tuneFlags = {
   }),
   draws: oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'LEARNING',
-    description: `independent draws of the random vectors (default: ${TUNE.standard.draws}; with --quick: ${TUNE.quick.draws})`,
+    description: `independent draws of the random vectors (default: ${TUNE.standard.draws})`,
   }),
   scale: scaleFlag('INPUT'),
   causal: causalFlag('INPUT'),

@@ -22,6 +22,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     title: 'decide',
     commands: [
       ['advise', 'Should I replace exact attention, and by what?'],
+      ['tune', 'How much lower is the error after a minute of learning?'],
       ['compare', 'What differs between two runs, or two methods, beyond noise?'],
       ['claims', 'Do the claims of the papers hold?'],
     ],

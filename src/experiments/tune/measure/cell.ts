@@ -151,7 +151,7 @@ function drawnRows(cell: TuneCell, {heads, headDim}: HeadSizes): tf.Tensor | und
 const NO_GRADIENT = /gradient function not found|Cannot compute gradient|has no gradient/i
 
 /** An error of TensorFlow.js in words of the method. */
-function withoutGradient(error: unknown, {method, learn: what}: TuneCell): unknown {
+export function withoutGradient(error: unknown, {method, learn: what}: TuneCell): unknown {
   if (error instanceof WithoutEffect) {
     const own = `${method}: expected outputs that depend on ${what}, got gradients of zero`
     return new RfaError('UNSUPPORTED', own, {suggestions: ['learn something else with `learn`']})

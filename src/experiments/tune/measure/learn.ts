@@ -55,7 +55,6 @@ export async function learn(task: Task): Promise<Lesson> {
       stopped = 'not_finite'
       break
     }
-    if (step === 0 && !differ(state, next)) throw new WithoutEffect()
     disposeState(state)
     state = next
     step++
@@ -90,6 +89,7 @@ function stepOf(task: Task, state: State, step: number): {loss: number; next: St
     task.loss(Object.fromEntries(names.map((name, at) => [name, values[at]!])), step)
   const {value, stepped} = tf.tidy(() => {
     const {value, grads} = tf.valueAndGrads(lossOf)(own.map(({value}) => value))
+    if (step === 1 && areZero(grads, value)) throw new WithoutEffect()
     const parameters = own.map((one, at): AdamParameter => ({...one, gradient: grads[at]!}))
     return {value, stepped: adamStep(parameters, {step, learningRate: task.learningRate})}
   })
@@ -112,17 +112,19 @@ function valuesOf(state: State): Parameters {
 }
 
 function clones(state: State): Parameters {
-  return Object.fromEntries(Object.entries(state).map(([name, {value}]) => [name, value.clone()]))
+  return Object.fromEntries(Object.entries(state).map(([name, {value}]) => [name, tf.clone(value)]))
 }
 
 function disposeState(state: State): void {
   for (const {value, first, second} of Object.values(state)) tf.dispose([value, first, second])
 }
 
-/** Whether any number of two states is another one. */
-function differ(a: State, b: State): boolean {
-  return Object.entries(a).some(([name, {value}]) => {
-    const other = numbersOf(b[name]!.value)
-    return numbersOf(value).some((x, at) => x !== other[at])
-  })
+/** Gradients that are at most this part of the loss are made of roundings of float32. */
+const ROUNDING = 1e-5
+
+function areZero(gradients: readonly tf.Tensor[], loss: tf.Tensor): boolean {
+  const [value] = numbersOf(loss)
+  return gradients.every(gradient =>
+    numbersOf(gradient).every(slope => Math.abs(slope) <= ROUNDING * value!),
+  )
 }

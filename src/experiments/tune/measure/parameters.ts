@@ -37,7 +37,7 @@ function identities(heads: number, headDim: number): tf.Tensor {
 }
 
 function ofEachHead(projection: tf.Tensor, heads: number): tf.Tensor {
-  if (projection.rank === 3) return projection.clone()
+  if (projection.rank === 3) return tf.clone(projection)
   return tf.tidy(() => tf.tile(tf.expandDims(projection, 0), [heads, 1, 1]))
 }
 

@@ -62,5 +62,5 @@ export function headErrors(out: tf.Tensor4D, {exact, weights}: Problem): tf.Tens
 
 /** The numbers of a tensor, which stays. */
 export function numbersOf(tensor: tf.Tensor): Float32Array {
-  return Float32Array.from(hostData(() => ({copy: tensor.clone()})).copy)
+  return Float32Array.from(hostData(() => ({copy: tf.clone(tensor)})).copy)
 }

@@ -68,8 +68,8 @@ function moreFeatures(cell: TuneCell, heldOut: Problem, draw: number): VariantEr
   return errorOf('more_features', {draw, num_features}, errors, heldOut)
 }
 
-/** Logarithms of the factors that are tried: 1/4 to 1.7. */
-const TEMPERATURES = Array.from({length: 16}, (_, i) => Math.log(0.25) + i * 0.1277)
+/** Factors that are tried. */
+const FACTORS = [1, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.2]
 
 /** The factor on queries and keys with the lowest error on the tokens that were learned on, for each key head. */
 function bestTemperatures(
@@ -79,7 +79,8 @@ function bestTemperatures(
   const {heads, keyHeads} = sizes
   const group = heads / keyHeads
   const options = attendOptions(cell, draw)
-  const tried = [0, ...TEMPERATURES].map(temperature => {
+  const tried = FACTORS.map(factor => {
+    const temperature = Math.log(factor)
     const errors = errorsOf(learned, options, {temperature: tf.fill([keyHeads], temperature)})
     return {temperature, errors}
   })

@@ -1,14 +1,13 @@
 /** Held-out errors of all records, by variant. */
 import {groupBy} from '../../../report/groups.js'
 import {type MeanInterval, mean, overDrawsAndTexts} from '../../../stats/index.js'
-import {type CompletedTune, MORE_FEATURES, VARIANTS, type Variant} from '../schema.js'
+import {type CompletedTune, VARIANTS, type Variant} from '../schema.js'
 
 /** The errors of a variant. */
 export interface VariantRow {
   variant: Variant
   /** As tables have it. */
   label: string
-  numFeatures: number | null
   /** Mean over heads of all layers, and draws; with its interval over both. */
   all: MeanInterval
   /** Mean over heads and draws, by layer. */
@@ -23,29 +22,17 @@ export function variantRows(rows: readonly CompletedTune[]): VariantRow[] {
     return [
       {
         variant,
-        label: labelOf(variant, rows[0]!),
-        numFeatures: own.num_features,
-        all: overDrawsAndTexts(tableOf(rows, variant)),
+        label: variant === 'more_features' ? `M=${own.num_features}` : variant,
+        all: aboveZero(overDrawsAndTexts(tableOf(rows, variant))),
         layers: layersOf(rows).map(([layer, group]) => ({layer, error: headMean(group, variant)})),
       },
     ]
   }).toSorted((a, b) => (a.all.mean ?? Infinity) - (b.all.mean ?? Infinity))
 }
 
-function labelOf(variant: Variant, {cell}: CompletedTune): string {
-  const {method} = cell
-  switch (variant) {
-    case 'untuned':
-      return method
-    case 'tuned':
-      return `${method} tuned`
-    case 'temperature':
-      return `${method}, best temperature`
-    case 'more_features':
-      return `${method}, ${MORE_FEATURES} x M`
-    default:
-      return variant
-  }
+/** No error is below zero, whatever Student's t says of few draws. */
+function aboveZero({mean, low, high}: MeanInterval): MeanInterval {
+  return {mean, low: low === null ? null : Math.max(0, low), high}
 }
 
 /** Records by layer, in ascending order. */

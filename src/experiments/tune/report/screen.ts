@@ -65,6 +65,9 @@ export function tuneSentences(records: readonly TuneRecord[]): string[] {
   return [change, ...rivalSentences(found), costSentence(rows), ...endSentences(rows)]
 }
 
+/** What needs no learning, in a sentence. */
+const FREE: Partial<Record<Variant, string>> = {temperature: 'the best temperatures'}
+
 /** More random vectors, and the best of what needs no learning. */
 function rivalSentences(found: ReadonlyMap<Variant, VariantRow>): string[] {
   const more = found.get('more_features')
@@ -72,8 +75,10 @@ function rivalSentences(found: ReadonlyMap<Variant, VariantRow>): string[] {
     .flatMap(variant => found.get(variant) ?? [])
     .toSorted((a, b) => (a.all.mean ?? Infinity) - (b.all.mean ?? Infinity))[0]
   return [
-    ...(more ? [`M=${more.numFeatures} untuned: ${percent(more.all)}.`] : []),
-    ...(free ? [`Best without learning: ${free.label}, ${percent(free.all)}.`] : []),
+    ...(more ? [`${more.label} untuned: ${percent(more.all)}.`] : []),
+    ...(free
+      ? [`Best without learning: ${FREE[free.variant] ?? free.variant}, ${percent(free.all)}.`]
+      : []),
   ]
 }
 
@@ -114,11 +119,10 @@ export function columnsOf(
   const layers = layersOf(rows).map(([layer]) => layer)
   return [
     {title: 'method', align: 'left', cell: ({label}) => label},
-    {title: 'M', cell: ({numFeatures}) => String(numFeatures ?? MISSING)},
     {title: 'held-out error', cell: ({all}) => percent(all)},
     ...(layers.length > 1 ? evenly(layers, most) : []).map(
       (layer): ColumnSpec<VariantRow> => ({
-        title: `layer ${layer}`.replace('layer ', layers.length > 3 ? 'l.' : 'layer '),
+        title: layers.length > 3 ? `l.${layer}` : `layer ${layer}`,
         cell: row => {
           const {error} = row.layers.find(own => own.layer === layer)!
           return error === null ? MISSING : significant(100 * error, 2)
