@@ -26,5 +26,8 @@ export async function runFolder(
 export function tunedLines({directory, records}: ExperimentRun, bin: string): string[] {
   if (directory === null || !records.some(({status}) => status === 'completed')) return []
   const file = typeablePath(tunedFileOf(directory))
-  return [`learned parameters: ${file}`, `next: ${commandText([bin, 'swap', '--tuned', file])}`]
+  return [
+    `learned parameters: ${file}`,
+    `next: ${commandText([bin, 'swap', '--model', 'DIR', '--tuned', file])}`,
+  ]
 }

@@ -17,6 +17,7 @@ import {
   jobFor,
   jobsFor,
   lines,
+  noted,
   pidOf,
 } from '../../helpers/runner/jobs.js'
 
@@ -389,6 +390,30 @@ describe('runJobs, interrupted', () => {
     const running = run(jobsFor('ok'), {signal, onStart: ({job}) => started.push(job.key)})
     await expect(running).rejects.toMatchObject({code: 'INTERRUPTED'})
     expect(started).toEqual([])
+  })
+
+  it('keeps what cells without turns send that can send a part', async () => {
+    const said = join(temporary, 'parts')
+    environment('RFA_TEST_FILE', said)
+    environment('RFA_TEST_GATE', join(temporary, 'never'))
+    const controller = new AbortController()
+    const records: CellRecord[] = []
+    const stopping = runJobs(
+      [jobFor('laps', 0), jobFor('ok', 1)],
+      {
+        ...options,
+        experiment: {...experiment, keepsParts: true},
+        signal: controller.signal,
+      },
+      record => void records.push(record),
+    )
+    await noted(said, 'over 0')
+    controller.abort()
+    await expect(stopping).rejects.toMatchObject({
+      code: 'INTERRUPTED',
+      message: 'interrupted: 1 of 2 cells not run, 1 of 2 cells measured in part',
+    })
+    expect(records).toMatchObject([{status: 'completed', interrupted: true}])
   })
 
   it('is not an interrupt when the last job had ended', async () => {
