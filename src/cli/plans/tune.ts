@@ -96,7 +96,7 @@ export const tuneFlags = {
     helpGroup: 'RUN',
     helpValue: 'FILE',
     description:
-      'FILE.safetensors for what was learned, with the folder FILE of the run beside it (default: results/tune-<date>-<time>)',
+      'FILE.safetensors for what was learned, with the folder FILE of the run next to it (default: results/tune-<date>-<time>)',
   }),
   ...howToRun,
 }

@@ -9,7 +9,7 @@ import {
 import {headMean} from './report/rows.js'
 import type {CompletedTune, LearnedArray, TuneRecord} from './schema.js'
 
-/** Where the learned parameters of a run are: beside its folder. */
+/** Where the learned parameters of a run are: next to its folder. */
 export function tunedFileOf(directory: string): string {
   return `${directory.replace(/[/\\]+$/, '')}.safetensors`
 }

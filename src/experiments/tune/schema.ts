@@ -93,10 +93,10 @@ const variantError = z.object({
   variant: z
     .enum(VARIANTS)
     .describe(
-      'untuned: the method as it is; tuned: with what was learned; temperature: with the best factor on queries and keys of each head, by search; more_features: with 16 times as many random vectors; oprf, saderf: these methods with as many.',
+      'untuned: the method as it is; tuned: with what was learned; temperature: with the best factor on queries and keys of each head, by search; more_features: with 16 times as many random vectors; oprf, saderf: these methods with the same M.',
     ),
-  draw: z.number().int().describe('Number of the draw.'),
-  num_features: z.number().int().nullable().describe('M; `null`: the method has none.'),
+  replicate: z.number().int().describe('Number of the draw.'),
+  variant_num_features: z.number().int().nullable().describe('M; `null`: the method has none.'),
   rel_l2: nullableNumber.describe('|estimate - exact| / |exact| on held-out tokens, all heads.'),
   per_head: z.array(nullableNumber).describe('The same of each head.'),
 })
@@ -105,10 +105,10 @@ export type VariantError = z.output<typeof variantError>
 /** A look at the errors on the way. */
 const curvePoint = z.object({
   step: z.number().int().describe('Steps taken.'),
-  learned: nullableNumber.describe(
+  learned_error: nullableNumber.describe(
     'Root mean square over heads of the relative error on the tokens of the next step.',
   ),
-  held_out: nullableNumber.describe('The same on held-out tokens.'),
+  held_out_error: nullableNumber.describe('The same on held-out tokens.'),
 })
 
 /** What is learned of a layer: `query_map` `[H, D, D]`, `key_map` `[Hkv, D, D]`, `projection` `[H, M, D]`. */

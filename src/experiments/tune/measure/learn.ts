@@ -78,7 +78,7 @@ export async function learn(task: Task): Promise<Lesson> {
 
 function pointOf(step: number, learned: number, heldOut: number): TuneResult['curve'][number] {
   const root = (square: number) => (Number.isFinite(square) ? Math.sqrt(square) : null)
-  return {step, learned: root(learned), held_out: root(heldOut)}
+  return {step, learned_error: root(learned), held_out_error: root(heldOut)}
 }
 
 /** One step. @returns the state after it, to be disposed of; the loss before it */

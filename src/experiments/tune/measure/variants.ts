@@ -42,13 +42,10 @@ export async function variantErrors(measured: Measured, inHaste: boolean): Promi
 }
 
 function tunedAndNot({cell, heldOut, parameters}: Measured, draw: number): VariantError[] {
-  const {num_features} = cell
+  const drawn = drawnAs(cell, draw)
   const options = attendOptions(cell, draw)
   const [before, after] = [{}, parameters].map(own => errorsOf(heldOut, options, own))
-  return [
-    errorOf('untuned', {draw, num_features}, before!, heldOut),
-    errorOf('tuned', {draw, num_features}, after!, heldOut),
-  ]
+  return [errorOf('untuned', drawn, before!, heldOut), errorOf('tuned', drawn, after!, heldOut)]
 }
 
 /** The method with the best temperatures, and with more random vectors. */
@@ -57,7 +54,7 @@ function ownVariants(measured: Measured, draw: number): VariantError[] {
   const {num_features} = cell
   const errors = errorsOf(heldOut, attendOptions(cell, draw), bestTemperatures(measured, draw))
   return [
-    errorOf('temperature', {draw, num_features}, errors, heldOut),
+    errorOf('temperature', drawnAs(cell, draw), errors, heldOut),
     ...(num_features === null ? [] : [moreFeatures(cell, heldOut, draw)]),
   ]
 }
@@ -65,7 +62,7 @@ function ownVariants(measured: Measured, draw: number): VariantError[] {
 function moreFeatures(cell: TuneCell, heldOut: Problem, draw: number): VariantError {
   const num_features = MORE_FEATURES * cell.num_features!
   const errors = errorsOf(heldOut, attendOptions({...cell, num_features}, draw))
-  return errorOf('more_features', {draw, num_features}, errors, heldOut)
+  return errorOf('more_features', drawnAs({num_features}, draw), errors, heldOut)
 }
 
 /** Factors that are tried. */
@@ -112,7 +109,7 @@ async function rivalOf(
     const calibration = calibrationOf(learned, heldOut.query.shape[0])
     const options = {...attendOptions({...own, projection}, draw), calibration}
     const errors = errorsOf(heldOut, options)
-    return errorOf(variant, {draw, num_features}, errors, heldOut)
+    return errorOf(variant, drawnAs(cell, draw), errors, heldOut)
   }
 }
 
@@ -132,9 +129,13 @@ function calibrationOf({query, key, keyMask}: Problem, batch: number) {
   })
 }
 
+function drawnAs({num_features}: Pick<TuneCell, 'num_features'>, draw: number) {
+  return {replicate: draw, variant_num_features: num_features}
+}
+
 function errorOf(
   variant: Variant,
-  draw: Pick<VariantError, 'draw' | 'num_features'>,
+  drawn: Pick<VariantError, 'replicate' | 'variant_num_features'>,
   errors: Float32Array,
   {norms}: Problem,
 ): VariantError {
@@ -144,7 +145,7 @@ function errorOf(
     total += norm
   })
   return {
-    ...{variant, ...draw, rel_l2: finiteOrNull(Math.sqrt(squares / total))},
+    ...{variant, ...drawn, rel_l2: finiteOrNull(Math.sqrt(squares / total))},
     per_head: Array.from(errors, square => finiteOrNull(Math.sqrt(square))),
   }
 }

@@ -53,7 +53,7 @@ function seriesOf(
       .sort((a, b) => a - b)
       .flatMap(step => {
         const errors = rows.flatMap(
-          ({result}) => result.curve.find(point => point.step === step)?.held_out ?? [],
+          ({result}) => result.curve.find(point => point.step === step)?.held_out_error ?? [],
         )
         if (errors.length < rows.length) return []
         const y = mean(errors)

@@ -16,7 +16,7 @@ export function tuneReport(records: readonly TuneRecord[]): Block[] {
     text(tuneSentences(records).join(' ')),
     table(columnsOf(rows), variantRows(rows)),
     text(
-      `Held-out errors, %: ${meaning(rows)} best temperature: one factor on queries and keys of a head, by search. oprf and saderf have closed forms: their statistics are those of tokens that were learned on. The held-out tokens also choose the step with which learning ends.`,
+      `Held-out errors, %: ${meaning(rows)} best temperature: one factor on queries and keys of a head, by search. oprf and saderf have closed forms: their statistics come from tokens that were learned on. The held-out tokens also choose the step with which learning ends.`,
     ),
     heading(3, 'How learning went'),
     table(cellColumns(rows), rows),
@@ -62,7 +62,7 @@ const ENDS = {
 
 /** The error on tokens that were learned on, at the last look. */
 function lastOf({curve}: CompletedTune['result']): number {
-  return curve.findLast(({learned}) => learned !== null)?.learned ?? Number.NaN
+  return curve.findLast(({learned_error}) => learned_error !== null)?.learned_error ?? Number.NaN
 }
 
 function percentOf(error: number): string {

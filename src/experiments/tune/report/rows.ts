@@ -22,7 +22,7 @@ export function variantRows(rows: readonly CompletedTune[]): VariantRow[] {
     return [
       {
         variant,
-        label: variant === 'more_features' ? `M=${own.num_features}` : variant,
+        label: variant === 'more_features' ? `M=${own.variant_num_features}` : variant,
         all: aboveZero(overDrawsAndTexts(tableOf(rows, variant))),
         layers: layersOf(rows).map(([layer, group]) => ({layer, error: headMean(group, variant)})),
       },
@@ -55,7 +55,9 @@ function tableOf(rows: readonly CompletedTune[], variant: Variant): number[][] {
 function byDraw(rows: readonly CompletedTune[], variant: Variant): Map<number, number[]> {
   const own = rows.flatMap(({result}) => result.errors.filter(one => one.variant === variant))
   return new Map(
-    own.map(({draw, per_head}) => [draw, per_head.map(error => error ?? Number.NaN)] as const),
+    own.map(
+      ({replicate, per_head}) => [replicate, per_head.map(error => error ?? Number.NaN)] as const,
+    ),
   )
 }
 

@@ -30,7 +30,7 @@ export function meaning(rows: readonly CompletedTune[]): string {
   const {result} = rows[0]!
   const layers = layersOf(rows).length
   const heads = plural(layers * result.heads, 'head')
-  const draws = new Set(rows.flatMap(row => row.result.errors.map(({draw}) => draw))).size
+  const draws = new Set(rows.flatMap(row => row.result.errors.map(({replicate}) => replicate))).size
   return `mean over ${heads} and ${plural(draws, 'draw')} of the relative L2 error; 95 % intervals over both.`
 }
 

@@ -30,7 +30,7 @@ describe('learning from a layer', () => {
     const {seconds: _, ...result} = await resultOf()
     const error = (variant: string) => result.errors.find(one => one.variant === variant)!
     expect(error('tuned').rel_l2).toBeLessThan(error('untuned').rel_l2!)
-    expect(error('more_features').num_features).toBe(1024)
+    expect(error('more_features').variant_num_features).toBe(1024)
     expect(result).toMatchObject({held_out_by: 'texts', learned_tokens: 256, held_out_tokens: 180})
     expect(result.errors.map(({variant}) => variant)).toEqual([
       ...['untuned', 'tuned', 'temperature', 'more_features', 'oprf', 'saderf'],
@@ -41,9 +41,9 @@ describe('learning from a layer', () => {
 
   it('learns maps that serve any draw, over draws of every step', async () => {
     const {errors, parameters, curve} = await resultOf({learn: 'maps', draw: null})
-    expect(new Set(errors.map(({draw}) => draw))).toEqual(new Set([0, 1]))
+    expect(new Set(errors.map(({replicate}) => replicate))).toEqual(new Set([0, 1]))
     expect(parameters.map(({name}) => name)).toEqual(['query_map', 'key_map'])
-    expect(curve.at(-1)!.held_out).toBeLessThan(curve[0]!.held_out!)
+    expect(curve.at(-1)!.held_out_error).toBeLessThan(curve[0]!.held_out_error!)
   })
 
   it('says that a temperature changes nothing where queries and keys are normalised', async () => {

@@ -32,7 +32,7 @@ describe('learning', () => {
     const lesson = await learn(quadratic(2))
     // a step of Adam is about the rate
     expect(Math.abs(xOf(lesson) - 2)).toBeLessThan(RATE)
-    expect(lesson.curve[0]).toEqual({step: 0, learned: 2, held_out: 2})
+    expect(lesson.curve[0]).toEqual({step: 0, learned_error: 2, held_out_error: 2})
   })
 
   it('ends when the held-out error no longer falls, and keeps the best parameters', async () => {

@@ -18,10 +18,10 @@ const ERRORS = {
 function errorsIn(layer: number, draw: number): TuneResult['errors'] {
   return Object.entries(ERRORS).map(([variant, error]) => {
     const per_head = [0, 0.02].map(more => error + more + 0.01 * layer + 0.005 * draw)
-    const num_features = variant === 'more_features' ? 1024 : 64
+    const variant_num_features = variant === 'more_features' ? 1024 : 64
     return {
       variant: variant as keyof typeof ERRORS,
-      ...{draw, num_features, rel_l2: per_head[0]!, per_head},
+      ...{replicate: draw, variant_num_features, rel_l2: per_head[0]!, per_head},
     }
   })
 }
@@ -58,8 +58,8 @@ function row(
       ...{held_out_texts: 12, held_out_tokens: 1045},
       ...{steps_taken: 60, best_step: 60, stopped: 'steps', seconds: 3.1},
       curve: [
-        {step: 0, learned: 0.95, held_out: 0.96},
-        {step: 60, learned: 0.4, held_out: 0.42},
+        {step: 0, learned_error: 0.95, held_out_error: 0.96},
+        {step: 60, learned_error: 0.4, held_out_error: 0.42},
       ],
       errors: errorsIn(layer ?? 0, draw),
       parameters: [
