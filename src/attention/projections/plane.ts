@@ -108,7 +108,7 @@ function rowsOf(request: PlaneRequest, {plane, lengths, across}: PlaneParts): Fl
  * Gram-Schmidt on two rows, in place: two columns of a Haar matrix. Like `orthonormalizeRows`, without a view for
  * every row.
  */
-function haarColumns(plane: Float64Array, first: number, headDim: number): void {
+export function haarColumns(plane: Float64Array, first: number, headDim: number): void {
   const second = first + headDim
   scale(plane, first, headDim, 1 / Math.sqrt(product(plane, first, first, headDim)))
   for (let pass = 0; pass < 2; pass++) {
@@ -121,6 +121,11 @@ function haarColumns(plane: Float64Array, first: number, headDim: number): void 
 /** Directions to the vertices of a regular simplex, `sqrt(D/(D-1)) (e_i - 1/D)`, under a common Haar rotation. */
 function simplexColumns(plane: Float64Array, first: number, headDim: number): void {
   haarColumns(plane, first, headDim)
+  simplexEntries(plane, first, headDim)
+}
+
+/** Products of such directions with two vectors, in their place. */
+export function simplexEntries(plane: Float64Array, first: number, headDim: number): void {
   for (const row of [first, first + headDim]) {
     let sum = 0
     for (let d = row; d < row + headDim; d++) sum += plane[d]!
