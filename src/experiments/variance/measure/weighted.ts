@@ -12,6 +12,8 @@ export interface WeightedMoments {
   variance: number
   /** Relative standard error of the variance. */
   error: number
+  /** What float32 leaves of that: squares of sums of F terms. */
+  rounding: number
   /** Mean of squared deviations from the expectation. */
   meanSquare: number
   /** Of each draw: what it adds to the variance, over the variance. */
@@ -32,6 +34,7 @@ export function weightedMoments(
   expected: number,
   featureDim: number,
 ): WeightedMoments {
+  const rounding = 2 * featureDim * FLOAT32_ROUNDOFF
   const off = stratified(estimates.map((estimate, at) => weights[at]! * (estimate - expected)))
   const center = expected + off.mean
   const squares = estimates.map((estimate, at) => weights[at]! * (estimate - center) ** 2)
@@ -40,7 +43,8 @@ export function weightedMoments(
     mean: center,
     meanError: off.error,
     variance: spread.mean,
-    error: Math.hypot(spread.error / spread.mean, 2 * featureDim * FLOAT32_ROUNDOFF),
+    error: Math.hypot(spread.error / spread.mean, rounding),
+    rounding,
     meanSquare: spread.mean + off.mean ** 2,
     shares: squares.map(square => square / spread.mean),
   }
@@ -48,7 +52,8 @@ export function weightedMoments(
 
 /** Standard error of the logarithm of the ratio of two variances whose draws are paired. */
 export function pairedError(a: WeightedMoments, b: WeightedMoments): number {
-  return stratified(a.shares.map((share, at) => share - b.shares[at]!)).error
+  const {error} = stratified(a.shares.map((share, at) => share - b.shares[at]!))
+  return Math.hypot(error, a.rounding, b.rounding)
 }
 
 /** Mean over the mixture and its standard error; draw i has law i modulo {@link TILTS}. */
