@@ -58,7 +58,7 @@ function exactVariance({name, headDim, numFeatures, ...rest}: Setting): number {
 
 const QUICK = EFFORT === 1
 const RUNS = QUICK ? 120 : 300
-const DRAWS = QUICK ? 300 : 2000
+const DRAWS = QUICK ? 300 : 667 // of 2000 replicates
 const NORMS = QUICK ? [0.25, 1, 3] : [0.25, 0.5, 1, 2, 3]
 const SIZES = (QUICK ? [8] : [8, 32, 128]).flatMap(headDim =>
   (QUICK ? [headDim] : [4, headDim, 4 * headDim]).map(numFeatures => ({headDim, numFeatures})),

@@ -60,7 +60,7 @@ export function planeRows(request: PlaneRequest): Float32Array {
   const chi = (part: string, dim: number) =>
     chis({normal: stream(part), again: stream(`${part}.again`)}, count, dim)
   const size = draws * Math.ceil(numFeatures / headDim) * 2 * headDim
-  const plane = normals(stream('directions'), size)
+  const plane = sharedNormals({seed, part: 'projection.plane.directions', group}, size)
   if (!law.directions) {
     return rowsOf(request, {plane, across: columns === 3 ? chi('across', headDim - 2) : undefined})
   }
@@ -69,6 +69,30 @@ export function planeRows(request: PlaneRequest): Float32Array {
     ? chi('lengths', headDim)
     : new Float64Array(count).fill(Math.sqrt(headDim))
   return rowsOf(request, {plane, lengths})
+}
+
+/** Normals of a seed that are kept may take so many bytes: those of one pair and a few thousand draws. */
+const KEPT_BYTES = 2 ** 23
+const kept = {seed: -1, bytes: 0, arrays: new Map<string, Float64Array>()}
+
+/** Normals that all projections of a pair are made of: kept until the seed is another. @returns a copy */
+export function sharedNormals(
+  {seed, part, group}: {seed: number; part: string; group: number},
+  count: number,
+): Float64Array {
+  if (kept.seed !== seed) {
+    kept.arrays.clear()
+    kept.seed = seed
+    kept.bytes = 0
+  }
+  const key = `${part} ${group} ${count}`
+  const known = kept.arrays.get(key)
+  if (known) return known.slice()
+  const drawn = normals(randomStream(seed, part, group), count)
+  if (kept.bytes + drawn.byteLength > KEPT_BYTES) return drawn
+  kept.bytes += drawn.byteLength
+  kept.arrays.set(key, drawn)
+  return drawn.slice()
 }
 
 /** What rows are made of. */

@@ -11,10 +11,10 @@
  * Source: derived here; mixtures with the law itself: Hesterberg 1995, Technometrics 37(2); weights by the whole mixture: Owen
  * and Zhou 2000, J. Am. Stat. Assoc. 95.
  */
-import {chis, fisherCosine, normals, type RandomStream, randomStream} from '../../random/index.js'
+import {chis, fisherCosine, type RandomStream, randomStream} from '../../random/index.js'
 import {mixtureWeight, normalTilt, type RowTilt} from '../../theory/row-tilt.js'
 import type {ProjectionName} from './index.js'
-import {haarColumns, type PlaneRequest, simplexEntries} from './plane.js'
+import {haarColumns, type PlaneRequest, sharedNormals, simplexEntries} from './plane.js'
 import {rowOf} from './rows.js'
 import {adapted, simplexDirections} from './simplex.js'
 import type {OrthSign} from './types.js'
@@ -133,6 +133,7 @@ function drawer(request: TiltedRequest, law: Law, tilt: RowTilt): (draw: number)
   const blocks = Math.ceil(numFeatures / size)
   const numbers = numbersOf(request, law, size)
   const source = {law, tilt, numbers}
+  const out = emptyRows(numFeatures) // of all draws in turn
   const per = {plane: numbers.plane.length / draws, lengths: numbers.lengths.length / draws}
   const build = law.relation === 'independent' || law.relation === 'opposite' ? freeRows : blockRows
   return draw => {
@@ -140,7 +141,7 @@ function drawer(request: TiltedRequest, law: Law, tilt: RowTilt): (draw: number)
     const row = moment === 0 ? undefined : tiltedRow({draw, moment}, request, source)
     const plane = numbers.plane.subarray(draw * per.plane, (draw + 1) * per.plane)
     const lengths = numbers.lengths.subarray(draw * per.lengths, (draw + 1) * per.lengths)
-    return build({plane, lengths, row, blocks, size, numFeatures, relation: law.relation})
+    return build({plane, lengths, row, blocks, size, numFeatures, relation: law.relation, out})
   }
 }
 
@@ -151,13 +152,18 @@ function numbersOf(request: TiltedRequest, law: Law, size: number): Numbers {
     chis({normal: stream(part), again: stream(`${part}.again`)}, count, dim)
   const padded = Math.ceil(numFeatures / size) * size
   const free = law.relation === 'independent' || law.relation === 'opposite'
+  // of rows that are independent, what lies across the plane is drawn where it has a part
+  const {columns, tilt} = request
+  const whole = columns === 3 || tilt.sphere || tilt.exponent !== undefined
   const lengths = free
-    ? chi('across', draws * padded, size - 2)
+    ? whole
+      ? chi('across', draws * padded, size - 2)
+      : new Float64Array(draws * padded)
     : law.sphere
       ? new Float64Array(draws * padded).fill(Math.sqrt(headDim))
       : chi('lengths', draws * padded, size)
   return {
-    plane: normals(stream('directions'), 2 * draws * padded),
+    plane: sharedNormals({seed, part: 'projection.tilted.directions', group}, 2 * draws * padded),
     lengths,
     choice: stream('choice'),
     tilted: stream('tilted'),
@@ -205,12 +211,12 @@ interface Parts {
   size: number
   numFeatures: number
   relation: Relation
+  out: DrawnRows
 }
 
 /** Independent rows, or pairs w, -w of such. */
-function freeRows({plane, lengths: rest, row, numFeatures, relation}: Parts): DrawnRows {
+function freeRows({plane, lengths: rest, row, numFeatures, relation, out}: Parts): DrawnRows {
   const half = plane.length / 2
-  const out = emptyRows(numFeatures)
   for (let at = 0; at < numFeatures; at++) {
     const opposite = relation === 'opposite'
     const from = opposite ? at >> 1 : at
@@ -218,7 +224,7 @@ function freeRows({plane, lengths: rest, row, numFeatures, relation}: Parts): Dr
     const [a, b] = [plane[from]!, plane[half + from]!]
     out.along[at] = sign * a
     out.across[at] = sign * b
-    out.lengths[at] = Math.hypot(a, b, rest[from]!)
+    out.lengths[at] = Math.sqrt(a * a + b * b + rest[from]! * rest[from]!)
   }
   if (!row) return out
   const partner = relation === 'opposite' ? row.index ^ 1 : row.index
@@ -238,8 +244,8 @@ function emptyRows(count: number): DrawnRows {
 }
 
 /** Blocks of rows at fixed angles to each other, or at angles that follow from their lengths. */
-function blockRows({plane, lengths, row, blocks, size, numFeatures, relation}: Parts): DrawnRows {
-  const out = emptyRows(numFeatures)
+function blockRows({plane, lengths, row, blocks, size, numFeatures, ...parts}: Parts): DrawnRows {
+  const {relation, out} = parts
   for (let block = 0; block < blocks; block++) {
     const first = block * size
     const own = lengths.subarray(first, first + size)
@@ -255,16 +261,13 @@ function blockRows({plane, lengths, row, blocks, size, numFeatures, relation}: P
     if (relation === 'simplex') simplexEntries(columns, 0, size)
     const rows = Math.min(size, numFeatures - first)
     for (let at = 0; at < rows; at++) {
-      out.lengths[first + at] = own[at]!
-      for (const [entries, from] of [
-        [out.along, 0],
-        [out.across, size],
-      ] as const) {
-        const entry = directions
-          ? product(rowOf(directions, at, size), columns, from)
-          : columns[from + at]!
-        entries[first + at] = own[at]! * entry
-      }
+      const length = own[at]!
+      const direction = directions && rowOf(directions, at, size)
+      const along = direction ? product(direction, columns, 0) : columns[at]!
+      const across = direction ? product(direction, columns, size) : columns[size + at]!
+      out.lengths[first + at] = length
+      out.along[first + at] = length * along
+      out.across[first + at] = length * across
     }
   }
   return out

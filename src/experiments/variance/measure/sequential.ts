@@ -22,7 +22,7 @@ import {
   type WeightedSample,
   weightedRowOf,
 } from './spread.js'
-import {type Tilted, tiltedBy} from './tilt.js'
+import {type Tilted, tiltedBy, tiltedDraws} from './tilt.js'
 import {weightedMoments} from './weighted.js'
 
 /** Draws cost little: few looks at intervals matter more than stopping right behind the mark. */
@@ -90,12 +90,13 @@ function roundsOf(
   const weighted = new Map<string, WeightedEstimates>()
   const sampled = ({name, tilted}: Kind, replicates: number, step: (draws: number) => void) => {
     if (tilted) {
-      const before = weighted.get(name)
+      const [before, draws] = [weighted.get(name), tiltedDraws(replicates)]
       const projection = name as ProjectionName
-      const drawn = tiltedEstimates(request, {projection, ...tilted}, step, {replicates, before})
+      const count = {replicates: draws, before}
+      const drawn = tiltedEstimates(request, {projection, ...tilted}, step, count)
       weighted.set(name, drawn)
       const moments = weightedMoments(drawn, theory.moments.mean, theory.featureDim)
-      return {projection: name, draws: replicates, weighted: moments}
+      return {projection: name, draws, replicates, weighted: moments}
     }
     const before = plain.get(name)
     const estimates = kernelEstimates(request, name, step, {replicates, before})

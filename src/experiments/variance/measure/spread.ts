@@ -47,6 +47,8 @@ export interface Sample {
 export interface WeightedSample {
   projection: string
   draws: number
+  /** That these draws stand for. */
+  replicates: number
   weighted: WeightedMoments
 }
 
@@ -159,14 +161,14 @@ export function weightedRowOf(
   {moments}: Theory,
   iid: Sample | WeightedSample | undefined,
 ): ProjectionRow {
-  const {projection, draws, weighted} = sample
+  const {projection, draws, replicates, weighted} = sample
   const {mean: average, meanError, variance: spread, error, meanSquare} = weighted
   const drawn = {projection, estimator: 'tilted', draws} as const
   if (!Number.isFinite(spread) || !Number.isFinite(error)) {
     const unmeasured = {needed_replicates: null, variance_relative_standard_error: null}
     return {...drawn, ...unmeasured, withheld: OUT_OF_RANGE, ...NOTHING}
   }
-  if (error > LARGEST_ERROR) return withheldRow(drawn, {error, tried: draws})
+  if (error > LARGEST_ERROR) return withheldRow(drawn, {error, tried: replicates})
   const {low, high} = logInterval(spread, error)
   return {
     ...drawn,

@@ -15,7 +15,15 @@ export interface Tilted {
 }
 
 /** Fewer draws leave too few of each law to know their spread. */
-export const LEAST_TILTED = 30
+const LEAST_TILTED = 30
+
+/**
+ * Draws with weights that stand for R of rows as they are: a third. They know a variance at least as well from
+ * |x + y|^2 = 1 on, and to `sqrt(6 / R)` everywhere.
+ */
+export function tiltedDraws(replicates: number): number {
+  return Math.ceil(replicates / 3)
+}
 
 /**
  * How the rows of a projection are tilted for a pair; `undefined` where they are drawn as they are: products are bounded or
@@ -24,7 +32,7 @@ export const LEAST_TILTED = 30
 export function tiltedBy(request: EstimateRequest, projection: string): Tilted | undefined {
   const {cell, estimator, options, x, y, calibration, inPlane} = request
   const {kernel} = estimator
-  if (projection === NO_PROJECTION || mostDraws(cell) < LEAST_TILTED) return undefined
+  if (projection === NO_PROJECTION || tiltedDraws(mostDraws(cell)) < LEAST_TILTED) return undefined
   const {num_features: numFeatures, head_dim: headDim, orth_sign: orthSign} = cell
   if (!kernel?.rowsBy || kernel.bounded) return undefined
   const columns = kernel.rowsBy === 'products' ? 2 : 3

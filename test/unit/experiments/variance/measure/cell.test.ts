@@ -106,12 +106,12 @@ describe('rows that are drawn where estimates have their moments', () => {
       ['oprf', 3],
     ] as const) {
       const angle_deg = method === 'hrf' ? 60 : 0 // equal vectors leave it no spread
-      const size = {projections: [...projections], replicates: 600}
+      const size = {projections: [...projections], replicates: 1500}
       const found = await run(method, {...size, norm, angle_deg})
       const z = bonferroniZ(6 * projections.length * 2, 1e-4)
       for (const row of found.per_projection) {
         const label = `${method} ${row.projection}`
-        expect(row, label).toMatchObject({estimator: 'tilted', draws: 600, withheld: null})
+        expect(row, label).toMatchObject({estimator: 'tilted', draws: 500, withheld: null})
         expect(row.variance_relative_standard_error, label).toBeLessThan(0.1)
         if (row.exact_z !== null) expect(Math.abs(row.exact_z), label).toBeLessThan(z)
         // rows of one length are biased, but for the kernel of such rows
@@ -133,8 +133,8 @@ describe('rows that are drawn where estimates have their moments', () => {
     const estimatorOf = async (method: string, changes: Partial<VarianceCell>) =>
       (await run(method, changes)).per_projection[0]!.estimator
     expect(await estimatorOf('favor-trig', {angle_deg: 90})).toBe('plain')
-    expect(await estimatorOf('favor-pos', {replicates: 29})).toBe('plain')
-    expect(await estimatorOf('favor-pos', {replicates: 30})).toBe('tilted')
+    expect(await estimatorOf('favor-pos', {replicates: 87})).toBe('plain')
+    expect(await estimatorOf('favor-pos', {replicates: 88})).toBe('tilted')
     const options = {stabilizer: 'none', featureEpsilon: 0.1}
     expect(await estimatorOf('favor-pos', {options, norm: 0.3})).toBe('plain')
     expect(await estimatorOf('favor-pos', {head_dim: 2})).toBe('plain')
