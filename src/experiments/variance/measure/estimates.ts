@@ -11,11 +11,11 @@ import {
 } from '../../../attention/internal.js'
 import type {ProjectionName} from '../../../attention/names.js'
 import {tf} from '../../../tf.js'
+import type {RowTilt} from '../../../theory/row-tilt.js'
 import {drawOf} from '../../axes.js'
 import {calibrationPairs, drawSeed, type Pair, pairOf, planePair} from '../pairs.js'
 import type {VarianceCell} from '../schema.js'
 import {type Batch, batchOf, batchShape, GROUP, NO_PROJECTION} from './batch.js'
-import type {Tilted} from './tilt.js'
 
 /** What is estimated, in the estimator's input space. */
 export interface EstimateRequest extends Pair {
@@ -46,6 +46,15 @@ export function estimateRequest(
     calibration: {query: query.map(scaled), key: key.map(scaled)},
     inPlane: {x: scaled(inPlane.x), y: scaled(inPlane.y)},
   }
+}
+
+/** How rows are tilted. */
+export interface Tilted {
+  tilt: RowTilt
+  /** z by its coordinates in the plane. */
+  along: readonly [number, number]
+  /** Coordinates of a row. */
+  columns: 2 | 3
 }
 
 /** How many draws are estimated. */

@@ -6,6 +6,7 @@ import {mostDraws, replicatesOf} from '../schema.js'
 import {
   type EstimateRequest,
   kernelEstimates,
+  type Tilted,
   tiltedEstimates,
   type WeightedEstimates,
 } from './estimates.js'
@@ -22,7 +23,7 @@ import {
   type WeightedSample,
   weightedRowOf,
 } from './spread.js'
-import {type Tilted, tiltedBy, tiltedDraws} from './tilt.js'
+import {tiltedBy, tiltedDraws} from './tilt.js'
 import {weightedMoments} from './weighted.js'
 
 /** Draws cost little: few looks at intervals matter more than stopping right behind the mark. */

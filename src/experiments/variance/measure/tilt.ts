@@ -3,16 +3,7 @@ import {drawnTilted} from '../../../attention/internal.js'
 import {isTiltable, type RowTilt} from '../../../theory/row-tilt.js'
 import {mostDraws} from '../schema.js'
 import {NO_PROJECTION} from './batch.js'
-import type {EstimateRequest} from './estimates.js'
-
-/** How rows are tilted. */
-export interface Tilted {
-  tilt: RowTilt
-  /** z by its coordinates in the plane. */
-  along: readonly [number, number]
-  /** Coordinates of a row. */
-  columns: 2 | 3
-}
+import type {EstimateRequest, Tilted} from './estimates.js'
 
 /** Fewer draws leave too few of each law to know their spread. */
 const LEAST_TILTED = 30
