@@ -27,6 +27,7 @@ export {
 export {orthonormalizeRows} from './projections/orthogonal.js'
 export {drawnInPlane, planeRows} from './projections/plane.js'
 export {projectionTensor} from './projections/tensor.js'
+export {drawnTilted, TILTS, tiltedRows} from './projections/tilted.js'
 export {drawnTurned, turnedAxes, turnedRows} from './projections/turned.js'
 export {
   type ExactOptions,

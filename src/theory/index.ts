@@ -49,4 +49,5 @@ export {
   relativeRowVariance,
   sumProduct,
 } from './row-product.js'
+export type {RowTilt} from './row-tilt.js'
 export {smregKernel, smregRatio, smregVariance} from './sphere.js'

@@ -1,6 +1,7 @@
 import {z} from 'zod'
 import {tf} from '../../tf.js'
 import {angularHybridMoments} from '../../theory/hybrid.js'
+import {squaredNorms} from '../../theory/kernels.js'
 import {angularHybrid} from '../forms/angular-hybrid.js'
 import {defineFeatureMap} from '../forms/feature-map.js'
 import {GUARDS_IDLE, guardOptions} from '../forms/options.js'
@@ -59,6 +60,8 @@ export default defineFeatureMap({
     moments: (x, y, {numFeatures, options: {signFeatures, lambdaOn}}) =>
       angularHybridMoments(x, y, numFeatures, signFeatures, lambdaOn === 'trigonometric'),
     rowsBy: 'products',
+    // cosines are bounded beside the hyperbolic part
+    tilt: (x, y) => ({squaredNorm: squaredNorms(x, y).sum, even: true}),
     idle: () => GUARDS_IDLE,
   },
   make: ({noise}) => noise.tau!, // drawn once, for both sides

@@ -5,6 +5,7 @@ import type {Moments} from '../../theory/moments.js'
 import type {VarianceLaw} from '../../theory/predictor.js'
 import type {PositiveHead} from '../../theory/ratio-error/types.js'
 import type {RowProduct} from '../../theory/row-product.js'
+import type {RowTilt} from '../../theory/row-tilt.js'
 import type {TargetKernelName} from '../../theory/target-kernels.js'
 import type {ProjectionName} from '../projections/index.js'
 import type {
@@ -72,6 +73,11 @@ export interface KernelFacts<Options = unknown> {
    * have a closed form. Default: it is none, or not known.
    */
   product?(x: Float64Array, y: Float64Array, options: Options): RowProduct | undefined
+  /**
+   * What the products of rows are at their tails, z = x + y: draws are then made where they have their moments. Default: what
+   * {@link product} says; without either, draws are as rows are.
+   */
+  tilt?(x: Float64Array, y: Float64Array, draw: MomentDraw<Options>): RowTilt | undefined
   /** The product of one row is bounded by a few standard deviations, so that a sample's kurtosis may be believed. Default false. */
   bounded?: boolean
   /**

@@ -60,7 +60,7 @@ export function planeRows(request: PlaneRequest): Float32Array {
   const chi = (part: string, dim: number) =>
     chis({normal: stream(part), again: stream(`${part}.again`)}, count, dim)
   const size = draws * Math.ceil(numFeatures / headDim) * 2 * headDim
-  const plane = normals(stream('directions'), size)
+  const plane = sharedNormals({seed, part: 'projection.plane.directions', group}, size)
   if (!law.directions) {
     return rowsOf(request, {plane, across: columns === 3 ? chi('across', headDim - 2) : undefined})
   }
@@ -69,6 +69,30 @@ export function planeRows(request: PlaneRequest): Float32Array {
     ? chi('lengths', headDim)
     : new Float64Array(count).fill(Math.sqrt(headDim))
   return rowsOf(request, {plane, lengths})
+}
+
+/** Normals of a seed that are kept may take so many bytes: those of one pair and a few thousand draws. */
+const KEPT_BYTES = 2 ** 23
+const kept = {seed: -1, bytes: 0, arrays: new Map<string, Float64Array>()}
+
+/** Normals that all projections of a pair are made of: kept until the seed is another. @returns a copy */
+export function sharedNormals(
+  {seed, part, group}: {seed: number; part: string; group: number},
+  count: number,
+): Float64Array {
+  if (kept.seed !== seed) {
+    kept.arrays.clear()
+    kept.seed = seed
+    kept.bytes = 0
+  }
+  const key = `${part} ${group} ${count}`
+  const known = kept.arrays.get(key)
+  if (known) return known.slice()
+  const drawn = normals(randomStream(seed, part, group), count)
+  if (kept.bytes + drawn.byteLength > KEPT_BYTES) return drawn
+  kept.bytes += drawn.byteLength
+  kept.arrays.set(key, drawn)
+  return drawn.slice()
 }
 
 /** What rows are made of. */
@@ -108,7 +132,7 @@ function rowsOf(request: PlaneRequest, {plane, lengths, across}: PlaneParts): Fl
  * Gram-Schmidt on two rows, in place: two columns of a Haar matrix. Like `orthonormalizeRows`, without a view for
  * every row.
  */
-function haarColumns(plane: Float64Array, first: number, headDim: number): void {
+export function haarColumns(plane: Float64Array, first: number, headDim: number): void {
   const second = first + headDim
   scale(plane, first, headDim, 1 / Math.sqrt(product(plane, first, first, headDim)))
   for (let pass = 0; pass < 2; pass++) {
@@ -121,6 +145,11 @@ function haarColumns(plane: Float64Array, first: number, headDim: number): void 
 /** Directions to the vertices of a regular simplex, `sqrt(D/(D-1)) (e_i - 1/D)`, under a common Haar rotation. */
 function simplexColumns(plane: Float64Array, first: number, headDim: number): void {
   haarColumns(plane, first, headDim)
+  simplexEntries(plane, first, headDim)
+}
+
+/** Products of such directions with two vectors, in their place. */
+export function simplexEntries(plane: Float64Array, first: number, headDim: number): void {
   for (const row of [first, first + headDim]) {
     let sum = 0
     for (let d = row; d < row + headDim; d++) sum += plane[d]!

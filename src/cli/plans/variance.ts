@@ -18,7 +18,7 @@ interface VarianceGrid extends Grid {
   replicates: number
 }
 
-/** Norms stay below 2: from 1 on, at small angles, the tail of positive features leaves the closed form alone. */
+/** Norms on both sides of 1, from which on the tail of positive features makes their variance. */
 export const VARIANCE: Record<'standard' | 'quick', VarianceGrid> = {
   standard: {
     methods: ['favor-pos', 'favor-hyp', 'favor-trig'],

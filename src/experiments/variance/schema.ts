@@ -182,8 +182,22 @@ const projectionResult = z.object({
     .string()
     .nullable()
     .describe('Why numbers of this row are `null`; `null`: all were measured.'),
+  estimator: z
+    .enum(['plain', 'tilted'])
+    .default('plain')
+    .describe(
+      '`plain`: draws are as the projection has them; `tilted`: a third are, in two thirds one row has the law that makes the first or second moment of its product, and draws have weights.',
+    ),
+  draws: z
+    .number()
+    .int()
+    .nullable()
+    .default(null)
+    .describe(
+      'Draws of this row, of `tilted` ones a third of R; 0: none, as they would not do; `null`: of earlier records, not said.',
+    ),
   variance_relative_standard_error: nullableNumber.describe(
-    'Standard error of a measured variance, from the kurtosis; for rows that are not i.i.d. an estimate that takes joint cumulants as zero.',
+    'Standard error of a measured variance: of `tilted` rows from the spread of weighted squares, else from the kurtosis; for `plain` rows that are not i.i.d. an estimate that takes joint cumulants as zero.',
   ),
   needed_replicates: nullableNumber.describe(
     'Fewest draws that would measure the row; `null`: it is measured, or no number is enough.',

@@ -3,7 +3,7 @@
 import {z} from 'zod'
 import {RfaError} from '../../../errors.js'
 import {tf} from '../../../tf.js'
-import {softmaxKernel} from '../../../theory/kernels.js'
+import {softmaxKernel, squaredNorms} from '../../../theory/kernels.js'
 import {averaged, type Moments, relativeKurtosis} from '../../../theory/moments.js'
 import type {PositiveHead} from '../../../theory/ratio-error/types.js'
 import type {
@@ -239,6 +239,11 @@ function kernelFacts<Options>(rule: ExponentRule<Options>) {
       const features = exponentialFeatures(projection, parameters, {batch, heads, headDim})
       const numFeatures = projection.shape.at(-2)!
       return tf.mul(tf.exp(logExponential(x, side, features)), numFeatures ** -0.5)
+    },
+    tilt(x, y, {options, calibration}) {
+      const {exponent, maps} = parametersFor(calibration, options)
+      if (typeof exponent !== 'number' || maps) return undefined
+      return {squaredNorm: squaredNorms(x, y).sum, exponent}
     },
     idle: () => ({prefix: PREFIX_IDLE}) as Partial<Record<keyof Options & string, string>>,
   } satisfies KernelFacts<Options>

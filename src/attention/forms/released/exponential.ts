@@ -164,6 +164,11 @@ export function releasedKernel<Options extends ReleasedOptions>(
       const calibration = scaledPairs(draw.calibration, factor)
       return exact.features(tf.mul(x, factor), projection, options, {...draw, calibration})
     },
+    tilt(x, y, draw) {
+      const factor = secondScale(draw.options, x.length)
+      const calibration = scaledPairs(draw.calibration, factor)
+      return exact.tilt?.(times(factor)(x), times(factor)(y), {...draw, calibration})
+    },
     refuses: ({stabilizer, featureEpsilon}) =>
       stabilizer === 'max' && featureEpsilon > 0 ? SHIFTED_EPSILON : undefined,
     idle: options => ({...exact.idle(options), ...releasedIdle(options)}),

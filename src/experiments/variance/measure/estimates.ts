@@ -6,10 +6,12 @@ import {
   hostData,
   planeRows,
   projectionTensor,
+  tiltedRows,
   turnedRows,
 } from '../../../attention/internal.js'
 import type {ProjectionName} from '../../../attention/names.js'
 import {tf} from '../../../tf.js'
+import type {RowTilt} from '../../../theory/row-tilt.js'
 import {drawOf} from '../../axes.js'
 import {calibrationPairs, drawSeed, type Pair, pairOf, planePair} from '../pairs.js'
 import type {VarianceCell} from '../schema.js'
@@ -46,6 +48,15 @@ export function estimateRequest(
   }
 }
 
+/** How rows are tilted. */
+export interface Tilted {
+  tilt: RowTilt
+  /** z by its coordinates in the plane. */
+  along: readonly [number, number]
+  /** Coordinates of a row. */
+  columns: 2 | 3
+}
+
 /** How many draws are estimated. */
 export interface DrawCount {
   replicates: number
@@ -63,19 +74,77 @@ export function kernelEstimates(
   const batch = batchOf({...request, projection})
   const out = new Float64Array(replicates)
   if (before) out.set(before)
-  // a group that was begun is drawn again: it is one stream
-  const known = before ? Math.floor(before.length / GROUP) * GROUP : 0
-  for (let first = known; first < replicates; first += batch.draws) {
-    const count = Math.min(batch.draws, replicates - first)
-    const {products} = hostData(() => {
-      const draws = drawsOf(request, {...batch, projection, count, group: first / GROUP})
-      const [query, key] = [features(request, draws, 'query'), features(request, draws, 'key')]
-      return {products: tf.sum(tf.mul(query, key), -1)}
-    })
+  for (const {first, count} of batches(batch, {replicates, before})) {
+    const drawn = {...batch, projection, count, group: first / GROUP}
+    const {products} = hostData(() => estimated(request, drawn, projectionOf(request.cell, drawn)))
     out.set(products, first)
     onDraws?.(first + count)
   }
   return out
+}
+
+/** Estimates of draws that have weights. */
+export interface WeightedEstimates {
+  estimates: Float64Array
+  weights: Float64Array
+}
+
+/** {@link kernelEstimates} with rows drawn where products have their moments; draw i has law i modulo `TILTS`. */
+export function tiltedEstimates(
+  request: EstimateRequest,
+  {projection, ...tilted}: Tilted & {projection: ProjectionName},
+  onDraws?: (draws: number) => void,
+  {replicates, before}: {replicates: number; before?: WeightedEstimates | undefined} = request.cell,
+): WeightedEstimates {
+  const batch = batchOf({...request, projection, plane: tilted.columns})
+  const out = {estimates: new Float64Array(replicates), weights: new Float64Array(replicates)}
+  if (before) {
+    out.estimates.set(before.estimates)
+    out.weights.set(before.weights)
+  }
+  for (const {first, count} of batches(batch, {replicates, before: before?.estimates})) {
+    const drawn = {...batch, projection, count, group: first / GROUP}
+    const {rows, weights} = tiltedGroups(request.cell, drawn, tilted)
+    const shape: [number, number, number] = [count, request.cell.num_features, tilted.columns]
+    const {products} = hostData(() => estimated(request, drawn, tf.tensor3d(rows, shape)))
+    out.estimates.set(products, first)
+    out.weights.set(weights, first)
+    onDraws?.(first + count)
+  }
+  return out
+}
+
+/** The calls of draws that are not there yet. */
+function* batches({draws}: Batch, {replicates, before}: DrawCount) {
+  // a group that was begun is drawn again: it is one stream
+  const known = before ? Math.floor(before.length / GROUP) * GROUP : 0
+  for (let first = known; first < replicates; first += draws) {
+    yield {first, count: Math.min(draws, replicates - first)}
+  }
+}
+
+/** Group by group, each one stream. */
+function tiltedGroups(cell: VarianceCell, drawn: Drawn, {columns, tilt, along}: Tilted) {
+  const {num_features: numFeatures, head_dim: headDim} = cell
+  const rows = new Float32Array(drawn.count * numFeatures * columns)
+  const weights = new Float64Array(drawn.count)
+  for (let first = 0; first < drawn.count; first += GROUP) {
+    const group = drawn.group + first / GROUP
+    const own = tiltedRows({
+      ...{name: drawn.projection as ProjectionName, numFeatures, headDim, columns, tilt, along},
+      ...{seed: drawSeed(cell), group, first: group * GROUP},
+      draws: Math.min(GROUP, drawn.count - first),
+    })
+    rows.set(own.rows, first * numFeatures * columns)
+    weights.set(own.weights, first)
+  }
+  return {rows, weights}
+}
+
+function estimated(request: EstimateRequest, drawn: Drawn, rows: Projection) {
+  const draws = drawsOf(request, drawn, rows)
+  const [query, key] = [features(request, draws, 'query'), features(request, draws, 'key')]
+  return {products: tf.sum(tf.mul(query, key), -1)}
 }
 
 /** Draws that are estimated together. */
@@ -92,12 +161,16 @@ interface Draws extends Drawn {
   noise: Noise
 }
 
-function drawsOf({cell, estimator, options}: EstimateRequest, drawn: Drawn): Draws {
+function drawsOf(
+  {cell, estimator, options}: EstimateRequest,
+  drawn: Drawn,
+  rows: Projection,
+): Draws {
   const {count, columns, group} = drawn
   const shape = batchShape(cell.num_features, columns, count)
   const seed = {seed: drawSeed(cell), replicate: group}
   const noise = callNoise(estimator, shape, options, {}, seed)
-  return {...drawn, rows: projectionOf(cell, drawn), noise}
+  return {...drawn, rows, noise}
 }
 
 /** Of one side, `[1, h, 1, F]`. */

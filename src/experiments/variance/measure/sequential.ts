@@ -1,8 +1,15 @@
 /** Draws of a cell: the number of its plan, or until intervals are narrow enough. */
+import type {ProjectionName} from '../../../attention/names.js'
 import type {OnStep} from '../../experiment.js'
 import {isNarrow, nextReplicates, type UntilCi} from '../../until-ci.js'
 import {mostDraws, replicatesOf} from '../schema.js'
-import {type EstimateRequest, kernelEstimates} from './estimates.js'
+import {
+  type EstimateRequest,
+  kernelEstimates,
+  type Tilted,
+  tiltedEstimates,
+  type WeightedEstimates,
+} from './estimates.js'
 import {isIndependent} from './exact.js'
 import {
   hopelessRow,
@@ -10,9 +17,14 @@ import {
   isWithoutSpread,
   type ProjectionRow,
   rowOf,
+  type Sample,
   sampleOf,
   type Theory,
+  type WeightedSample,
+  weightedRowOf,
 } from './spread.js'
+import {tiltedBy, tiltedDraws} from './tilt.js'
+import {weightedMoments} from './weighted.js'
 
 /** Draws cost little: few looks at intervals matter more than stopping right behind the mark. */
 const GROWTH = 2
@@ -26,7 +38,7 @@ export interface Drawn {
 
 /**
  * One row per projection. With `until_ci` R doubles from the plan's number until every interval is narrow enough or the most
- * draws are made: a handful of looks. Those at i.i.d. rows depend on R only, as their kurtosis is known.
+ * draws are made: a handful of looks.
  *
  * Coverage of 95 % intervals where stopped so, by simulation: at least 93 % (`test/statistical/variance-precision.test.ts`).
  */
@@ -38,40 +50,77 @@ export function drawRows(
 ): Drawn {
   const counted = replicatesOf(request.cell)
   const most = mostDraws(request.cell)
-  if (!isWithoutSpread(theory) && isHopeless(theory, most)) {
+  const flat = isWithoutSpread(theory)
+  const kinds = names.map((name): Kind => {
+    const tilted = flat ? undefined : tiltedBy(request, name)
+    return {name, tilted, hopeless: !flat && !tilted && isHopeless(theory, most)}
+  })
+  if (kinds.every(({hopeless}) => hopeless)) {
     return {rows: names.map(name => hopelessRow(name, theory, most)), replicates: 0}
   }
-  const rounds = roundsOf(request, theory, names, onStep)
+  const rounds = roundsOf(request, theory, kinds, onStep)
   let drawn: Drawn = {rows: [], replicates: 0}
   const isKnown = () =>
-    drawn.rows.length > 0 && drawn.rows.every(row => isPrecise(row, counted.until_ci!))
+    drawn.rows.length > 0 &&
+    drawn.rows.every((row, at) => kinds[at]!.hopeless || isPrecise(row, counted.until_ci!))
   for (;;) {
     const replicates = nextReplicates(counted, drawn.replicates, {factor: GROWTH, isKnown})
     if (replicates === undefined) return drawn
-    const hopeless = !isWithoutSpread(theory) && isHopeless(theory, replicates)
-    drawn = {rows: hopeless ? [] : rounds(replicates), replicates}
+    drawn = {rows: rounds(replicates), replicates}
   }
 }
+
+/** A projection, and how it is drawn. */
+interface Kind {
+  name: string
+  tilted: Tilted | undefined
+  /** Not even the most draws would do. */
+  hopeless: boolean
+}
+
+type AnySample = Sample | WeightedSample
 
 /** Makes the rows of a growing number of draws, and keeps earlier ones. */
 function roundsOf(
   request: EstimateRequest,
   theory: Theory,
-  names: readonly string[],
+  kinds: readonly Kind[],
   onStep?: OnStep,
 ): (replicates: number) => ProjectionRow[] {
-  const drawn = new Map<string, Float64Array>()
+  const plain = new Map<string, Float64Array>()
+  const weighted = new Map<string, WeightedEstimates>()
+  const sampled = ({name, tilted}: Kind, replicates: number, step: (draws: number) => void) => {
+    if (tilted) {
+      const [before, draws] = [weighted.get(name), tiltedDraws(replicates)]
+      const projection = name as ProjectionName
+      const count = {replicates: draws, before}
+      const drawn = tiltedEstimates(request, {projection, ...tilted}, step, count)
+      weighted.set(name, drawn)
+      const moments = weightedMoments(drawn, theory.moments.mean, theory.featureDim)
+      return {projection: name, draws, replicates, weighted: moments}
+    }
+    const before = plain.get(name)
+    const estimates = kernelEstimates(request, name, step, {replicates, before})
+    plain.set(name, estimates)
+    return sampleOf(name, estimates, theory, isIndependent(name))
+  }
   return replicates => {
-    const samples = names.map((name, place) => {
+    const samples = kinds.map((kind, place): AnySample | undefined => {
+      // so few draws say nothing yet: more may
+      const few = !isWithoutSpread(theory) && !kind.tilted && isHopeless(theory, replicates)
+      if (kind.hopeless || few) return undefined
       const step = (draws: number) =>
-        onStep?.(place * replicates + draws, names.length * replicates)
-      const before = drawn.get(name)
-      const estimates = kernelEstimates(request, name, step, {replicates, before})
-      drawn.set(name, estimates)
-      return sampleOf(name, estimates, theory, isIndependent(name))
+        onStep?.(place * replicates + draws, kinds.length * replicates)
+      return sampled(kind, replicates, step)
     })
-    const iid = samples.find(({projection}) => projection === 'iid')
-    return samples.map(sample => rowOf(sample, theory, sample === iid ? undefined : iid))
+    const iid = samples.find(sample => sample?.projection === 'iid')
+    return samples.map((sample, at) => {
+      if (!sample) return hopelessRow(kinds[at]!.name, theory, replicates)
+      const other = sample === iid ? undefined : iid
+      return 'weighted' in sample
+        ? weightedRowOf(sample, theory, other)
+        : rowOf(sample, theory, other)
+    })
   }
 }
 

@@ -13,6 +13,7 @@ import {type Moments, varianceStandardError} from '../../../theory/moments.js'
 import type {VarianceResult} from '../schema.js'
 import type {ExactFields} from './exact.js'
 import {roundingVariance} from './rounding.js'
+import {pairedError, type WeightedMoments} from './weighted.js'
 
 /** A row of the result, without what theory says of its rows and how they are seen. */
 export type ProjectionRow = Omit<
@@ -33,13 +34,22 @@ export interface Theory {
   featureDim: number
 }
 
-/** Estimates of one projection with what decides how far to trust them. */
+/** Estimates of one projection, drawn as its rows are, with what decides how far to trust them. */
 export interface Sample {
   projection: string
   estimates: Float64Array
   variance: number
   /** Excess kurtosis of one estimate; for rows that are not i.i.d. an estimate of it. */
   kurtosis: number
+}
+
+/** Moments of a projection, from draws with weights. */
+export interface WeightedSample {
+  projection: string
+  draws: number
+  /** That these draws stand for. */
+  replicates: number
+  weighted: WeightedMoments
 }
 
 /** No number of this row was measured. */
@@ -110,26 +120,30 @@ export function hopelessRow(
   {moments}: Theory,
   replicates: number,
 ): ProjectionRow {
-  return withheldRow(projection, moments.kurtosis, replicates)
+  const error = varianceStandardError(moments.kurtosis, replicates)
+  return withheldRow({projection, estimator: 'plain', draws: 0}, {error, tried: replicates})
 }
 
 /** The row of one sample. @param iid - the sample of i.i.d. rows, where that is another one */
-export function rowOf(sample: Sample, theory: Theory, iid: Sample | undefined): ProjectionRow {
+export function rowOf(
+  sample: Sample,
+  theory: Theory,
+  iid: Sample | WeightedSample | undefined,
+): ProjectionRow {
   const {projection, estimates, kurtosis} = sample
-  const unmeasured = {projection, needed_replicates: null, variance_relative_standard_error: null}
+  const drawn = {projection, estimator: 'plain', draws: estimates.length} as const
+  const unmeasured = {...drawn, needed_replicates: null, variance_relative_standard_error: null}
   if (isWithoutSpread(theory)) {
     const withheld = 'theory leaves no spread: what varies is rounding'
     return {...unmeasured, withheld, ...NOTHING, ...seenOf(sample, theory)}
   }
-  if (!Number.isFinite(sample.variance)) {
-    return {...unmeasured, withheld: 'estimates leave the range of float32', ...NOTHING}
-  }
+  if (!Number.isFinite(sample.variance)) return {...unmeasured, withheld: OUT_OF_RANGE, ...NOTHING}
   if (sample.variance <= roundingVariance(mean(estimates.map(Math.abs)), theory.featureDim)) {
     const withheld = 'these rows leave no spread: what varies is rounding'
     return {...unmeasured, withheld, ...NOTHING, ...seenOf(sample, theory)}
   }
   const error = varianceStandardError(kurtosis, estimates.length)
-  if (!(error <= LARGEST_ERROR)) return withheldRow(projection, kurtosis, estimates.length)
+  if (!(error <= LARGEST_ERROR)) return withheldRow(drawn, {error, tried: estimates.length})
   return {
     ...unmeasured,
     withheld: null,
@@ -139,16 +153,50 @@ export function rowOf(sample: Sample, theory: Theory, iid: Sample | undefined): 
   }
 }
 
+const OUT_OF_RANGE = 'estimates leave the range of float32'
+
+/** The row of a sample with weights. @param iid - as {@link rowOf} takes it */
+export function weightedRowOf(
+  sample: WeightedSample,
+  {moments}: Theory,
+  iid: Sample | WeightedSample | undefined,
+): ProjectionRow {
+  const {projection, draws, replicates, weighted} = sample
+  const {mean: average, meanError, variance: spread, error, meanSquare} = weighted
+  const drawn = {projection, estimator: 'tilted', draws} as const
+  if (!Number.isFinite(spread) || !Number.isFinite(error)) {
+    const unmeasured = {needed_replicates: null, variance_relative_standard_error: null}
+    return {...drawn, ...unmeasured, withheld: OUT_OF_RANGE, ...NOTHING}
+  }
+  if (error > LARGEST_ERROR) return withheldRow(drawn, {error, tried: replicates})
+  const {low, high} = logInterval(spread, error)
+  return {
+    ...drawn,
+    withheld: null,
+    needed_replicates: null,
+    variance_relative_standard_error: error,
+    mean: average,
+    bias_z: (average - moments.mean) / meanError,
+    variance: spread,
+    variance_low: low,
+    variance_high: high,
+    relative_mse: finiteOrNull(meanSquare / moments.mean ** 2),
+    ...ratioTo(iid, sample),
+  }
+}
+
+type Drawn = Pick<ProjectionRow, 'projection' | 'estimator' | 'draws'>
+
 /** Without anything measured: these draws are too few to show the tail. */
-function withheldRow(projection: string, kurtosis: number, replicates: number): ProjectionRow {
-  const needed = Math.ceil((kurtosis + 2) / LARGEST_ERROR ** 2)
+function withheldRow(drawn: Drawn, {error, tried}: {error: number; tried: number}): ProjectionRow {
+  const needed = Math.ceil(tried * (error / LARGEST_ERROR) ** 2)
   const withheld = Number.isFinite(needed)
-    ? `${replicates} replicates are too few for this tail`
+    ? `${tried} replicates are too few for this tail`
     : 'no fourth moment that a double holds'
   return {
-    projection,
+    ...drawn,
     withheld,
-    variance_relative_standard_error: finiteOrNull(varianceStandardError(kurtosis, replicates)),
+    variance_relative_standard_error: finiteOrNull(error),
     needed_replicates: finiteOrNull(needed),
     ...NOTHING,
   }
@@ -182,21 +230,29 @@ function relativeMeanSquare({estimates}: Sample, {moments}: Theory): number {
 }
 
 /**
- * Variance over that of i.i.d. rows at the same M. Orthogonal rows are made from the same Gaussians as the
- * i.i.d. ones of the same replicate: what errors of the two variances have in common is measured, as the
- * correlation of squared deviations, whatever rows are made of.
+ * Variance over that of i.i.d. rows at the same M. Rows are made from the same random numbers as the i.i.d. ones of the
+ * same replicate: what errors of the two variances have in common is measured, whatever rows are made of. Draws with
+ * weights and such without are independent.
  */
-function ratioTo(iid: Sample | undefined, sample: Sample) {
+function ratioTo(iid: Sample | WeightedSample | undefined, sample: Sample | WeightedSample) {
   const none = {ratio_to_iid: null, ratio_low: null, ratio_high: null}
-  if (!iid || !Number.isFinite(iid.variance)) return none
-  const replicates = sample.estimates.length
-  if (varianceStandardError(iid.kurtosis, replicates) > LARGEST_ERROR) return none
-  const error = ratioStandardError(
-    varianceStandardError(sample.kurtosis, replicates),
-    varianceStandardError(iid.kurtosis, replicates),
-    squaresCorrelation(sample.estimates, iid.estimates),
-  )
-  const ratio = sample.variance / iid.variance
-  const {low, high} = logInterval(ratio, error)
+  if (!iid) return none
+  const [own, other] = [spreadOf(sample), spreadOf(iid)]
+  if (!Number.isFinite(other.variance) || !(other.error <= LARGEST_ERROR)) return none
+  const ratio = own.variance / other.variance
+  const {low, high} = logInterval(ratio, ratioError(sample, iid))
   return {ratio_to_iid: ratio, ratio_low: low, ratio_high: high}
+}
+
+function spreadOf(sample: Sample | WeightedSample): {variance: number; error: number} {
+  if ('weighted' in sample) return sample.weighted
+  const {variance: spread, kurtosis, estimates} = sample
+  return {variance: spread, error: varianceStandardError(kurtosis, estimates.length)}
+}
+
+function ratioError(sample: Sample | WeightedSample, iid: Sample | WeightedSample): number {
+  if ('weighted' in sample && 'weighted' in iid) return pairedError(sample.weighted, iid.weighted)
+  const [own, other] = [spreadOf(sample).error, spreadOf(iid).error]
+  if ('weighted' in sample || 'weighted' in iid) return Math.hypot(own, other)
+  return ratioStandardError(own, other, squaresCorrelation(sample.estimates, iid.estimates))
 }

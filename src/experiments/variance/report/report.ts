@@ -34,6 +34,7 @@ interface Row {
 const LEGEND: readonly string[] = [
   'closed form: exact variance of one kernel estimate with these rows; in brackets that of iid rows, where no other is known',
   'variance: measured over replicates, with a 95 % interval; 0: rounding alone; too few draws: fewer than needed to measure the tail to 10 %',
+  'error: relative standard error of the variance; t: draws are tilted, made where the moments of the estimate are, each with a weight',
   'z: ln(variance / closed form) in standard errors; bias z: (mean - expectation) in standard errors',
   'vs iid: variance over that of iid rows at equal M, with a 95 % interval, and exactly; bound: upper bound of Theorem 2 (arXiv:2009.14794v3) for orthogonal rows',
   'verdicts judge all rows of a question together (Bonferroni): about 5 % of runs have a false no; yes: no row speaks against it and, of projections, some pair varies less; inconclusive: nothing was measured, or no ratio is far enough from 1',
@@ -117,6 +118,12 @@ const COLUMNS: readonly ColumnSpec<Row>[] = [
   {title: 'closed form', cell: closedFormText},
   {title: 'variance', cell: varianceText},
   {
+    title: 'error',
+    priority: 6,
+    cell: errorText,
+    tells: ({own}) => own.variance !== null && own.variance_relative_standard_error !== null,
+  },
+  {
     title: 'z',
     priority: 2,
     cell: ({own}) => significant(own.exact_z),
@@ -169,6 +176,13 @@ function varianceText({own, result}: Row): string {
     return `too few draws (needs ${significant(own.needed_replicates)})`
   if (own.variance === null) return 'no number of draws is enough'
   return withInterval(own.variance, own.variance_low, own.variance_high)
+}
+
+/** How well it was measured, and by which draws. */
+function errorText({own}: Row): string {
+  const {variance_relative_standard_error: error, estimator} = own
+  if (error === null || own.variance === null) return significant(null)
+  return `${significant(100 * error, 2)} %${estimator === 'tilted' ? ' t' : ''}`
 }
 
 /** Rows that treat directions differently, and from which of them they were seen. */

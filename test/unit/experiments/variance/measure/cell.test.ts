@@ -40,27 +40,30 @@ const NOTHING = {
   ratio_high: null,
 }
 
-describe('a cell whose tail no such sample shows', () => {
-  it('says how many replicates it needs, and no measured number', async () => {
+describe('rows whose tail no such sample shows', () => {
+  // rows that know directions are drawn as they are
+  const projections = ['sobol'] as const
+
+  it('say how many replicates they need, and no measured number', async () => {
     const {closed_form_variance, per_projection} = await run('favor-pos', {
-      projections: ['iid', 'orth'],
+      projections: [...projections],
       norm: 1.5,
     })
     // s = |x+y|^2 = 9: kurtosis of one row e^36 + 2 e^27 + 3 e^18 - 6
     const kurtosis = (Math.exp(36) + 2 * Math.exp(27) + 3 * Math.exp(18) - 6) / 64
     expect(closed_form_variance! / ((Math.exp(4.5) * Math.expm1(9)) / 64)).toMatchReference(1, 12)
-    for (const row of per_projection) {
-      expect(row).toMatchObject({...NOTHING, withheld: expect.stringContaining('2000 replicates')})
-      expect(row.needed_replicates! / (100 * (kurtosis + 2))).toMatchReference(1, 12)
-      expect(row.variance_relative_standard_error).toMatchReference(
-        Math.sqrt((kurtosis + 2) / 2000),
-        1,
-      )
-    }
+    const [row] = per_projection
+    expect(row).toMatchObject({...NOTHING, withheld: expect.stringContaining('2000 replicates')})
+    expect(row).toMatchObject({estimator: 'plain', draws: 0})
+    expect(row!.needed_replicates! / (100 * (kurtosis + 2))).toMatchReference(1, 12)
+    expect(row!.variance_relative_standard_error).toMatchReference(
+      Math.sqrt((kurtosis + 2) / 2000),
+      1,
+    )
   })
 
-  it('has neither where there is no fourth moment, or none that a double holds', async () => {
-    const heavy = await run('oprf', {options: {a: 0.1}})
+  it('have neither where there is no fourth moment, or none that a double holds', async () => {
+    const heavy = await run('oprf', {options: {a: 0.1}, projections: [...projections]})
     expect(heavy.closed_form_kurtosis).toBeNull()
     expect(heavy.closed_form_variance).toBeGreaterThan(0)
     expect(heavy.per_projection[0]).toMatchObject({...NOTHING, needed_replicates: null})
@@ -70,14 +73,71 @@ describe('a cell whose tail no such sample shows', () => {
     expect(far.per_projection[0]!.withheld).toMatch(/fourth moment/)
   })
 
-  it('is measured from the needed replicates on, and not before', async () => {
-    const {closed_form_kurtosis: kurtosis} = await run('favor-pos')
+  it('are measured from the needed replicates on, and not before', async () => {
+    const size = {angle_deg: 90, norm: 0.4, num_features: 8, projections: [...projections]}
+    const {closed_form_kurtosis: kurtosis} = await run('favor-pos', size)
     const needed = Math.ceil(100 * (kurtosis! + 2))
-    const few = await run('favor-pos', {replicates: needed - 1})
-    const enough = await run('favor-pos', {replicates: needed})
+    const few = await run('favor-pos', {...size, replicates: needed - 1})
     expect(few.per_projection[0]).toMatchObject({...NOTHING, needed_replicates: needed})
-    expect(enough.per_projection[0]).toMatchObject({withheld: null, needed_replicates: null})
-    expect(enough.per_projection[0]!.variance).not.toBeNull()
+    const more = await run('favor-pos', {...size, replicates: 40 * needed})
+    expect(more.per_projection[0]).toMatchObject({withheld: null, needed_replicates: null})
+    expect(more.per_projection[0]).toMatchObject({estimator: 'plain', draws: 40 * needed})
+    expect(more.per_projection[0]!.variance).not.toBeNull()
+  })
+})
+
+describe('rows that are drawn where estimates have their moments', () => {
+  const projections = [
+    'iid',
+    'orth',
+    'orth-sqrt-d',
+    'simplex',
+    'simplex-plus',
+    'antithetic',
+  ] as const
+
+  it('are measured at any norm, and the record says how', async () => {
+    for (const [method, norm] of [
+      ['favor-pos', 3],
+      ['favor-exp', 2],
+      ['favor-hyp', 3],
+      ['smreg', 3],
+      ['hrf', 2],
+      ['oprf', 3],
+    ] as const) {
+      const angle_deg = method === 'hrf' ? 60 : 0 // equal vectors leave it no spread
+      const size = {projections: [...projections], replicates: 1500}
+      const found = await run(method, {...size, norm, angle_deg})
+      const z = bonferroniZ(6 * projections.length * 2, 1e-4)
+      for (const row of found.per_projection) {
+        const label = `${method} ${row.projection}`
+        expect(row, label).toMatchObject({estimator: 'tilted', draws: 500, withheld: null})
+        expect(row.variance_relative_standard_error, label).toBeLessThan(0.1)
+        if (row.exact_z !== null) expect(Math.abs(row.exact_z), label).toBeLessThan(z)
+        // rows of one length are biased, but for the kernel of such rows
+        if (row.projection !== 'orth-sqrt-d' || method === 'smreg') {
+          expect(Math.abs(row.bias_z!), label).toBeLessThan(z)
+        }
+      }
+      expect(found.per_projection[0]!.exact_z, method).not.toBeNull()
+    }
+  })
+
+  it('have a variance where products of rows have no fourth moment', async () => {
+    const {closed_form_kurtosis, per_projection} = await run('oprf', {options: {a: 0.1}})
+    expect(closed_form_kurtosis).toBeNull()
+    expect(Math.abs(per_projection[0]!.exact_z!)).toBeLessThan(5)
+  })
+
+  it('are not those of bounded products, few draws, or a tail that is not stated', async () => {
+    const estimatorOf = async (method: string, changes: Partial<VarianceCell>) =>
+      (await run(method, changes)).per_projection[0]!.estimator
+    expect(await estimatorOf('favor-trig', {angle_deg: 90})).toBe('plain')
+    expect(await estimatorOf('favor-pos', {replicates: 87})).toBe('plain')
+    expect(await estimatorOf('favor-pos', {replicates: 88})).toBe('tilted')
+    const options = {stabilizer: 'none', featureEpsilon: 0.1}
+    expect(await estimatorOf('favor-pos', {options, norm: 0.3})).toBe('plain')
+    expect(await estimatorOf('favor-pos', {head_dim: 2})).toBe('plain')
   })
 })
 

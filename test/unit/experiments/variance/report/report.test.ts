@@ -21,7 +21,7 @@ describe('varianceReport', () => {
       favor-pos  orth         0.5      0    1.25     (0.0800)  0.0400 [0.0300, 0.0500]  0.500 [0.375, 0.625]  -0.250   0.0300
       favor-pos  iid          0.5    180    1.25       0.0800  0.0800 [0.0700, 0.0900]                     -   0.500   0.0500
       favor-pos  orth         0.5    180    1.25     (0.0800)  0.0720 [0.0540, 0.0900]   0.900 [0.675, 1.13]  -0.250   0.0300
-      (hidden: F; widen the terminal or pipe to less -S)
+      (hidden: F, error; widen the terminal or pipe to less -S)
 
       Verdicts
 
@@ -35,6 +35,8 @@ describe('varianceReport', () => {
         known
       - variance: measured over replicates, with a 95 % interval; 0: rounding alone; too few draws: fewer than needed to
         measure the tail to 10 %
+      - error: relative standard error of the variance; t: draws are tilted, made where the moments of the estimate are, each
+        with a weight
       - z: ln(variance / closed form) in standard errors; bias z: (mean - expectation) in standard errors
       - vs iid: variance over that of iid rows at equal M, with a 95 % interval, and exactly; bound: upper bound of Theorem 2
         (arXiv:2009.14794v3) for orthogonal rows

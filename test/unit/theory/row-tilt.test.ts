@@ -1,0 +1,92 @@
+import {describe, expect, it} from 'vitest'
+import {panels} from '../../../src/theory/quadrature.js'
+import {
+  isTiltable,
+  logProductMoments,
+  mixtureWeight,
+  normalTilt,
+  type RowTilt,
+} from '../../../src/theory/row-tilt.js'
+
+const D = 5
+
+/** E of a function of w.z / |z| and |w|^2, w ~ N(0, I) or of length sqrt(D): by quadrature over the entry along z and the rest. */
+function expectation(of: (along: number, squares: number) => number, sphere: boolean): number {
+  let [sum, total] = [0, 0]
+  const add = (density: number, along: number, squares: number) => {
+    sum += density * of(along, squares)
+    total += density
+  }
+  if (sphere) {
+    for (const [angle, weight] of panels(0, Math.PI, 0.2)) {
+      add(weight * Math.sin(angle) ** (D - 2), Math.sqrt(D) * Math.cos(angle), D)
+    }
+    return sum / total
+  }
+  for (const [along, weight] of panels(-14, 14, 0.5)) {
+    for (const [rest, other] of panels(0, 10, 0.5)) {
+      const density = rest ** (D - 2) * Math.exp(-(along ** 2 + rest ** 2) / 2)
+      add(weight * other * density, along, along ** 2 + rest ** 2)
+    }
+  }
+  return sum / total
+}
+
+const TILTS: Record<string, RowTilt> = {
+  exponential: {squaredNorm: 3},
+  even: {squaredNorm: 2, even: true},
+  shrunk: {squaredNorm: 4, exponent: -0.3},
+  stretched: {squaredNorm: 1, exponent: 0.05},
+  sphere: {squaredNorm: 6, sphere: true},
+}
+
+/** The product of one row without its sign. */
+function productOf({squaredNorm, exponent: a = 0}: RowTilt, along: number, squares: number) {
+  return Math.exp(2 * a * squares + Math.sqrt(1 - 4 * a) * along * Math.sqrt(squaredNorm))
+}
+
+describe('the laws of a tilted row', () => {
+  it.each(Object.entries(TILTS))('%s: the product has the stated moments', (_, tilt) => {
+    const {mean, second} = logProductMoments(tilt, D)
+    const moment = (k: number) =>
+      expectation((along, squares) => productOf(tilt, along, squares) ** k, tilt.sphere ?? false)
+    expect(Math.log(moment(1))).toMatchReference(mean, 9)
+    expect(Math.log(moment(2)) - 2 * mean).toMatchReference(second, 8)
+  })
+
+  it.each(Object.entries(TILTS))('%s: weights are 3 over 1 and both densities', (_, tilt) => {
+    // with one row, the mean of 3 / weight - 1 is that of two densities, 2
+    const weight = mixtureWeight(tilt, D)
+    const sum = expectation((along, squares) => {
+      weight.add(along * Math.sqrt(tilt.squaredNorm), squares)
+      return 3 / weight.take() - 1
+    }, tilt.sphere ?? false)
+    expect(sum).toMatchReference(2, 8)
+  })
+
+  it('are averaged over the rows of a matrix, and begin anew after each', () => {
+    const weight = mixtureWeight(TILTS.exponential!, D)
+    const of = (...products: number[]) => {
+      for (const product of products) weight.add(product, D)
+      return 3 / weight.take() - 1
+    }
+    const [first, second] = [of(0.3), of(2)]
+    expect(of(0.3, 2)).toMatchReference((first + second) / 2, 12)
+  })
+
+  it('are normal with the mean and spread of the squared density', () => {
+    expect(normalTilt(1, 0)).toEqual({shift: 1, spread: 1})
+    expect(normalTilt(2, 0)).toEqual({shift: 2, spread: 1})
+    // exp(-w^2/2 + 2 (2 a w^2 + b w)): variance 1 / (1 - 8 a), mean 2 b of that
+    const {shift, spread} = normalTilt(2, -0.25)
+    expect(spread ** 2).toMatchReference(1 / 3, 12)
+    expect(shift).toMatchReference((2 * Math.SQRT2) / 3, 12)
+  })
+
+  it('are there where both moments are, and densities within doubles', () => {
+    expect(isTiltable({squaredNorm: 300}, D)).toBe(true)
+    expect(isTiltable({squaredNorm: 301}, D)).toBe(false)
+    expect(isTiltable({squaredNorm: 1, exponent: 0.12}, D)).toBe(true)
+    expect(isTiltable({squaredNorm: 1, exponent: 0.125}, D)).toBe(false)
+  })
+})
