@@ -88,7 +88,8 @@ const DOORS = [
       {file: 'src/attention/names.ts'},
       {
         file: 'src/attention/internal.ts',
-        users: /^src\/(advice|apply|backends|check|claims|experiments|model|plugins|runner)\//,
+        users:
+          /^src\/(advice|apply|backends|check|claims|experiments|model|plugins|runner|tuned)\//,
       },
       {file: 'src/attention/fused-kernels.ts', users: /^src\/backends\//},
     ],

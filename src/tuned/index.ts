@@ -13,6 +13,8 @@ export {assertTunedFor, openTuned, tunedSpecOf} from './open.js'
 export {type TunedSpec, tunedSpec} from './spec.js'
 export {
   hasLearnedRows,
+  LEARNED,
+  type Learned,
   type Tuned,
   type TunedFile,
   type TunedLayer,

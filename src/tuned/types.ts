@@ -3,7 +3,7 @@ import type {PresetName, ProjectionName} from '../attention/names.js'
 
 /** What can be learned: a factor on queries and keys, maps of both, random vectors, or maps and random vectors. */
 export const LEARNED = ['temperature', 'maps', 'rows', 'maps,rows'] as const
-type Learned = (typeof LEARNED)[number]
+export type Learned = (typeof LEARNED)[number]
 
 /** What was learned for one draw, or for all draws. */
 export interface TunedParameters {
