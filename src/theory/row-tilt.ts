@@ -49,7 +49,7 @@ export function normalTilt(k: number, a: number): {shift: number; spread: number
  * Adds `r_1 / r` and `r_2 / r` at the rows of a matrix: each is a power of the product over its mean.
  *
  * @returns how to add the row with this product with z and this squared length, and the weight of a matrix: 3 over the
- * density of the mixture of its own law and of those with one row tilted, over its own law
+ * density of the mixture of the plain law and of those with one row tilted, over the plain law
  */
 export function mixtureWeight(tilt: RowTilt, headDim: number) {
   const {exponent: a = 0, even, sphere} = tilt

@@ -17,7 +17,7 @@ const MEANT = [
   /^dist\/(gradients|src\/.+)\.(js|d\.ts)$|^dist\/(gradients|program\/parts\/[\w-]+)-LICENSE$/,
   /^dist\/program\/.+\.js$/,
   /^dist\/page\/page\.(css|js)$/,
-  /^docs\/(advice|claims|compare|statistics|your-(model|estimator)|getting-started|reading-tables)\.md$/,
+  /^docs\/(advice|claims|compare|statistics|your-(model|estimator)|tun(ed|ing)|getting-started|reading-tables)\.md$/,
   /^docs\/(kernel-estimates|attention-outputs|faq|clusters|runs|inputs|benchmarks|backends)\.md$/,
   /^docs\/(library|performance|decisions)\.md$/,
   /^fixtures\/(manifest\.json|LICENSE-Apache-2\.0|NOTICE|minilm\.txt|(charlm|minilm)-layer\d\.safetensors)$/,
@@ -141,12 +141,12 @@ describe('the packed package', () => {
     expect(pointing).toEqual([])
   })
 
-  it('is small: 8.4 MB packed, 13.5 MB unpacked, with 7.2 of examples; prebuilt addons add 2 and 3.3', () => {
+  it('is small: 8.6 MB packed, 14.2 MB unpacked, with 7.2 of examples; prebuilt addons add 2 and 3.3', () => {
     const isPrebuilt = ({path}: {path: string}) => path.startsWith('prebuilds/')
     const prebuilt = packed.files.filter(isPrebuilt).reduce((sum, {size}) => sum + size, 0)
     expect(prebuilt).toBeLessThan(3.3e6)
-    expect(packed.unpackedSize - prebuilt).toBeLessThan(13.5e6)
-    expect(packed.size).toBeLessThan(prebuilt > 0 ? 10.4e6 : 8.4e6)
+    expect(packed.unpackedSize - prebuilt).toBeLessThan(14.2e6)
+    expect(packed.size).toBeLessThan(prebuilt > 0 ? 10.6e6 : 8.6e6)
     expect(packed.files.length).toBeLessThan(1100)
   })
 

@@ -2,7 +2,7 @@
  * What the pages of the documentation say to type works when it is typed: the commands of each page in its order, in one
  * folder. Needs the built program.
  */
-import {cpSync, existsSync, mkdirSync, readdirSync, readFileSync} from 'node:fs'
+import {cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync} from 'node:fs'
 import {join} from 'node:path'
 import {beforeAll, describe, expect, it} from 'vitest'
 import {packageRoot} from '../../src/package.js'
@@ -31,23 +31,29 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   'RFA_SLOW=1 npx vitest run test/statistical/time-intervals.test.ts':
     'test/statistical/time-intervals.test.ts',
   'sh results/array/submit.sh': 'test/slurm/array.test.ts',
+  'npx rfa swap --model ./all-MiniLM-L6-v2 --texts texts.txt --tuned tuned.safetensors':
+    'test/python/tuned.test.ts',
 }
 
 /** Files of arrays that pages have their readers make. */
 const INPUTS = [
   ...['qkv.safetensors', 'mine.safetensors', 'mine.npz', 'out/layer0.safetensors'],
   ...['out/layer3.safetensors', 'gpt2/layers.safetensors', 'llama/layer1.safetensors'],
+  ...['out/layers.safetensors', 'layer0.safetensors', 'layer1.safetensors'],
 ]
 
 /** Folders of runs that pages speak of, and what made them. */
 const SWEEPS = ['results/RUN', 'DIR', 'results/sweep', 'results/seed-1']
 const BENCHES = ['results/before', 'results/after']
 
+/** What learning leaves: the page on it makes this. */
+const TUNED = ['tuned', 'tuned.safetensors']
+
 const pages = readdirSync(join(root, 'docs')).filter(name => name.endsWith('.md'))
 const blocksOf = (page: string) => shellLines(readFileSync(join(root, 'docs', page), 'utf8'))
 const commandsOf = (page: string) => {
-  const typed = blocksOf(page).filter(line => !(line in LEFT_OUT))
-  return [...new Set([...typed, ...documentedCommands(`docs/${page}`)])]
+  const typed = [...blocksOf(page), ...documentedCommands(`docs/${page}`)]
+  return [...new Set(typed)].filter(line => !(line in LEFT_OUT))
 }
 
 /** Settings that make a run small, where a page does not choose others. */
@@ -56,10 +62,12 @@ const FEWEST: Readonly<Record<string, string>> = {
   '--seq-len': '32',
   '--replicates': '2',
   '--min-time': '0.01',
+  '--steps': '2',
 }
 const SMALL: Readonly<Record<string, readonly string[]>> = {
   'error-sweep': ['--methods', '--replicates'],
   bench: ['--methods', '--seq-len', '--min-time'],
+  tune: ['--steps'],
 }
 
 /** The same command made small; a run that a later command reads is made, with the fewest draws. */
@@ -105,6 +113,7 @@ describe('each command of', () => {
     const made = [
       `rfa error-sweep --quick -m favor-pos,rfa -o ${SWEEPS[0]}`,
       `rfa bench --quick -m elu --seq-len 64,128 -o ${BENCHES[0]}`,
+      `rfa tune --input qkv.safetensors -m favor-pos --steps 2 -o ${TUNED[1]}`,
     ]
     for (const command of made) {
       const {code, stderr} = await inShell('bash', command, {cwd: before, env})
@@ -122,6 +131,8 @@ describe('each command of', () => {
     async page => {
       const folder = join(all, page)
       cpSync(before, folder, {recursive: true})
+      if (page === 'tuning.md')
+        for (const made of TUNED) rmSync(join(folder, made), {recursive: true})
       for (const command of commandsOf(page)) {
         const {code, stdout, stderr} = await inShell('bash', cheap(command), {cwd: folder, env})
         expect(codesOf(command), `${command}\n${stdout}${stderr}`).toContain(code)

@@ -188,7 +188,7 @@ const projectionResult = z.object({
     .describe(
       '`plain`: draws are as the projection has them; `tilted`: a third are, in two thirds one row has the law that makes the first or second moment of its product, and draws have weights.',
     ),
-  draws: z
+  row_draws: z
     .number()
     .int()
     .nullable()

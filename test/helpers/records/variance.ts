@@ -44,7 +44,7 @@ export function varianceCell(changes: Partial<VarianceCell> = {}): VarianceCell 
 const MEASURED = {
   all_directions: false,
   estimator: 'plain' as const,
-  draws: 500,
+  row_draws: 500,
   withheld: null,
   variance_relative_standard_error: 0.1,
   needed_replicates: null,

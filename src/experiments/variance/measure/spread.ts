@@ -121,7 +121,7 @@ export function hopelessRow(
   replicates: number,
 ): ProjectionRow {
   const error = varianceStandardError(moments.kurtosis, replicates)
-  return withheldRow({projection, estimator: 'plain', draws: 0}, {error, tried: replicates})
+  return withheldRow({projection, estimator: 'plain', row_draws: 0}, {error, tried: replicates})
 }
 
 /** The row of one sample. @param iid - the sample of i.i.d. rows, where that is another one */
@@ -131,7 +131,7 @@ export function rowOf(
   iid: Sample | WeightedSample | undefined,
 ): ProjectionRow {
   const {projection, estimates, kurtosis} = sample
-  const drawn = {projection, estimator: 'plain', draws: estimates.length} as const
+  const drawn = {projection, estimator: 'plain', row_draws: estimates.length} as const
   const unmeasured = {...drawn, needed_replicates: null, variance_relative_standard_error: null}
   if (isWithoutSpread(theory)) {
     const withheld = 'theory leaves no spread: what varies is rounding'
@@ -163,7 +163,7 @@ export function weightedRowOf(
 ): ProjectionRow {
   const {projection, draws, replicates, weighted} = sample
   const {mean: average, meanError, variance: spread, error, meanSquare} = weighted
-  const drawn = {projection, estimator: 'tilted', draws} as const
+  const drawn = {projection, estimator: 'tilted', row_draws: draws} as const
   if (!Number.isFinite(spread) || !Number.isFinite(error)) {
     const unmeasured = {needed_replicates: null, variance_relative_standard_error: null}
     return {...drawn, ...unmeasured, withheld: OUT_OF_RANGE, ...NOTHING}
@@ -185,7 +185,7 @@ export function weightedRowOf(
   }
 }
 
-type Drawn = Pick<ProjectionRow, 'projection' | 'estimator' | 'draws'>
+type Drawn = Pick<ProjectionRow, 'projection' | 'estimator' | 'row_draws'>
 
 /** Without anything measured: these draws are too few to show the tail. */
 function withheldRow(drawn: Drawn, {error, tried}: {error: number; tried: number}): ProjectionRow {

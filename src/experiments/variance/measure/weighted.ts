@@ -21,13 +21,13 @@ export interface WeightedMoments {
 }
 
 /**
- * Moments of estimates whose draws have laws in turn. A mean over the mixture is the mean of the means by law, and its
- * squared standard error is that of the same: how many draws each law has is no chance.
+ * Moments of estimates with laws that take turns. A mean over the mixture is the mean of the means by law, and so is its
+ * squared standard error, as the number of draws of each law is fixed.
  *
  * Weights have the mean 1, so that deviations from the expectation, not estimates, are averaged.
  *
  * @param expected - what the estimates are expected to be
- * @param featureDim - F: sums of so many terms are rounded
+ * @param featureDim - F: sums of F terms are rounded
  */
 export function weightedMoments(
   {estimates, weights}: WeightedEstimates,
@@ -50,7 +50,7 @@ export function weightedMoments(
   }
 }
 
-/** Standard error of the logarithm of the ratio of two variances whose draws are paired. */
+/** Standard error of the logarithm of the ratio of two variances with paired draws. */
 export function pairedError(a: WeightedMoments, b: WeightedMoments): number {
   const {error} = stratified(a.shares.map((share, at) => share - b.shares[at]!))
   return Math.hypot(error, a.rounding, b.rounding)

@@ -54,7 +54,7 @@ describe('rows whose tail no such sample shows', () => {
     expect(closed_form_variance! / ((Math.exp(4.5) * Math.expm1(9)) / 64)).toMatchReference(1, 12)
     const [row] = per_projection
     expect(row).toMatchObject({...NOTHING, withheld: expect.stringContaining('2000 replicates')})
-    expect(row).toMatchObject({estimator: 'plain', draws: 0})
+    expect(row).toMatchObject({estimator: 'plain', row_draws: 0})
     expect(row!.needed_replicates! / (100 * (kurtosis + 2))).toMatchReference(1, 12)
     expect(row!.variance_relative_standard_error).toMatchReference(
       Math.sqrt((kurtosis + 2) / 2000),
@@ -81,7 +81,7 @@ describe('rows whose tail no such sample shows', () => {
     expect(few.per_projection[0]).toMatchObject({...NOTHING, needed_replicates: needed})
     const more = await run('favor-pos', {...size, replicates: 40 * needed})
     expect(more.per_projection[0]).toMatchObject({withheld: null, needed_replicates: null})
-    expect(more.per_projection[0]).toMatchObject({estimator: 'plain', draws: 40 * needed})
+    expect(more.per_projection[0]).toMatchObject({estimator: 'plain', row_draws: 40 * needed})
     expect(more.per_projection[0]!.variance).not.toBeNull()
   })
 })
@@ -111,7 +111,7 @@ describe('rows that are drawn where estimates have their moments', () => {
       const z = bonferroniZ(6 * projections.length * 2, 1e-4)
       for (const row of found.per_projection) {
         const label = `${method} ${row.projection}`
-        expect(row, label).toMatchObject({estimator: 'tilted', draws: 500, withheld: null})
+        expect(row, label).toMatchObject({estimator: 'tilted', row_draws: 500, withheld: null})
         expect(row.variance_relative_standard_error, label).toBeLessThan(0.1)
         if (row.exact_z !== null) expect(Math.abs(row.exact_z), label).toBeLessThan(z)
         // rows of one length are biased, but for the kernel of such rows
