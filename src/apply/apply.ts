@@ -18,7 +18,7 @@ import {DEFAULT_LAYOUT, exchangeAxes, exchanged, type Layout} from '../inputs/la
 import {loadInput} from '../inputs/load.js'
 import type {NdArray} from '../inputs/nd-array.js'
 import type {InputSpec} from '../inputs/spec.js'
-import {tunedCall} from '../tuned/index.js'
+import {tunedCall} from '../tuned/call.js'
 import {type AppliedLayer, applyLayer} from './layer.js'
 import {
   APPLY_SCHEMA,

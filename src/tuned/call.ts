@@ -1,9 +1,9 @@
-/** Attention with learned parameters. */
+/** Attention with learned parameters. It loads tensors, and is therefore not among what index.js exports. */
 import type {attend} from '../attention/index.js'
 import {attendInputs} from '../attention/internal.js'
-import {describe, expected} from '../errors.js'
 import {tf} from '../tf.js'
-import {hasLearnedRows, type TunedFile, type TunedParameters} from './types.js'
+import {assertShapes, parametersOf} from './fit.js'
+import type {TunedFile} from './types.js'
 
 /** Queries and keys with their maps applied, and learned random vectors where there are any. */
 interface TunedInputs {
@@ -89,72 +89,6 @@ export function tunedInputs(
   if (!tuned) return attendInputs(query, key, value, options)
   const {query: ownQuery, key: ownKey, projection} = tuned(query, key)
   return attendInputs(ownQuery, ownKey, value, {...options, ...(projection && {projection})})
-}
-
-function parametersOf(
-  tuned: TunedFile,
-  layer: number | undefined,
-  replicate: number,
-): TunedParameters {
-  const {path, layers} = tuned
-  const found = layers.find(own => own.layer === layer)
-  if (!found) throw noLayer(tuned, layer)
-  const set = hasLearnedRows(tuned) ? found.sets[replicate] : found.sets[0]
-  if (set) return set
-  const got = `${found.sets.length}, counted from 0`
-  throw expected('ARRAY_MISSING', path, `draw ${replicate}`, got, 'ask for fewer replicates')
-}
-
-function noLayer({path, layers}: TunedFile, layer: number | undefined) {
-  const own = layers.flatMap(({layer: number}) => number ?? [])
-  const got = own.length === 0 ? 'those of no layer' : `those of ${own.join(', ')}`
-  if (layer !== undefined) {
-    const hint =
-      own.length === 0
-        ? 'tune again, and say which layer the arrays are with `layer`'
-        : `tune layer ${layer}, too, or leave that layer out`
-    return expected('ARRAY_MISSING', path, `parameters of layer ${layer}`, got, hint)
-  }
-  const hint = 'say which layer the arrays are with `layer`'
-  return expected('ARRAY_MISSING', path, 'parameters of arrays that belong to no layer', got, hint)
-}
-
-/** Heads of queries and keys, and their entries. */
-export interface HeadSizes {
-  heads: number
-  keyHeads: number
-  headDim: number
-}
-
-/**
- * Refuses parameters that do not fit an input or a model.
- *
- * @throws {SHAPE_MISMATCH} for other heads or another head dimension
- * @throws {ARRAY_MISSING} for a layer that the file does not have
- */
-export function assertTunedFits(
-  tuned: TunedFile,
-  layer: number | undefined,
-  {heads, keyHeads, headDim}: HeadSizes,
-): void {
-  parametersOf(tuned, layer, 0)
-  if (heads !== tuned.heads || (keyHeads !== tuned.keyHeads && keyHeads !== heads)) {
-    throw otherShapes(tuned, `${heads} of queries and ${keyHeads} of keys`)
-  }
-  if (headDim !== tuned.headDim) throw otherShapes(tuned, `${headDim} entries`)
-}
-
-function assertShapes(tuned: TunedFile, query: readonly number[], key: readonly number[]): void {
-  const {heads, keyHeads, headDim} = tuned
-  const [queryHeads, ownHeads] = [query[1]!, key[1]!]
-  const fit = queryHeads % heads === 0 && (ownHeads === keyHeads || ownHeads === queryHeads)
-  if (fit && query[3] === headDim && key[3] === headDim) return
-  throw otherShapes(tuned, `queries ${describe(query)} and keys ${describe(key)}`)
-}
-
-function otherShapes({path, heads, keyHeads, headDim}: TunedFile, got: string) {
-  const own = `${heads} heads of queries and ${keyHeads} of keys, of ${headDim} entries each`
-  return expected('SHAPE_MISMATCH', path, own, got, 'tune on queries and keys of this model')
 }
 
 /**
