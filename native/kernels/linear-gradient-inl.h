@@ -49,12 +49,14 @@ struct GradientScratch {
         chunks(CeilDiv(op.query_len, kCausalChunk)) {
     sums.Take(bump);
     later.Take(bump);
-    for (float** piece : {&query_features, &key_features, &feature_slopes}) {
-      *piece = bump.Take(kCausalChunk * f_stride);
-    }
-    for (float** piece : {&values, &slopes, &weighted}) *piece = bump.Take(kCausalChunk * v_stride);
-    for (float** piece : {&pairs, &products, &factors}) *piece = bump.Take(kCausalChunk * c_stride);
-    for (float** piece : {&row_sums, &scale, &carried, &step, &fresh}) *piece = bump.Take(kCausalChunk);
+    float** const of_features[] = {&query_features, &key_features, &feature_slopes};
+    for (float** piece : of_features) *piece = bump.Take(kCausalChunk * f_stride);
+    float** const of_values[] = {&values, &slopes, &weighted};
+    for (float** piece : of_values) *piece = bump.Take(kCausalChunk * v_stride);
+    float** const of_pairs[] = {&pairs, &products, &factors};
+    for (float** piece : of_pairs) *piece = bump.Take(kCausalChunk * c_stride);
+    float** const of_rows[] = {&row_sums, &scale, &carried, &step, &fresh};
+    for (float** piece : of_rows) *piece = bump.Take(kCausalChunk);
     key_columns = bump.Take(features * c_stride);
     value_columns = bump.Take((op.value_dim + 1) * c_stride);
     value_slopes = bump.Take(RoundUp(op.value_dim, kRows) * c_stride);
