@@ -34,6 +34,7 @@ export {
   type KernelFacts,
   type MomentDraw,
   type Preset,
+  type RowChoice,
   type Supports,
 } from './forms/estimator.js'
 export type {
