@@ -141,7 +141,7 @@ function choiceReport(message: string): {message: string; advice: string[]} | un
   const names = choices.split(', ')
   const guess = closest(typed, names)
   return {
-    message: `${flag ?? 'argument'}: expected one of ${listedFor(typed, names)}, got ${describe(typed)}`,
+    message: `${flag ? `${flag}: ` : ''}expected one of ${listedFor(typed, names)}, got ${describe(typed)}`,
     advice: guess === undefined ? [] : [`did you mean ${guess}?`],
   }
 }

@@ -102,10 +102,13 @@ function missingCommand(error: unknown): string | undefined {
 /** Error of a command that is not there, telling which may have been meant. */
 function unknownCommand(words: string): RfaError {
   const names = commandNames()
-  const guess = closest(words.split(' ')[0] ?? '', names)
+  const first = words.split(' ')[0] ?? ''
   if (words.startsWith('-')) {
-    return expected('USAGE', 'rfa', 'a command first', words, 'see rfa -h')
+    const flag = closest(first, ['--help', '--version'])
+    const hints = flag ? [`did you mean rfa ${flag}?`] : []
+    return expected('USAGE', 'rfa', 'a command first', words, ...hints, 'see rfa -h')
   }
+  const guess = closest(first, names)
   return expected(
     'UNKNOWN_NAME',
     'rfa',

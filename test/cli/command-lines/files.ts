@@ -219,7 +219,7 @@ export const HARMLESS: readonly Row[] = [
   ['methods --preset hku', 0, /^rfa|^favor/m],
   ['methods --json', 0, /"methods": \[/],
   ['completion', 2, /^SHELL: expected one of bash, zsh, fish, got nothing/],
-  ['completion powershell', 2, /^argument: expected one of bash, zsh, fish, got "powershell"/],
+  ['completion powershell', 2, /^expected one of bash, zsh, fish, got "powershell"/],
   ['completion bash', 0, /^complete .* rfa$/m],
   ['methods --details --num-features 1k --head-dim 1e3', 0, /1024/],
   ['methods --details --num-features 9007199254740991', 0, /9007199254740991|9\.01e\+?15/],

@@ -58,7 +58,7 @@ describe('errorReport', () => {
 
   it.each([
     ['--layout=bhwd', 'bhld, blhd', '--layout: expected one of bhld, blhd, got "bhwd"', ['bhld']],
-    ['ksh', 'bash, zsh, fish', 'argument: expected one of bash, zsh, fish, got "ksh"', []],
+    ['ksh', 'bash, zsh, fish', 'expected one of bash, zsh, fish, got "ksh"', []],
   ])('says in its own words what %s may be', (typed, choices, message, meant) => {
     const error = new CLIError(
       `Expected ${typed} to be one of: ${choices}\nSee more help with --help`,
