@@ -57,7 +57,7 @@ async function writeSchemas() {
   const {jsonSchemas} = await import(module)
   await replaceFolder(join(root, 'schemas'), async folder => {
     for (const [name, schema] of Object.entries(await jsonSchemas())) {
-      writeFileSync(join(folder, name), `${JSON.stringify(schema, null, 1)}\n`)
+      writeFileSync(join(folder, name), `${JSON.stringify(schema)}\n`)
     }
   })
 }

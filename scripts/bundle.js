@@ -65,6 +65,8 @@ async function writeProgram(dist, output) {
     dir: output,
     entryFileNames: '[name].js',
     chunkFileNames: 'parts/[name]-[hash].js',
+    // a third of the program is comments and indentation; names stay, for the traces of errors
+    minify: {compress: false, mangle: false, codegen: {removeWhitespace: true}},
     codeSplitting: {includeDependenciesRecursively: false, groups: GROUPS},
   })
   await program.close()
