@@ -138,7 +138,9 @@ describe('an experiment', () => {
     answerWith(timed({method: 'softmax'}), gate)
     expect(await bench('-m', 'rfa-gate')).toMatchObject({
       exitCode: 4,
-      stderr: expect.stringContaining('warning: no method that you named was measured: rfa-gate'),
+      stderr: expect.stringContaining(
+        'warning: no method besides the exact forms was measured: rfa-gate',
+      ),
     })
     answerWith(timed({method: 'softmax'}))
     expect(await bench('-m', 'softmax')).toMatchObject({exitCode: 0})

@@ -128,19 +128,20 @@ export function mergeValues(items: readonly (readonly number[])[], where: string
   return [...values]
 }
 
+/** For a range that ends below its beginning. @param turned - the range as it was meant */
+export function reversedRange(where: string, item: string, turned: string) {
+  const what = 'the upper end of a range to be at least the lower one'
+  return expected('BAD_RANGE', where, what, describe(item), `write ${turned}`)
+}
+
 /** All values of one range. @throws {BAD_RANGE} */
 function expandRange(item: string, range: RegExpExecArray, where: string, rule: NumberRule) {
   const [, lowText = '', highText = '', operator, stepText = ''] = range
   const low = checked(numberOf(lowText), lowText, where, rule)
   const high = checked(numberOf(highText), highText, where, rule)
   if (high < low) {
-    throw expected(
-      'BAD_RANGE',
-      where,
-      'the upper end of a range to be at least the lower one',
-      describe(item),
-      `write ${highText}..${lowText}${operator === '+' ? '+' : 'x'}${stepText || '2'}`,
-    )
+    const step = `${operator === '+' ? '+' : 'x'}${stepText || '2'}`
+    throw reversedRange(where, item, `${highText}..${lowText}${step}`)
   }
   if (!operator) {
     throw expected(

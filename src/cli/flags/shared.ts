@@ -31,7 +31,14 @@ import {
   present,
   toggle,
 } from './kinds.js'
-import {COUNT, POSITIVE_INTEGER, POSITIVE_NUMBER, parseNumberItem, THREADS} from './ranges.js'
+import {
+  COUNT,
+  POSITIVE_INTEGER,
+  POSITIVE_NUMBER,
+  parseNumberItem,
+  reversedRange,
+  THREADS,
+} from './ranges.js'
 import {shardFlag} from './shard.js'
 
 /** What `--methods` takes: the names of the registry, those of plug-ins among them once they are loaded, or all. */
@@ -95,9 +102,13 @@ const layerList = Flags.custom<'all' | readonly number[]>({
   parse: async (text, _context, {name}) => {
     const where = `--${name}`
     if (text.trim() === '') throw emptyItem(where, `all, or ${COUNT.what}`)
+    const item = text.trim()
+    if (item === 'all') return 'all'
+    const [, low, high] = /^(\d+)\.\.(\d+)$/.exec(item) ?? []
+    if (low === undefined || high === undefined) return parseNumberItem(item, where, COUNT)
+    if (Number(high) < Number(low)) throw reversedRange(where, item, `${high}..${low}`)
     // layers are counted one by one, where other ranges multiply
-    const item = /^\s*\w+\.\.\w+\s*$/.test(text) ? `${text.trim()}+1` : text
-    return item.trim() === 'all' ? 'all' : parseNumberItem(item, where, COUNT)
+    return parseNumberItem(`${item}+1`, where, COUNT)
   },
 })
 

@@ -27,7 +27,7 @@ export function nothingMeasured(plan: Plan, records: readonly CellRecord[]): str
   if (asked.length === 0 || asked.some(({status}) => status !== 'skipped')) return undefined
   const reasons = asked.flatMap(record => (record.status === 'skipped' ? [record.reason] : []))
   const remedies = [...new Set(reasons)].flatMap(reason => remedyOf(reason, plan))
-  const none = asked.length < records.length ? 'no method that you named' : 'nothing'
+  const none = asked.length < records.length ? 'no method besides the exact forms' : 'nothing'
   return [`${none} was measured: ${troubleItems(asked).join('; ')}`, ...remedies].join('; ')
 }
 

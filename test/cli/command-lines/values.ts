@@ -87,6 +87,7 @@ export const NUMBERS: readonly Row[] = [
   ['tune --learn maps,temperature', 2, /--learn: expected temperature, maps, rows or maps,rows/],
   ['tune --num-features 64,128', 2, /--num-features: expected one M, got a list/],
   ['tune --quick --dry-run', 0, /^tune: 3 cells/],
+  ['error-sweep --layer 5..2', 2, /at least the lower one, got "5\.\.2"\n.*Try: write 2\.\.5$/m],
   ['swap --budget 0', 2, /--budget: expected a positive number, got 0/],
   ['swap --budget 5%', 2, /--budget: expected a positive number, got "5%"/],
   ['swap --layers first:5', 2, /first:N or last:N with N from 1 to 4, got first:5/],
