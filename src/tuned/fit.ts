@@ -2,7 +2,12 @@
 import {describe, expected} from '../errors.js'
 import {hasLearnedRows, type TunedFile, type TunedParameters} from './types.js'
 
-/** Of a layer and a draw. */
+/**
+ * The parameters of a layer and a draw. Rows are learned for each draw; temperatures and maps serve all of them.
+ *
+ * @param layer - `undefined` for arrays that belong to no layer
+ * @throws {ARRAY_MISSING} for a layer or a draw that the file does not have
+ */
 export function parametersOf(
   tuned: TunedFile,
   layer: number | undefined,
@@ -17,7 +22,7 @@ export function parametersOf(
   throw expected('ARRAY_MISSING', path, `draw ${replicate}`, got, 'ask for fewer replicates')
 }
 
-/** Heads of queries and keys, and their entries. */
+/** Heads of queries, heads of keys, which serve several of them each, and the head dimension D. */
 export interface HeadSizes {
   heads: number
   keyHeads: number
@@ -42,7 +47,13 @@ export function assertTunedFits(
   if (headDim !== tuned.headDim) throw otherShapes(tuned, `${headDim} entries`)
 }
 
-/** Refuses tensors, `[B, heads, L, D]`, of other sizes. */
+/**
+ * Refuses queries and keys that parameters cannot be applied to.
+ *
+ * @param query - shape `[B, H, L, D]`: H a multiple of the heads that were learned
+ * @param key - shape `[B, H or Hkv, S, D]`
+ * @throws {SHAPE_MISMATCH}
+ */
 export function assertShapes(
   tuned: TunedFile,
   query: readonly number[],

@@ -1,6 +1,6 @@
 /** What is learned, as tensors, and what it does to queries, keys and random vectors. */
 import {tf} from '../../../attention/index.js'
-import {hasLearnedRows} from '../../../tuned/index.js'
+import {type HeadSizes, hasLearnedRows} from '../../../tuned/index.js'
 import type {LearnedArray, TuneCell} from '../schema.js'
 import {numbersOf} from './problem.js'
 
@@ -9,13 +9,6 @@ import {numbersOf} from './problem.js'
  * `[Hkv, D, D]`, `projection` `[H, M, D]`.
  */
 export type Parameters = Readonly<Record<string, tf.Tensor>>
-
-/** Heads of queries and of keys, which serve several of them each, and D. */
-export interface HeadSizes {
-  heads: number
-  keyHeads: number
-  headDim: number
-}
 
 /** Where learning starts: queries and keys as they are, random vectors as they are drawn. */
 export function startOf(

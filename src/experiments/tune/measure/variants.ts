@@ -1,10 +1,11 @@
 /** What is compared on held-out tokens. */
 import {tf} from '../../../attention/index.js'
 import {finiteOrNull, mean} from '../../../stats/index.js'
+import type {HeadSizes} from '../../../tuned/index.js'
 import {attendOptions} from '../../axes.js'
 import {resolveMethod, unsupportedReason} from '../../method.js'
 import {MORE_FEATURES, type TuneCell, type Variant, type VariantError} from '../schema.js'
-import type {HeadSizes, Parameters} from './parameters.js'
+import type {Parameters} from './parameters.js'
 import {numbersOf, type Problem} from './problem.js'
 import {drawsOf, errorsOf} from './task.js'
 

@@ -18,8 +18,8 @@ describe('a swap', () => {
   it('of attention for itself loses nothing, and of the mean of V much', async () => {
     const exact = await resultOf(await swapCellOf('softmax'))
     const mean = await resultOf(await swapCellOf('mean-value'))
-    // queries are rounded once more: a logit of up to 50 moves by 50 x 2^-24 = 3e-6, and each of four layers passes on
-    // at most some five times what it gets, in the worst case 3e-6 x (1 + 5 + 25)
+    // between two errors that lie far apart: float32 rounds by 2^-24 = 6e-8 at a time, and a wrong scale, mask or order
+    // of heads is seen in the second digit, as the mean of V is below
     expect(Math.abs(exact.causal_effects!.nats_added.mean!)).toBeLessThan(1e-4)
     expect(exact.causal_effects!.top_agreement.mean).toBe(1)
     expect(exact.hidden_error.every(error => error! < 1e-4)).toBe(true)
@@ -119,8 +119,9 @@ describe('a swap', () => {
       '12',
     ])
     const damage = parts.reduce((sum, part) => sum + part.damage!, 0) / parts.length
-    // six digits of each
-    expect(damage).toBeCloseTo(result.causal_effects!.nats_added.mean!, 5)
+    // the damage of a part is rounded to six digits
+    const rounding = 5e-6 * Math.max(...parts.map(part => Math.abs(part.damage!)))
+    expect(Math.abs(damage - result.causal_effects!.nats_added.mean!)).toBeLessThan(2 * rounding)
     const errors = parts.map(part => part.hidden_error.at(-1)!)
     expect(Math.min(...errors)).toBeLessThanOrEqual(result.hidden_error.at(-1)!)
     expect(Math.max(...errors)).toBeGreaterThanOrEqual(result.hidden_error.at(-1)!)
