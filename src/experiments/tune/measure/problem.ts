@@ -57,7 +57,19 @@ export function problemOf(input: AttentionInput, scale: number, causal: boolean)
 
 /** Squared relative error of each head, `[H]`. @param out - `[B, H, L, Dv]` */
 export function headErrors(out: tf.Tensor4D, {exact, weights}: Problem): tf.Tensor1D {
-  return tf.sum(tf.mul(tf.squaredDifference(out, exact), weights), [0, 2, 3])
+  // the gradient of each operation by itself would read and write all outputs eight times
+  const errors = tf.customGrad((own, save) => {
+    if (typeof save !== 'function') throw new TypeError('expected one tensor')
+    save([own as tf.Tensor4D])
+    return {
+      value: tf.sum(tf.mul(tf.squaredDifference(own as tf.Tensor4D, exact), weights), [0, 2, 3]),
+      gradFunc: (slope: tf.Tensor, [given]: tf.Tensor[]) => {
+        const factors = tf.mul(weights, tf.reshape(tf.mul(slope, 2), [1, -1, 1, 1]))
+        return tf.mul(tf.sub(given!, exact), factors)
+      },
+    }
+  })
+  return errors(out) as tf.Tensor1D
 }
 
 /** The numbers of a tensor, which stays. */
