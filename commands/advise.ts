@@ -1,6 +1,7 @@
 import type {AdviceRequest} from '../src/advice/plans.js'
 import {adviseFlags, type ModelAdviseFlags, toAdviceRequest} from '../src/cli/plans/advise.js'
 import {withCausal} from '../src/cli/plans/input-spec.js'
+import {tunedFile} from '../src/cli/plans/tuned.js'
 import {EXIT_CELLS_FAILED} from '../src/cli/program/exit-codes.js'
 import type {AdviceForecast, ModelAdviceDocument} from '../src/cli/program/json-documents.js'
 import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
@@ -17,13 +18,14 @@ export default class Advise extends RfaCommand {
     '<%= config.bin %> advise --input qkv.safetensors --seq-len 8192 --tolerance 10% --causal',
     '<%= config.bin %> advise --model ./all-MiniLM-L6-v2 --texts texts.txt --budget 0.05 --seq-len 8192',
     '<%= config.bin %> advise --input model.safetensors --layer 0,3 --methods favor-pos,lara --budget-ms 20',
+    '<%= config.bin %> advise --input qkv.safetensors --parameters tuned.safetensors --tolerance 50%',
   ]
   static override flags = adviseFlags
 
   async run() {
     const {flags} = await this.parse(Advise)
     if (flags.model !== undefined) return this.adviseModel(flags)
-    const request = toAdviceRequest(await withCausal(flags))
+    const request = toAdviceRequest(await withCausal(flags), await tunedFile(flags))
     if (flags['dry-run']) return this.forecast(request)
     const {asTyped, closingLine, runAdvise} = await import('../src/cli/advise/run-advise.js')
     const {document, failure} = await runAdvise(request, flags, this.invocation())

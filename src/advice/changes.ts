@@ -36,11 +36,10 @@ export function changesOf(
   ]
 }
 
-/** Candidates with an M and reliable estimates, at the largest M of each method. */
+/** Candidates with an M and reliable estimates, at the largest M of each method; those that learned have learned for one M. */
 function extensible({candidates}: LayerFacts): Candidate[] {
-  return largestOfEach(candidates.get(1) ?? []).filter(
-    ({unfit, cell}) => !unfit && cell.num_features !== null,
-  )
+  const drawn = candidates.get(1)?.filter(({cell}) => !cell.tuned) ?? []
+  return largestOfEach(drawn).filter(({unfit, cell}) => !unfit && cell.num_features !== null)
 }
 
 /** Why no M is named: no M up to 16 million reaches 5 %, and so no smaller error either, or none is known. */

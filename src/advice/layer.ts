@@ -96,6 +96,7 @@ function rowOf({candidate, timed, gain}: Joined, onFront: boolean, times: Times)
     projection: cell.projection,
     num_features: cell.num_features,
     feature_dim: featureDim,
+    parameters: cell.tuned?.path ?? null,
     ...errorFields(error),
     over_mean: finiteOrNull(overMean.value),
     over_mean_low: finiteOrNull(overMean.low),

@@ -1,5 +1,6 @@
 /** The runs behind an advice: errors on the input as it is and at smaller norms, then times. */
 import type {MethodName} from '../attention/names.js'
+import type {MethodSpec} from '../experiments/axes.js'
 import {BASELINES} from '../experiments/bench/fields/baselines.js'
 import {type BenchPlan, benchPlan} from '../experiments/bench/schema.js'
 import {YARDSTICK} from '../experiments/error-sweep/report/ranking.js'
@@ -24,6 +25,8 @@ export interface AdviceRequest {
   /** L to advise for; `null`: that of the file. */
   seqLen: number | null
   methods: readonly string[]
+  /** One of the methods with learned parameters, a candidate of its own. Default: none */
+  tuned?: MethodSpec | undefined
   numFeatures: readonly number[]
   effort: 'quick' | 'full'
   seed: number
@@ -104,12 +107,12 @@ export function sweepPlanOf(request: AdviceRequest): ErrorSweepPlan {
   return errorPlan(request, [1], request.numFeatures)
 }
 
-/** The same with queries and keys of smaller norms, at one M. */
+/** The same with queries and keys of smaller norms, at one M; what is learned is learned for the norms as they are. */
 export function normsPlanOf(request: AdviceRequest): ErrorSweepPlan {
   const {numFeatures} = request
   const small = numFeatures.filter(count => count <= NORMS_FEATURES)
   const one = small.length > 0 ? Math.max(...small) : Math.min(...numFeatures)
-  return errorPlan(request, SMALLER_NORMS, [one])
+  return errorPlan({...request, tuned: undefined}, SMALLER_NORMS, [one])
 }
 
 function errorPlan(
@@ -117,12 +120,12 @@ function errorPlan(
   scales: number[],
   numFeatures: readonly number[],
 ): ErrorSweepPlan {
-  const {input, layers, logitScale, causal, methods, seed} = request
+  const {input, layers, logitScale, causal, methods, tuned, seed} = request
   return errorSweepPlan.parse({
     experiment: 'error-sweep',
     input,
     ...(layers && {layers}),
-    methods: exactForms([...new Set([...methods, YARDSTICK])]),
+    methods: [...exactForms([...new Set([...methods, YARDSTICK])]), ...(tuned ? [tuned] : [])],
     projections: ['orth'],
     num_features: [...numFeatures],
     seq_lens: null,

@@ -2,7 +2,7 @@
 
 import {YARDSTICK} from '../experiments/error-sweep/report/ranking.js'
 import {causalLabel} from '../experiments/labels.js'
-import {commandText} from '../report/command-line.js'
+import {commandText, typeablePath} from '../report/command-line.js'
 import {type Block, heading, type Item, list, table, text} from '../report/document.js'
 import {groupBy} from '../report/groups.js'
 import {bytes, MISSING, nanoseconds, significant} from '../report/numbers.js'
@@ -199,6 +199,11 @@ export function warnings(advice: Advice): string[] {
       : [
           `errors at L=${seq_len} are assumed to equal those of the file, at L=${query_len}; methods with windows or landmarks have none there`,
         ]),
+    ...(layers.some(({candidates}) => candidates.some(({parameters}) => parameters !== null))
+      ? [
+          'tuned methods err less on the tokens that they learned from than on others: give others as the input',
+        ]
+      : []),
     ...(query_len === key_len
       ? []
       : [`times are for the same number of keys as queries; the file has ${key_len} keys`]),
@@ -229,12 +234,13 @@ function basis(advice: Advice): string[] {
 function again(layer: LayerAdvice, advice: Advice, {bin, input}: AsTyped): Item[] {
   const found = layer.candidates.find(({label}) => label === layer.candidate)
   if (!found) return []
-  const {method, projection, num_features} = found
+  const {method, projection, num_features, parameters} = found
   const {batch, heads, head_dim, value_dim, seq_len} = advice
   const variant = [
     ...['--methods', method],
     ...(projection === null ? [] : ['--projections', projection]),
     ...(num_features === null ? [] : ['--num-features', String(num_features)]),
+    ...(parameters === null ? [] : ['--parameters', typeablePath(parameters)]),
   ]
   const causal = advice.causal ? ['--causal'] : []
   const shape = Object.entries({

@@ -55,6 +55,11 @@ export const variantFields = {
   projection: z.string().nullable().describe('Random matrix; `null`: it draws none.'),
   num_features: z.number().int().nullable().describe('M; `null`: the method has none.'),
   feature_dim: z.number().int().describe('F, length of phi; 0: the method has no features.'),
+  parameters: z
+    .string()
+    .nullable()
+    .default(null)
+    .describe('File of the learned parameters that it runs with; `null`: none.'),
 }
 
 const candidate = z.object({

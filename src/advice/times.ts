@@ -95,8 +95,7 @@ export class Times {
 
   /** The same without bytes, which take time to count. */
   private timeAt(variant: Variant, length: number) {
-    const label = variantLabel(variant)
-    const own = this.records.filter(({cell}) => variantLabel(cell) === label)
+    const own = this.ownRecords(variant)
     const record = own.find(({cell}) => cell.seq_len === length)
     const flops = this.counted.flops(variant, length)
     if (record) {
@@ -106,6 +105,20 @@ export class Times {
     const works = this.worksOf(own.length > 0 ? own : this.nearest(variant))
     if (works.length === 0) return undefined
     return {time: timeOfWork(works, flops), from: 'predicted' as const, works, flops}
+  }
+
+  /**
+   * Those of the variant. Learned parameters cost nothing: maps fold into the weights, and learned random vectors take the
+   * place of drawn ones; so these are those of the method without.
+   */
+  private ownRecords(variant: Variant): readonly TimedRecord[] {
+    const {method, num_features, tuned} = variant
+    const label = variantLabel(variant)
+    return this.records.filter(({cell}) =>
+      tuned
+        ? cell.method === method && cell.num_features === num_features
+        : variantLabel(cell) === label,
+    )
   }
 
   /** The same method at the M nearest to one that was not timed. */

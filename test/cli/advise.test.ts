@@ -11,15 +11,18 @@ import {
   modelAdviceDocument,
 } from '../../src/cli/program/json-documents.js'
 import {RfaError} from '../../src/errors.js'
+import type {ErrorSweepPlan} from '../../src/experiments/error-sweep/schema.js'
 import {allExperiments} from '../../src/experiments/index.js'
 import {anyPlan} from '../../src/results/manifest.js'
-import type {CellRecord} from '../../src/results/record.js'
+import type {CellRecord, Plan} from '../../src/results/record.js'
 import type {ExperimentRun} from '../../src/runner/run-experiment.js'
+import {type Tuned, writeTuned} from '../../src/tuned/index.js'
 import {temporaryFolder} from '../helpers/folders.js'
 import {BENCH_MANIFEST, exactForm, timed} from '../helpers/records/bench.js'
 import {deterministic, sweep} from '../helpers/records/error-sweep.js'
 import {failed} from '../helpers/records/outcomes.js'
 import {point, swap} from '../helpers/records/swap.js'
+import {exampleTuned} from '../helpers/tuned.js'
 import {run, runner, worker} from './services.js'
 
 const folder = temporaryFolder()
@@ -80,6 +83,35 @@ describe('rfa advise', () => {
     expect(detailed.stdout).toMatch(
       /error-sweep --input .*charlm-layer0.safetensors --scale 0.1 --methods elu/,
     )
+  })
+
+  it('takes learned parameters: a candidate more, with the times of the method as it is', async () => {
+    const path = join(folder, 'tuned.safetensors')
+    const sizes = {heads: 12, keyHeads: 12, headDim: 32}
+    const learned = exampleTuned({...sizes, learned: 'rows'}, {layers: [undefined], draws: 6})
+    await writeTuned(path, learned)
+    const argv = ['--methods', 'elu', '--num-features', '64', '--parameters', path]
+    await advise(...argv, '--output', output())
+    const plans = runner.runExperiment.mock.calls.map(([{plan}]) => plan)
+    const methodsOf = (plan: Plan | undefined) =>
+      (plan as ErrorSweepPlan).methods.map(({method, tuned}) =>
+        tuned ? `${method} tuned` : method,
+      )
+    expect(methodsOf(plans[0])).toEqual(['elu', 'favor-pos', 'mean-value', 'favor-pos tuned'])
+    expect(plans[0]).toMatchObject({num_features: [8, 64]})
+    expect(methodsOf(plans[2])).toEqual(['elu', 'favor-pos', 'mean-value'])
+  })
+
+  it('refuses learned parameters that give no interval, or are of a method with options', async () => {
+    const refused = async (name: string, tuned: Tuned) => {
+      await writeTuned(join(folder, name), tuned)
+      const argv = ['--parameters', join(folder, name), '--output', output()]
+      return (await advise(...argv)).stderr
+    }
+    const few = exampleTuned({learned: 'maps,rows'}, {draws: 5})
+    expect(await refused('few.safetensors', few)).toMatch(/at least 6 draws.*, got 5/)
+    const guarded = exampleTuned({options: {guard: 'abs'}})
+    expect(await refused('guarded.safetensors', guarded)).toMatch(/got favor-pos \(guard=abs\)/)
   })
 
   it('gives commands that can be typed for files and arrays that begin with a dash', () => {

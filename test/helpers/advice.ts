@@ -16,6 +16,7 @@ export const CANDIDATE: AdviceCandidate = {
   projection: 'orth',
   num_features: 64,
   feature_dim: 64,
+  parameters: null,
   ...ERROR,
   ...{over_mean: 0.3, over_mean_low: 0.29, over_mean_high: 0.31},
   ...COST,

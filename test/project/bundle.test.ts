@@ -22,9 +22,11 @@ it('holds what it uses of zod with its licence, and imports the other packages t
     .filter(name => name.endsWith('.js') && name !== door)
     .map(name => readFileSync(join(program, name), 'utf8'))
   // a locale is nothing that it uses: a door that gave plug-ins this copy would keep all of them
-  expect(texts.some(text => text.includes('Ungültige Eingabe'))).toBe(false)
+  expect(texts.some(text => /Ung(?:ü|\\xFC)ltige Eingabe/.test(text))).toBe(false)
   const imports = texts.flatMap(text =>
-    [...text.matchAll(/^(?:import|export) .*from "([^."][^"]*)";$/gm)].map(([, name]) => name!),
+    [...text.matchAll(/\b(?:import|export)\b[\w$\s{}*,]*?from\s*"([^."][^"]*)"/g)].map(
+      ([, name]) => name!,
+    ),
   )
   const packages = new Set(imports.filter(name => !name.startsWith('node:')))
   expect(packages).toContain('fastest-levenshtein')

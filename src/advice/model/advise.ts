@@ -73,6 +73,7 @@ function candidateOf(row: CompletedSwap, times: Times, length: number): ModelCan
   return {
     ...{label: variantLabel(cell), method, projection, num_features},
     feature_dim: result.feature_dim,
+    parameters: cell.tuned?.path ?? null,
     layers: result.chosen_layers ?? [],
     ...{loss: mean, loss_low: low, loss_high: high},
     least_loss: least?.loss.mean ?? null,

@@ -1,5 +1,6 @@
 /** The runs behind advice on a whole model: the largest set of layers that keeps a budget, for each method, then times. */
 import type {MethodName} from '../../attention/names.js'
+import type {MethodSpec} from '../../experiments/axes.js'
 import type {BenchPlan} from '../../experiments/bench/schema.js'
 import {YARDSTICK} from '../../experiments/error-sweep/report/ranking.js'
 import {type CompletedSwap, type SwapPlan, swapPlan} from '../../experiments/swap/schema.js'
@@ -19,6 +20,8 @@ export interface ModelAdviceRequest {
   /** L to advise for. */
   seqLen: number
   methods: readonly string[]
+  /** One of the methods with learned parameters, a candidate of its own. Default: none */
+  tuned?: MethodSpec | undefined
   numFeatures: readonly number[]
   effort: 'quick' | 'full'
   seed: number
@@ -52,13 +55,16 @@ export const BUDGETS = {causal: 0.05, encoder: 0.05}
 
 /** Every method searches the largest set of layers that keeps the budget; averaging V does, too. */
 export function modelSwapPlan(request: ModelAdviceRequest): SwapPlan {
-  const {model, texts, maxTokens, layers, causal, budget, methods, numFeatures, seed} = request
+  const {model, texts, maxTokens, layers, causal, budget, tuned, numFeatures, seed} = request
   const {replicates} = MODEL_ADVICE[request.effort === 'quick' ? 'quick' : 'standard']
   return swapPlan.parse({
     experiment: 'swap',
-    methods: [...new Set([...methods, YARDSTICK])].map(method => ({
-      ...{method, preset: 'exact', options: {}},
-    })),
+    methods: [
+      ...[...new Set([...request.methods, YARDSTICK])].map(method => ({
+        ...{method, preset: 'exact', options: {}},
+      })),
+      ...(tuned ? [tuned] : []),
+    ],
     projections: ['orth'],
     num_features: [...numFeatures],
     layer_sets: [Array.from({length: layers}, (_, layer) => layer)],

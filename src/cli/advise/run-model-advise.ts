@@ -12,6 +12,7 @@ import type {BenchRecord} from '../../experiments/bench/schema.js'
 import type {SwapRecord} from '../../experiments/swap/schema.js'
 import {type ModelAdviseFlags, toModelAdviceRequest} from '../plans/advise.js'
 import {swapFiles} from '../plans/swap-files.js'
+import {tunedFile} from '../plans/tuned.js'
 import type {ModelAdviceDocument} from '../program/json-documents.js'
 import type {Invocation} from '../program/services.js'
 import {type OwnRun, OwnRuns} from '../run/own-folder-run.js'
@@ -37,7 +38,7 @@ export async function runModelAdvise(
   invocation: Invocation,
 ): Promise<EndedAdvice<ModelAdviceDocument>> {
   const own = await adviceFolder(flags, FILE, invocation)
-  const request = toModelAdviceRequest(flags, await swapFiles(flags))
+  const request = toModelAdviceRequest(flags, await swapFiles(flags), await tunedFile(flags))
   return savedAdvice(own, FILE, invocation, async () => {
     const {advice, failed} = await measured(request, own, invocation)
     return {

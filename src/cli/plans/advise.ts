@@ -4,6 +4,8 @@ import {BUDGETS, MODEL_ADVICE, type ModelAdviceRequest} from '../../advice/model
 import {CANDIDATES} from '../../advice/not-tried.js'
 import {ADVICE, type AdviceRequest} from '../../advice/plans.js'
 import {expected, RfaError, unknownName} from '../../errors.js'
+import {methodLabel} from '../../experiments/labels.js'
+import {assertTunedFits, type TunedFile, tunedSpecOf} from '../../tuned/index.js'
 import {defaultHelp, gridOf} from '../flags/defaults.js'
 import {
   completedWith,
@@ -21,7 +23,7 @@ import {
   parseNumber,
   THREADS,
 } from '../flags/ranges.js'
-import {causalFlag, computeFlags, detailsFlag, scaleFlag} from '../flags/shared.js'
+import {causalFlag, computeFlags, detailsFlag, parametersFlag, scaleFlag} from '../flags/shared.js'
 import {inputFlags, toInputSpec, toLayers, type WithCausal} from './input-spec.js'
 import type {SwapFiles} from './swap.js'
 import {listOr} from './values.js'
@@ -115,6 +117,10 @@ export const adviseFlags = {
     helpGroup: 'ADVICE',
     description: `numbers of random vectors M to try: lists a,b and ranges 64..4kx4, with k = 1024 ${defaultHelp(ADVICE, grid => grid.numFeatures)}; with --model ${defaultHelp(MODEL_ADVICE, grid => grid.numFeatures)}`,
   }),
+  parameters: parametersFlag(
+    'ADVICE',
+    'its method is a candidate with and without them, with its M',
+  ),
   quick: toggle('fewer candidates, M and runs: about twenty seconds', 'RUN'),
   'dry-run': toggle('print the number of cells and the predicted time, and stop', 'RUN'),
   details: detailsFlag('RUN'),
@@ -147,6 +153,7 @@ const SHARED_FLAGS = [
   'seq-len',
   'methods',
   'num-features',
+  'parameters',
   'quick',
   'details',
   'output',
@@ -175,17 +182,61 @@ function refuseInputFlags(flags: ModelAdviseFlags): void {
   throw new RfaError('USAGE', `--${given}: expected only with an input, got --model`, {suggestions})
 }
 
+/** Draws of learned random vectors below which the median error has no 95 % interval. */
+const FEWEST_DRAWS = 6
+
+/** The draws of {@link withLearned}. @throws {UNSUPPORTED} for too few of them for an interval over draws alone */
+function refuseFewDraws(file: TunedFile | undefined): void {
+  const draws = file && tunedSpecOf(file).draws
+  if (!draws || draws >= FEWEST_DRAWS) return
+  const wanted = `random vectors of at least ${FEWEST_DRAWS} draws, without which an error has no interval`
+  const remedies = [`rfa tune --draws ${FEWEST_DRAWS}`, 'or rfa tune --learn maps']
+  throw expected('UNSUPPORTED', file.path, wanted, `${draws}`, ...remedies)
+}
+
+/**
+ * Candidates with those that a file of learned parameters is of, without and with them.
+ *
+ * @throws {UNSUPPORTED} for parameters of a method with options, as times are those of methods as they are
+ */
+function withLearned(
+  {methods, numFeatures}: Pick<AdviceRequest, 'methods' | 'numFeatures'>,
+  file: TunedFile | undefined,
+): Pick<AdviceRequest, 'methods' | 'numFeatures' | 'tuned'> {
+  if (!file) return {methods, numFeatures}
+  const {method, preset, options} = file
+  if (preset !== 'exact' || Object.keys(options).length > 0) {
+    const got = methodLabel({method, preset, options: {...options}})
+    const remedy = 'tune the method without them'
+    const wanted = 'parameters of a method without options and preset'
+    throw expected('UNSUPPORTED', file.path, wanted, got, remedy)
+  }
+  const counts = [...numFeatures, ...(file.numFeatures ? [file.numFeatures] : [])]
+  return {
+    methods: [...new Set([...methods, method])],
+    tuned: {method, preset, options: {}, tuned: tunedSpecOf(file)},
+    numFeatures: [...new Set(counts)].sort((a, b) => a - b),
+  }
+}
+
 /**
  * What to measure and to advise on, of a whole model.
  *
+ * @param tuned - learned parameters. Default: none
  * @throws {USAGE} for a flag of an input
+ * @throws {UNSUPPORTED} for parameters of a method with options
+ * @throws {ARRAY_MISSING | SHAPE_MISMATCH} for parameters of another model
  */
 export function toModelAdviceRequest(
   flags: ModelAdviseFlags,
   {facts, model, texts}: SwapFiles,
+  tuned?: TunedFile,
 ): ModelAdviceRequest {
   refuseInputFlags(flags)
   const grid = gridOf(MODEL_ADVICE, flags)
+  if (tuned) {
+    for (let layer = 0; layer < facts.layers; layer++) assertTunedFits(tuned, layer, facts)
+  }
   const {lines, ...file} = texts
   return {
     model,
@@ -195,8 +246,7 @@ export function toModelAdviceRequest(
     causal: facts.causal,
     budget: flags.budget ?? BUDGETS[facts.causal ? 'causal' : 'encoder'],
     seqLen: flags['seq-len'] ?? facts.maxTokens,
-    methods: [...new Set(flags.methods ?? grid.methods)],
-    numFeatures: listOr(flags['num-features'], '--num-features', grid.numFeatures),
+    ...withLearned(candidatesOf(flags, grid), tuned),
     effort: flags.quick ? 'quick' : 'full',
     seed: flags.seed ?? 0,
     threads: flags.threads ?? null,
@@ -217,13 +267,27 @@ function toleranceOf(metric: AdviceMetric, typed: TypedError | undefined): numbe
   throw expected('USAGE', '--tolerance', 'at most 1 (100%), such as 0.05 or 5%', got, ...remedies)
 }
 
+/** The methods and the M that are named, or those of a grid. */
+function candidatesOf(
+  flags: ModelAdviseFlags,
+  grid: Pick<AdviceRequest, 'methods' | 'numFeatures'>,
+): Pick<AdviceRequest, 'methods' | 'numFeatures'> {
+  return {
+    methods: [...new Set(flags.methods ?? grid.methods)],
+    numFeatures: listOr(flags['num-features'], '--num-features', grid.numFeatures),
+  }
+}
+
 /**
  * What to measure and to advise on.
  *
+ * @param tuned - learned parameters. Default: none
  * @throws {USAGE} when the flags contradict each other
+ * @throws {UNSUPPORTED} for parameters of a method with options, or of too few draws for an interval
  */
-export function toAdviceRequest(flags: AdviseFlags): AdviceRequest {
+export function toAdviceRequest(flags: AdviseFlags, tuned?: TunedFile): AdviceRequest {
   refuseModelFlags(flags)
+  refuseFewDraws(tuned)
   const grid = gridOf(ADVICE, flags)
   const {metric = 'rel_l2', tolerance} = flags
   if (metric !== 'rel_l2' && tolerance === undefined) {
@@ -238,8 +302,7 @@ export function toAdviceRequest(flags: AdviseFlags): AdviceRequest {
     tolerance: toleranceOf(metric, tolerance),
     budgetMs: flags['budget-ms'] ?? null,
     seqLen: flags['seq-len'] ?? null,
-    methods: [...new Set(flags.methods ?? grid.methods)],
-    numFeatures: listOr(flags['num-features'], '--num-features', grid.numFeatures),
+    ...withLearned(candidatesOf(flags, grid), tuned),
     effort: flags.quick ? 'quick' : 'full',
     seed: flags.seed ?? 0,
     threads: flags.threads ?? null,

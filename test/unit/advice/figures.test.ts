@@ -11,6 +11,7 @@ const COST = {
 function candidate(label: string, error: number | null, ms: number, on_front = true) {
   return {
     ...{label, method: label, projection: null, num_features: null, feature_dim: 16},
+    parameters: null,
     ...{...ERROR, error, ...COST, time_ns: ms * 1e6},
     ...{over_mean: 0.5, over_mean_low: 0.4, over_mean_high: 0.6},
     ...{gain: 2, gain_low: 1, gain_high: 3, unfit: null, on_front},

@@ -73,6 +73,12 @@ describe('adviceReport', () => {
       'rfa bench --methods favor-pos --projections orth --num-features 64 --causal --seq-len 2048 --batch 1 --heads 2 --head-dim 17 --value-dim 13',
     )
     expect(said({}, {candidate: null})).not.toContain('again:')
+    const learned = {...CANDIDATE, parameters: 'my tuned.safetensors'}
+    const text = said({}, {candidates: [learned]})
+    expect(text).toMatch(/error-sweep .* --num-features 64 --parameters 'my tuned.safetensors'/)
+    expect(text).toMatch(/bench .* --num-features 64 --parameters 'my tuned.safetensors'/)
+    expect(text).toContain('give others as the input')
+    expect(said()).not.toContain('give others as the input')
   })
 
   it('gives none where nobody knows how the input was named', () => {

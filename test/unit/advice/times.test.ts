@@ -15,6 +15,11 @@ const FIXED = 5e7
 const exactAt = (length: number) => exactForm('softmax', length, FIXED + length ** 2)
 const linearAt = (length: number, M = 1024) =>
   timed({seq_len: length, num_features: M}, FIXED + M * length)
+const tunedCell: Variant = {
+  ...cellOf(1024),
+  projection: 'simplex',
+  tuned: {path: 't.safetensors', digest: '0', projection: 'simplex', num_features: 1024, draws: 6},
+}
 const records = [exactAt(2 ** 14), exactAt(2 ** 16), linearAt(2 ** 14), linearAt(2 ** 16)]
 const times = new Times(records, counted)
 
@@ -77,6 +82,11 @@ describe('Times', () => {
     expect(predicted.from).toBe('predicted')
     expect(predicted.bytes).toBe(7 * 2 ** 18)
     expect(predicted.time.value).toMatchReference(FIXED + 2 ** 28, 6)
+  })
+
+  it('takes the times of the method as it is for one with learned parameters', () => {
+    expect(times.at(tunedCell, 2 ** 16)).toEqual(times.at(cellOf(1024), 2 ** 16))
+    expect(times.gain(tunedCell, 2 ** 18)).toEqual(times.gain(cellOf(1024), 2 ** 18))
   })
 
   it('predicts an M that was not timed by the nearest', () => {
