@@ -35,7 +35,7 @@ const FLOORS = [
   ['src/model/'],
   ['src/report/', 'src/index.ts'],
   ['src/experiments/'],
-  ['src/advice/', 'src/apply/', 'src/claims/', 'src/compare/', 'src/runner/'],
+  ['src/advice/', 'src/apply/', 'src/export/', 'src/claims/', 'src/compare/', 'src/runner/'],
   ['src/cli/'],
   ['commands/'],
 ]
@@ -89,7 +89,7 @@ const DOORS = [
       {
         file: 'src/attention/internal.ts',
         users:
-          /^src\/(advice|apply|backends|check|claims|experiments|model|plugins|runner|tuned)\//,
+          /^src\/(advice|apply|backends|check|claims|experiments|export|model|plugins|runner|tuned)\//,
       },
       {file: 'src/attention/fused-kernels.ts', users: /^src\/backends\//},
     ],

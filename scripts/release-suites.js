@@ -77,6 +77,8 @@ const SUITES = {
     'docs/your-model.md',
     'src/inputs',
     'src/apply',
+    'src/export',
+    'src/model',
     'src/experiments/bench/measure/peers',
     'scripts',
   ],

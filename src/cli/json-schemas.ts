@@ -1,6 +1,7 @@
 import {z} from 'zod'
 import {applyRecord} from '../apply/record.js'
 import {allExperiments} from '../experiments/index.js'
+import {exportRecord} from '../export/record.js'
 import {LINE_CHECKSUM} from '../results/journal-line.js'
 import {anyPlan, runManifest} from '../results/manifest.js'
 import {anyRecord} from '../results/record.js'
@@ -69,6 +70,7 @@ async function documentSchemas(): Promise<Named[]> {
       documents.withComparison(finishedRunSchema({manifest, record})),
     ],
     ['apply', 'What rfa apply prints under --json', applyRecord],
+    ['export', 'What rfa export prints under --json', exportRecord],
     ['slurm', 'What rfa slurm prints under --json', documents.slurmDocument],
     ['report', 'What rfa report prints under --json', documents.reportDocument],
     [

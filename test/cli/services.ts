@@ -26,6 +26,7 @@ export const runner = {
   assertFits: vi.fn<Services['assertFits']>(),
   planKeys: vi.fn<Services['planKeys']>(),
   applyEstimator: vi.fn<Services['applyEstimator']>(),
+  exportLayers: vi.fn<Services['exportLayers']>(),
   checkEstimator: vi.fn<Services['checkEstimator']>(),
   openRun: vi.fn<Services['openRun']>(),
   readPlan: vi.fn<Services['readPlan']>(async () => undefined),

@@ -93,7 +93,7 @@ export function pluginFlag(helpGroup: string | undefined, effect: string) {
 }
 
 /** `--layer`: numbers and ranges, or `all`; each item of the value is one or the other. */
-const layerList = Flags.custom<'all' | readonly number[]>({
+export const layerList = Flags.custom<'all' | readonly number[]>({
   multiple: true,
   multipleNonGreedy: true,
   delimiter: ',',

@@ -164,6 +164,15 @@ export const BRIEF_FLAGS: Readonly<Record<string, BriefFlags>> = {
     ...SEED,
     ...JSON_FLAG,
   },
+  export: {
+    model: 'folder as Hugging Face writes it',
+    texts: 'file with a text on each line, or folder of .txt files',
+    'max-texts': 'first texts to read',
+    'max-tokens': 'tokens at which a text is cut',
+    layer: 'layers to write, as 0,3',
+    output: 'folder of the files',
+    force: 'replace files that are there',
+  },
   apply: {
     method: 'the estimator',
     ...INPUT,

@@ -5,7 +5,7 @@ import {openModel} from '../../model/index.js'
 import type {SwapFiles, SwapFlags} from './swap.js'
 
 /** Model and texts that are used where none are named, in the folder of packaged files. */
-const [PACKAGED_MODEL, PACKAGED_TEXTS] = ['charlm', 'charlm/texts.txt']
+export const [PACKAGED_MODEL, PACKAGED_TEXTS] = ['charlm', 'charlm/texts.txt']
 
 /**
  * Facts and digests of the model and the texts that flags name.

@@ -47,6 +47,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     title: 'extend',
     commands: [
       ['check', 'Is an estimator of my own right?'],
+      ['export', 'How do I write q, k and v of a model into files?'],
       ['apply', 'What does one method return for my arrays?'],
       ['completion', 'How does my shell complete commands, flags and names?'],
     ],

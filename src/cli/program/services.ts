@@ -2,6 +2,7 @@
 import type {applyEstimator} from '../../apply/apply.js'
 import type {checkEstimator} from '../../check/index.js'
 import type {PlannedRun, planKeys} from '../../experiments/planned-run.js'
+import type {exportLayers} from '../../export/export.js'
 import type {machineFacts} from '../../results/machine.js'
 import type {RunManifest} from '../../results/manifest.js'
 import type {defaultRunDirectory} from '../../results/new-directory.js'
@@ -37,6 +38,7 @@ export interface Services {
   /** Which part of its plan the run in a folder is, `undefined` where there is none, or it is all. */
   readShard(directory: string): Promise<Shard | undefined>
   applyEstimator: Lazy<typeof applyEstimator>
+  exportLayers: Lazy<typeof exportLayers>
   checkEstimator: Lazy<typeof checkEstimator>
   machineFacts: Lazy<typeof machineFacts>
   showFile: Lazy<typeof showFile>
@@ -76,6 +78,7 @@ export const services: Services = {
   readPlan: async directory => (await manifestIn(directory))?.plan,
   readShard: async directory => (await manifestIn(directory))?.shard,
   applyEstimator: async (...args) => (await import('../../apply/apply.js')).applyEstimator(...args),
+  exportLayers: async (...args) => (await import('../../export/export.js')).exportLayers(...args),
   checkEstimator: async (...args) => (await import('../../check/index.js')).checkEstimator(...args),
   machineFacts: async (...args) => (await import('../../results/machine.js')).machineFacts(...args),
   showFile: async (...args) => (await import('./show-file.js')).showFile(...args),

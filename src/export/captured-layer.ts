@@ -1,0 +1,70 @@
+/** Queries, keys and values of one layer on all texts. */
+import {hostData} from '../attention/internal.js'
+import type {NdArray} from '../inputs/nd-array.js'
+import {exactLayerAttention, type LayerAttention, type ModelFacts} from '../model/index.js'
+import {tf} from '../tf.js'
+
+/** How many texts, of how many tokens at most. */
+export interface TextSizes {
+  texts: number
+  length: number
+}
+
+/** Arrays that are filled batch by batch; tokens that a text does not have stay 0. */
+export class CapturedLayer {
+  /** `q` `[B, H, L, D]`, `k` and `v` `[B, Hkv, L, D]`. */
+  readonly arrays: Readonly<Record<'q' | 'k' | 'v', NdArray & {data: Float32Array}>>
+
+  constructor({heads, keyHeads, headDim}: ModelFacts, {texts, length}: TextSizes) {
+    const zeros = (own: number) => ({
+      shape: [texts, own, length, headDim],
+      dtype: 'float32' as const,
+      data: new Float32Array(texts * own * length * headDim),
+    })
+    this.arrays = {q: zeros(heads), k: zeros(keyHeads), v: zeros(keyHeads)}
+  }
+
+  /**
+   * Exact attention that keeps what it reads.
+   *
+   * @param texts - which of all texts the rows of the batch are
+   * @param lengths - their tokens, without padding
+   */
+  noting(texts: readonly number[], lengths: readonly number[]): LayerAttention {
+    return (query, key, value, context) => {
+      const data = hostData(() => ({q: tf.clone(query), k: tf.clone(key), v: tf.clone(value)}))
+      const [, , tokens] = query.shape
+      for (const name of ['q', 'k', 'v'] as const) {
+        texts.forEach((text, row) => {
+          copyText(data[name], this.arrays[name], {tokens, row, text, length: lengths[row]!})
+        })
+      }
+      return exactLayerAttention(query, key, value, context)
+    }
+  }
+}
+
+/** Where a text lies. */
+interface Place {
+  /** Tokens of the batch. */
+  tokens: number
+  /** Row of the batch. */
+  row: number
+  /** Number of the text among all. */
+  text: number
+  /** Tokens of the text. */
+  length: number
+}
+
+function copyText(
+  from: ArrayLike<number>,
+  to: NdArray & {data: Float32Array},
+  {tokens, row, text, length}: Place,
+): void {
+  const [, heads, allTokens, dim] = to.shape as [number, number, number, number]
+  for (let head = 0; head < heads; head++) {
+    const source = (row * heads + head) * tokens * dim
+    const target = (text * heads + head) * allTokens * dim
+    for (let at = 0; at < length * dim; at++) to.data[target + at] = from[source + at]!
+  }
+}

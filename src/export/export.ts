@@ -1,0 +1,204 @@
+/** Queries, keys and values of the layers of a pretrained model, written into files that other commands read. */
+import {basename, join, resolve} from 'node:path'
+import {hostData} from '../attention/internal.js'
+import {useBackend} from '../backends/index.js'
+import {expected} from '../errors.js'
+import {computedBy as backendFacts} from '../experiments/computed-by.js'
+import {readTexts} from '../experiments/swap/files.js'
+import {writeArrays} from '../inputs/files/index.js'
+import {checkOutput} from '../inputs/files/output.js'
+import {KEY_MASK} from '../inputs/key-mask.js'
+import type {LayerChoice} from '../inputs/layers.js'
+import {DEFAULT_LAYOUT} from '../inputs/layout.js'
+import {assertMemory} from '../inputs/memory.js'
+import type {NdArray} from '../inputs/nd-array.js'
+import {
+  exactLayerAttention,
+  type Model,
+  type ModelFacts,
+  type ModelLayer,
+  openModel,
+  type TokenBatch,
+} from '../model/index.js'
+import {makeFolder} from '../results/files.js'
+import {tf} from '../tf.js'
+import {CapturedLayer, type TextSizes} from './captured-layer.js'
+import type {ExportedLayer, ExportRecord, ExportRequest} from './record.js'
+
+/** Listeners for progress. */
+export interface ExportListeners {
+  /** Why `auto` passed over a backend. */
+  note?(text: string): void
+  /** Called when the file of a layer is written. */
+  onLayer?(layer: ExportedLayer): void
+}
+
+/** A batch on its way through the layers. */
+interface RunningBatch {
+  tokens: TokenBatch
+  /** Which of all texts its rows are. */
+  texts: readonly number[]
+  /** `[B, L, W]`, input of the next layer. */
+  hidden: tf.Tensor3D
+}
+
+/**
+ * Runs the model on the texts, layer by layer, and writes `layerN.safetensors` for each layer that is asked for: `q`
+ * `[B, H, L, D]`, `k` and `v` `[B, Hkv, L, D]` as attention reads them, positions included, `key_mask` `[B, L]` where texts are
+ * padded, the output matrix `o` `[H D, W]`, and `residual_norm`. The texts of the file say `causal`, `scale`, `layer` and
+ * where they come from.
+ *
+ * @throws {WOULD_OVERWRITE} where a file exists and is not to be replaced
+ * @throws {BAD_RANGE} for a layer that the model does not have
+ * @throws {TOO_LARGE} where a layer does not fit into memory
+ * @throws what opening the model, reading the texts and writing throw
+ */
+export async function exportLayers(
+  request: ExportRequest,
+  {note, onLayer}: ExportListeners = {},
+): Promise<ExportRecord> {
+  const {model: folder, texts: path, output} = request
+  const model = await openModel(folder)
+  try {
+    const {facts} = model
+    const layers = chosenLayers(request.layers, facts, folder)
+    const fileOf = (layer: number) => join(output, `layer${layer}.safetensors`)
+    for (const layer of layers) {
+      await checkOutput(fileOf(layer), {inputs: [], force: request.force})
+    }
+    const {texts} = await readTexts(path)
+    const backend = await useBackend(request.backend, {threads: request.threads, note})
+    const running = await embedded(model, texts.slice(0, request.maxTexts), request)
+    const lengths = running.flatMap(({tokens}) => tokens.lengths)
+    const sizes = {texts: lengths.length, length: Math.max(...lengths)}
+    const entries = sizes.texts * sizes.length * facts.headDim
+    const fewer = 'read fewer texts with `maxTexts`, or cut them with `maxTokens`'
+    assertMemory(path, 4 * entries * (facts.heads + 2 * facts.keyHeads), fewer)
+    await makeFolder(output)
+    const written: ExportedLayer[] = []
+    for (let index = 0; index <= layers.at(-1)!; index++) {
+      const layer = await model.layer(index)
+      const captured = layers.includes(index) ? new CapturedLayer(facts, sizes) : undefined
+      const norm = residualNorm(running)
+      for (const batch of running) passLayer(batch, layer, captured)
+      if (captured) {
+        const saved = {layer: index, path: fileOf(index), residual_norm: norm}
+        const arrays = {
+          ...captured.arrays,
+          ...maskOf(running, sizes),
+          ...outputOf(layer, facts, norm),
+        }
+        await writeArrays(saved.path, arrays, textsOf(request, facts, index))
+        written.push(saved)
+        onLayer?.(saved)
+      }
+      layer.dispose()
+    }
+    tf.dispose(running.map(({hidden}) => hidden))
+    return {
+      schema: 'rfa.export/1',
+      ...{model: folder, texts: path, texts_read: sizes.texts},
+      tokens_read: lengths.reduce((sum, length) => sum + length, 0),
+      seq_len: sizes.length,
+      ...{heads: facts.heads, key_heads: facts.keyHeads, head_dim: facts.headDim},
+      ...{causal: facts.causal, logit_scale: facts.scale},
+      ...backendFacts(backend),
+      layers: written,
+    }
+  } finally {
+    await model.close()
+  }
+}
+
+/** @throws {BAD_RANGE} for a layer that the model does not have */
+function chosenLayers(choice: LayerChoice, {layers}: ModelFacts, folder: string): number[] {
+  const all = Array.from({length: layers}, (_, layer) => layer)
+  if (choice === 'all') return all
+  const missing = choice.find(layer => layer >= layers)
+  if (missing === undefined) return all.filter(layer => choice.includes(layer))
+  const what = `layers from 0 to ${layers - 1}`
+  throw expected('BAD_RANGE', '`layer`', what, `${missing}, which ${folder} does not have`)
+}
+
+async function embedded(
+  model: Model,
+  texts: readonly string[],
+  {maxTokens}: Pick<ExportRequest, 'maxTokens'>,
+): Promise<RunningBatch[]> {
+  const most = Math.min(maxTokens, model.facts.maxTokens)
+  const {batches, order} = model.tokenize(texts, {maxTokens: most})
+  const running: RunningBatch[] = []
+  for (const [at, tokens] of batches.entries()) {
+    running.push({tokens, texts: order[at]!, hidden: await model.embed(tokens)})
+  }
+  return running
+}
+
+function passLayer(
+  batch: RunningBatch,
+  layer: ModelLayer,
+  captured: CapturedLayer | undefined,
+): void {
+  const {tokens, texts, hidden} = batch
+  const attention = captured?.noting(texts, tokens.lengths) ?? exactLayerAttention
+  batch.hidden = layer.forward(hidden, tokens, attention)
+  hidden.dispose()
+}
+
+/** Root mean square length of the hidden states, padding left out. */
+function residualNorm(running: readonly RunningBatch[]): number {
+  let [squares, count] = [0, 0]
+  for (const {hidden, tokens} of running) {
+    const {norms} = hostData(() => ({norms: tf.sum(tf.square(hidden), 2)}))
+    tokens.lengths.forEach((length, row) => {
+      for (let at = 0; at < length; at++) squares += norms[row * tokens.length + at]!
+      count += length
+    })
+  }
+  return Math.sqrt(squares / count)
+}
+
+/** What becomes of outputs: the matrix that those of all heads are multiplied by, from what it makes of unit vectors, and the stream. */
+function outputOf(
+  layer: ModelLayer,
+  {heads, headDim, width}: ModelFacts,
+  norm: number,
+): Record<string, NdArray> {
+  const size = heads * headDim
+  const {matrix} = hostData(() => {
+    const units: tf.Tensor4D = tf.reshape(tf.eye(size), [1, size, heads, headDim])
+    return {matrix: layer.project(tf.transpose(units, [0, 2, 1, 3]))}
+  })
+  return {
+    o: {shape: [size, width], dtype: 'float32', data: Float32Array.from(matrix)},
+    residual_norm: {shape: [1], dtype: 'float32', data: Float32Array.of(norm)},
+  }
+}
+
+/** Which tokens are of texts, where some are padding. */
+function maskOf(
+  running: readonly RunningBatch[],
+  {texts, length}: TextSizes,
+): Record<string, NdArray> {
+  const data = new Uint8Array(texts * length)
+  for (const batch of running) {
+    batch.texts.forEach((text, row) => {
+      data.fill(1, text * length, text * length + batch.tokens.lengths[row]!)
+    })
+  }
+  if (data.every(present => present === 1)) return {}
+  return {[KEY_MASK]: {shape: [texts, length], dtype: 'bool', data}}
+}
+
+function textsOf(
+  {model, texts}: ExportRequest,
+  {causal, scale}: ModelFacts,
+  layer: number,
+): Record<string, string> {
+  const name = basename(resolve(model))
+  return {
+    ...{model: name, origin: `layer ${layer} of ${name} on ${basename(texts)}`},
+    ...{layers: String(layer), layout: DEFAULT_LAYOUT},
+    ...{causal: String(causal), scale: String(scale)},
+  }
+}
