@@ -35,7 +35,8 @@ const FLOORS = [
   ['src/model/'],
   ['src/report/', 'src/index.ts'],
   ['src/experiments/'],
-  ['src/advice/', 'src/apply/', 'src/export/', 'src/claims/', 'src/compare/', 'src/runner/'],
+  ['src/advice/', 'src/apply/', 'src/export/', 'src/compare/', 'src/runner/'],
+  ['src/claims/'],
   ['src/cli/'],
   ['commands/'],
 ]

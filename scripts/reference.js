@@ -52,7 +52,7 @@ const RUNS = {
 }
 
 /** Runs of claims without their records, which are the largest. Those of single replicates are left out of all. */
-const LARGEST = ['h11-output', 'h19-bias', 'charlm-swap']
+const LARGEST = ['h11-output', 'h19-bias', 'charlm-swap', 'h29-tune']
 /** Of the runs of claims, the one that README shows. */
 const DRAWN = 'lengths'
 
@@ -106,8 +106,10 @@ function claims() {
   const folder = `${REFERENCE}/claims`
   replace(folder, () => rfa(['claims', '--output', folder]))
   for (const entry of readdirSync(join(root, folder), {withFileTypes: true})) {
-    if (!entry.isDirectory()) continue
     const own = `${folder}/${entry.name}`
+    // what was read and learned on the way
+    if (/^h29-inputs$|\.safetensors$/.test(entry.name)) remove(own)
+    if (!entry.isDirectory()) continue
     remove(`${own}/records_replicates.csv`)
     if (LARGEST.includes(entry.name)) remove(`${own}/records.jsonl`)
   }

@@ -5,7 +5,9 @@
 import type {BenchPlan} from '../experiments/bench/schema.js'
 import type {ErrorSweepPlan} from '../experiments/error-sweep/schema.js'
 import type {SwapPlan} from '../experiments/swap/schema.js'
+import type {TunePlan} from '../experiments/tune/schema.js'
 import type {VariancePlan} from '../experiments/variance/schema.js'
+import type {exportLayers} from '../export/export.js'
 import type {ClaimRuns} from './runs.js'
 
 /** How much is spent on all claims together: about a minute, or about a quarter of an hour. */
@@ -46,12 +48,19 @@ interface ClaimFacts {
 }
 
 /** A plan of one of the experiments. */
-export type ClaimPlan = VariancePlan | ErrorSweepPlan | BenchPlan | SwapPlan
+export type ClaimPlan = VariancePlan | ErrorSweepPlan | BenchPlan | SwapPlan | TunePlan
 
 /** How plans of a claim are made. */
 export interface PlanRequest {
   effort: Effort
   seed: number
+}
+
+/** How plans are made that follow from other runs. */
+export interface FollowRequest extends PlanRequest {
+  /** Folder of all runs: files that plans read may be written below it. */
+  directory: string
+  exportLayers: typeof exportLayers
 }
 
 /** A claim that is measured or computed here. */
@@ -68,6 +77,8 @@ export interface TestedClaim extends ClaimFacts {
    * same plan, which is run once.
    */
   plans(request: PlanRequest): Record<string, ClaimPlan> | Promise<Record<string, ClaimPlan>>
+  /** Runs that read what runs before them found: those that are next. Default: none */
+  following?(runs: ClaimRuns, request: FollowRequest): Promise<Record<string, ClaimPlan>>
   /** @throws {Unmeasured} where records lack what it takes */
   judge(runs: ClaimRuns): Judgement | Promise<Judgement>
 }

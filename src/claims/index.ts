@@ -3,9 +3,9 @@ import {unknownName} from '../errors.js'
 import type {Claim, ClaimVerdict} from './claim.js'
 import {quoted} from './quoted.js'
 
-/** Its verdict in the reference run, what it is about in a few words, and its file. */
+/** Its verdict in the reference run, where that has it, what it is about in a few words, and its file. */
 type Entry = readonly [
-  reference: ClaimVerdict,
+  reference: ClaimVerdict | undefined,
   title: string,
   load: () => Promise<{default: Claim}>,
 ]
@@ -43,6 +43,7 @@ const REGISTRY = {
   H26: ['depends', 'simplex rows vary least', () => import('./h26.js')],
   H27: ['depends', 'elu generates >100x as fast', () => import('./h27.js')],
   H28: ['not_measurable', 'Performer twice as fast as Reformer', () => import('./h28.js')],
+  H29: [undefined, 'a little learning restores a model', () => import('./h29.js')],
   H30: ['depends', 'rel L2 orders methods by damage', () => import('./h30.js')],
   H31: ['depends', 'noise adds up, bias compounds', () => import('./h31.js')],
 } as const satisfies Record<string, Entry>
@@ -65,7 +66,7 @@ export function titleOf(id: string): string | undefined {
   return entryOf(id)?.[1]
 }
 
-/** Its verdict in the full run that is kept with the source; `undefined` for a claim that it lacks. */
+/** Its verdict in the full run that is kept with the source; `undefined` for a claim that is not in it. */
 export function referenceVerdict(id: string): ClaimVerdict | undefined {
   return entryOf(id)?.[0]
 }

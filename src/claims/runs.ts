@@ -6,6 +6,7 @@ import type {TimedRecord} from '../experiments/bench/schema.js'
 import {PairedTimes} from '../experiments/bench/times/paired-times.js'
 import type {CompletedSweep} from '../experiments/error-sweep/schema.js'
 import type {CompletedSwap} from '../experiments/swap/schema.js'
+import type {CompletedTune} from '../experiments/tune/schema.js'
 import type {CompletedVariance} from '../experiments/variance/schema.js'
 import type {CellRecord} from '../results/record.js'
 
@@ -40,6 +41,16 @@ export class ClaimRuns {
     return {total: all.length, completed, skipped, failed}
   }
 
+  /** Whether a run is there. */
+  has(name: string): boolean {
+    return this.records.has(name)
+  }
+
+  /** Whether all cells of a run have numbers. */
+  isComplete(name: string): boolean {
+    return this.records.get(name)?.every(({status}) => status === 'completed') ?? false
+  }
+
   /** Why these runs may not settle a claim: their machine, their times, or else their number of draws. */
   openReason(names: readonly string[]): 'busy' | 'times' | 'draws' {
     const timed = names.flatMap(name => this.records.get(name) ?? []).filter(isTimed)
@@ -63,6 +74,10 @@ export class ClaimRuns {
 
   swap(name: string): CompletedSwap[] {
     return this.completed(name) as CompletedSwap[]
+  }
+
+  tune(name: string): CompletedTune[] {
+    return this.completed(name) as CompletedTune[]
   }
 
   timed(name: string): TimedRecord[] {

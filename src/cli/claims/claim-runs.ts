@@ -49,6 +49,7 @@ export function endingOf(
  * Runs plans by name.
  *
  * @param directory - folder of their folders
+ * @param following - plans that follow from the runs so far. Default: none
  * @throws {INTERRUPTED} after Ctrl-C, saying how to continue all of it
  * @throws what running a plan throws
  */
@@ -56,14 +57,20 @@ export async function runAll(
   plans: ReadonlyMap<string, ClaimPlan>,
   flags: ClaimsFlags & {directory: string},
   invocation: Invocation,
+  following: (runs: ClaimRuns) => Promise<ReadonlyMap<string, ClaimPlan>> = async () => new Map(),
 ): Promise<ClaimRuns> {
   const records = new Map<string, readonly CellRecord[]>()
   const runs = new OwnRuns(invocation)
   try {
-    for (const [at, [name, plan]] of [...plans].entries()) {
-      invocation.note(`run ${at + 1} of ${plans.size}: ${name}`)
-      records.set(name, await runs.recordsOf(plan, {...flags, name}))
-    }
+    let next = plans
+    do {
+      const count = records.size + next.size
+      for (const [name, plan] of next) {
+        invocation.note(`run ${records.size + 1} of ${count}: ${name}`)
+        records.set(name, await runs.recordsOf(plan, {...flags, name}))
+      }
+      next = await following(new ClaimRuns(records))
+    } while (next.size > 0)
   } finally {
     await runs.end()
   }

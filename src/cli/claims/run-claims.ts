@@ -45,7 +45,20 @@ export async function runClaims(
   const {request, directory, saved} = await begun('claims', 'rfa.claims/1', flags, invocation)
   const claims = await withSaved(asked, saved, invocation)
   const {plans, namesOf} = await plansOf(claims, request)
-  const runs = await runAll(plans, {...flags, directory}, invocation)
+  const {exportLayers} = invocation.services
+  const where = {...request, directory, exportLayers}
+  const following = async (runs: ClaimRuns) => {
+    const next = new Map<string, ClaimPlan>()
+    for (const claim of claims) {
+      if (claim.kind === 'quoted') continue
+      for (const [name, plan] of Object.entries((await claim.following?.(runs, where)) ?? {})) {
+        next.set(name, plan)
+        namesOf.set(claim.id, [...namesOf.get(claim.id)!, name])
+      }
+    }
+    return next
+  }
+  const runs = await runAll(plans, {...flags, directory}, invocation, following)
   const runsOf = ({id}: TestedClaim) => namesOf.get(id)!
   const document: ClaimsDocument = {
     schema: 'rfa.claims/1',

@@ -48,7 +48,11 @@ export function swap(changes: Partial<SwapCell> = {}, truth: SwapTruth = {}): Co
   const {tokenMean = error, spread = 0.02} = truth
   const draws = cell.projection === null ? 1 : cell.replicates
   const noise = normals(
-    randomStream(7, `${cell.method} ${cell.num_features} ${cell.layers}`, 0),
+    randomStream(
+      7,
+      `${cell.method} ${cell.num_features} ${cell.layers}${cell.tuned ? ' tuned' : ''}`,
+      0,
+    ),
     1e4,
   )
   let next = 0
