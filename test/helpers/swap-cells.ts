@@ -32,7 +32,7 @@ export async function swapCellOf(
     layers: Array.from({length: layers}, (_, layer) => layer),
     model: {folder: model, digest: await modelDigest(model)},
     texts: {path, digest: (await readTexts(path)).digest, count},
-    ...{replicates: M === null ? 1 : 2, seed: 0, backend: 'cpu'},
+    ...{replicates: M === null ? 1 : 2, seed: 0, backend: 'wasm'},
     ...(budget !== undefined && {budget}),
   }
 }
