@@ -22,6 +22,7 @@ const DOCUMENTS = [
   'doctor',
   'dry-run',
   'error',
+  'export',
   'fields',
   'figure-facts',
   'figure',
