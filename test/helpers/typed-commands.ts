@@ -9,6 +9,8 @@ const root = packageRoot()
 /** A grid of seconds runs; a longer one only says what it would run, and checks are those of declared facts. */
 export function affordable(command: string): string {
   if (/\brfa check\b/.test(command)) return `${command} --only facts`
+  // inputs of the page are there already
+  if (/\brfa export\b/.test(command)) return `${command} --max-texts 2 --force`
   if (/\brfa advise\b/.test(command)) {
     const few = ['--quick', '--methods elu', '--seq-len 64']
     const ofModel = / --model\b/.test(command)
