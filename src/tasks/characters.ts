@@ -69,6 +69,6 @@ function windowsAt(codes: Int32Array, starts: readonly number[], length: number)
 /** @param test - characters of the smallest part */
 function checkText(test: number, length: number, size: number): void {
   if (test > length) return
-  const what = `at least ${20 * (length + 1)} characters, of which 5 % hold a window of ${length}`
+  const what = `at least ${20 * (length + 1)} characters, so that 5 % hold a window of ${length}`
   throw expected('BAD_OPTION', 'chars', what, String(size), 'take a longer text', 'lower `length`')
 }

@@ -15,7 +15,7 @@ export interface SelectiveCopyOptions {
 }
 
 /**
- * Selective copying: data tokens among noise, then as many markers; at the markers the data are to be predicted in their order.
+ * Selective copying: data tokens among noise, then a marker for each; at the markers the data are to be predicted in their order.
  *
  * Token 0 is noise, V - 1 the marker, data are uniform over the others and may repeat. Data stand at different places of
  * the first `L - data`, every set of places equally likely; the last `data` places are markers.

@@ -185,12 +185,12 @@ export const trainFlags = {
   'held-out': oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'TRAINING',
     description:
-      'sequences of validation, and as many of the test (default: 512, chars 256; quick: 128, chars 64)',
+      'sequences of validation, and the number of the test (default: 512, chars 256; quick: 128, chars 64)',
   }),
   redraw: oneNumber(COUNT)({
     helpGroup: 'TRAINING',
     helpValue: 'STEPS',
-    description: 'draw the random vectors anew after so many steps, 0 for never (default: 0)',
+    description: 'draw the random vectors anew every STEPS steps, 0 for never (default: 0)',
   }),
   ...methodFlags(TRAIN),
   ...runFlags,

@@ -79,9 +79,7 @@ const shared = {
   steps: positive.max(MOST_STEPS).describe('Steps of Adam.'),
   batch: positive.describe('B, sequences of a step, drawn anew for each.'),
   held_out: positive
-    .describe(
-      'Sequences of validation, and as many for the test; of a text at most as many as it has.',
-    )
+    .describe('Sequences of validation, and the number of the test; a short text has fewer.')
     .meta({flag: 'held-out'}),
   redraw: z
     .number()

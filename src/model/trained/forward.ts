@@ -19,7 +19,7 @@ export type CausalAttention = (tokens: {
   layer: number
 }) => tf.Tensor4D
 
-/** What a forward pass takes beside the weights. */
+/** What a forward pass takes in addition to the weights. */
 export interface ForwardInputs {
   /** `[B, L]`, int32 */
   tokens: tf.Tensor2D
@@ -79,11 +79,11 @@ function gatedConvolution(
     [tf.zeros([batch, taps - 1, width]), tf.reshape(own, [batch, length, width])],
     1,
   )
-  const parts = tf.unstack(filter).map((tap, at) => {
+  const bias: tf.Tensor = weight('convolution.filter.bias')
+  const convolved = tf.unstack(filter).reduce((sum, tap, at) => {
     const shifted = tf.slice(padded, [0, taps - 1 - at, 0], [batch, length, width])
-    return tf.mul(shifted, tap)
-  })
-  const convolved = tf.add(tf.addN(parts), weight('convolution.filter.bias'))
+    return tf.add(sum, tf.mul(shifted, tap))
+  }, bias)
   return tf.mul(
     linear(weight, 'convolution.gate', own),
     tf.reshape(convolved, [batch * length, width]) as tf.Tensor2D,

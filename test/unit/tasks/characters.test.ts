@@ -42,7 +42,7 @@ describe('characters', () => {
 
   it('refuses a text that is too short', () => {
     expect(() => characters({text: 'short', length: 128}, 0)).toThrow(
-      'chars: expected at least 2580 characters, of which 5 % hold a window of 128, got 5',
+      'chars: expected at least 2580 characters, so that 5 % hold a window of 128, got 5',
     )
   })
 })

@@ -21,9 +21,7 @@ export async function runTrainCell(
   const method = await resolveMethod(cell)
   const {estimator, options} = method
   const reason =
-    unsupportedReason(method, {causal: true, cross: false}) ??
-    whyNotDrawn(cell, cell.key_dim) ??
-    (estimator.stepwise && `has no gradient: ${estimator.stepwise}`)
+    unsupportedReason(method, {causal: true, cross: false}) ?? whyNotDrawn(cell, cell.key_dim)
   if (reason) return {status: 'skipped', reason}
   await registerGradients()
   const task = await openTask(cell.task, cell.seed)

@@ -19,7 +19,7 @@ export async function openTask(task: TrainTask, seed: number): Promise<Task> {
     case 'chars': {
       const {texts, digest} = await readTexts(task.texts.path)
       if (digest !== task.texts.digest) {
-        const remedy = 'start a run of its own with the texts as they are'
+        const remedy = 'start another run with the texts as they are'
         throw expected('FILE_CHANGED', task.texts.path, 'the texts of the plan', 'others', remedy)
       }
       return characters({text: texts.join('\n'), length: task.length}, seed)

@@ -7,7 +7,8 @@ import {mean} from '../../../stats/index.js'
 import {methodLabel} from '../../labels.js'
 import type {TrainRecord} from '../schema.js'
 import {type MethodRow, measureOf, methodRows} from './rows.js'
-import {completedOf, scoreText, taskText, trainColumns} from './screen.js'
+import {completedOf, trainColumns} from './screen.js'
+import {scoreText, taskText} from './texts.js'
 
 /** Tasks that have figures of their own. */
 const MOST_TASKS = 4

@@ -4,7 +4,8 @@ import {MISSING, significant} from '../../../report/numbers.js'
 import {backendItems, troubleItems} from '../../labels.js'
 import type {CompletedTrain, TrainRecord} from '../schema.js'
 import {type MethodRow, measureOf, methodRows} from './rows.js'
-import {completedOf, scoreText, taskText, titleOf, trainColumns, trainSentences} from './screen.js'
+import {completedOf, titleOf, trainColumns, trainSentences} from './screen.js'
+import {scoreText, shortTask} from './texts.js'
 
 /** Blocks of the whole report. */
 export function trainReport(records: readonly TrainRecord[]): Block[] {
@@ -61,9 +62,9 @@ function runColumns(rows: readonly MethodRow[]): ColumnSpec<RunRow>[] {
     },
   })
   return [
-    {title: 'task', align: 'left', cell: ({row}) => taskText(row.task), tells: () => tasks > 1},
+    {title: 'task', align: 'left', cell: ({row}) => shortTask(row.task), tells: () => tasks > 1},
     {title: 'method', align: 'left', cell: ({row}) => row.label},
-    {title: 'rate', cell: ({run}) => significant(run.cell.rate, 2)},
+    {title: 'rate', cell: ({run}) => String(Number(run.cell.rate.toPrecision(3)))},
     {title: 'seed', cell: ({run}) => String(run.cell.run)},
     score('validation'),
     score('test'),

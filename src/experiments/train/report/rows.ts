@@ -1,14 +1,16 @@
 /** Training runs by method: the rate that validation chooses, and the test at that rate. */
 import {groupBy} from '../../../report/groups.js'
 import {type Interval, mean, median, studentTest} from '../../../stats/index.js'
-import {variantLabel} from '../../labels.js'
+import {methodLabel, projectionLabel} from '../../labels.js'
 import type {CompletedTrain, Score, TrainCell, TrainTask} from '../schema.js'
 
 /** The runs of a method on a task. */
 export interface MethodRow {
   task: TrainTask
-  /** As tables have it. */
+  /** As tables have it: with everything that distinguishes it from other methods. */
   label: string
+  /** The same without what no other row of the task differs by. */
+  short: string
   /** All of its runs. */
   all: readonly CompletedTrain[]
   /** Rates that were tried, ascending. */
@@ -58,23 +60,39 @@ export function byScore(task: TrainTask): (a: number, b: number) => number {
 
 /** A row for each method of each task; of a task the best first. */
 export function methodRows(records: readonly CompletedTrain[]): MethodRow[] {
+  const several = new Set(records.map(({cell}) => cell.projection).filter(name => name !== null))
+  const labelled = (cell: TrainCell) => labelOf(cell, several.size > 1)
   return groupBy(records, ({cell}) => JSON.stringify(cell.task)).flatMap(own => {
     const {task} = own[0]!.cell
     const better = byScore(task)
-    return groupBy(own, ({cell}) => labelOf(cell, own))
-      .map(group => rowOf(task, labelOf(group[0]!.cell, own), group))
+    const groups = groupBy(own, ({cell}) => labelled(cell))
+    const methods = groups.map(([first]) => first!.cell.method)
+    return groups
+      .map((group, at) => {
+        const alone = methods.filter(method => method === methods[at]).length === 1
+        const label = labelled(group[0]!.cell)
+        return rowOf(task, {label, short: alone ? methods[at]! : label}, group)
+      })
       .toSorted((a, b) => better(a.median, b.median) || better(mean(a.scores), mean(b.scores)))
   })
 }
 
-/** A method with what distinguishes it on this task. */
-function labelOf(cell: TrainCell, all: readonly CompletedTrain[]): string {
-  const dims = new Set(all.map(({cell: {key_dim}}) => key_dim))
-  const marks = dims.size > 1 ? [`D=${cell.key_dim}`] : []
-  return variantLabel(cell, marks)
+/** A method with what it runs with. @param drawn - whether the projection is named */
+function labelOf(cell: TrainCell, drawn: boolean): string {
+  const {num_features, key_dim, model} = cell
+  return [
+    methodLabel(cell),
+    ...(drawn && cell.projection !== null ? [projectionLabel(cell)!] : []),
+    ...(key_dim === model.width / model.heads ? [] : [`D=${key_dim}`]),
+    ...(num_features === null ? [] : [`M=${num_features}`]),
+  ].join(' ')
 }
 
-function rowOf(task: TrainTask, label: string, all: readonly CompletedTrain[]): MethodRow {
+function rowOf(
+  task: TrainTask,
+  labels: Pick<MethodRow, 'label' | 'short'>,
+  all: readonly CompletedTrain[],
+): MethodRow {
   const {of, rises, worst} = measureOf(task)
   const groups = groupBy(all, ({cell}) => String(cell.rate))
   const most = Math.max(...groups.map(({length}) => length))
@@ -92,7 +110,7 @@ function rowOf(task: TrainTask, label: string, all: readonly CompletedTrain[]): 
   const {low, high} = studentTest(scores).estimate
   const plateaus = runs.filter(({result}) => result.left_plateau !== null)
   return {
-    ...{task, label, all, runs, scores, rate: runs[0]!.cell.rate},
+    ...{task, ...labels, all, runs, scores, rate: runs[0]!.cell.rate},
     rates: groups.map(group => group[0]!.cell.rate).sort((a, b) => a - b),
     median: median(scores),
     interval: {low: Math.max(0, low), high: rises ? Math.min(1, high) : high},
