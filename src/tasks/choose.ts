@@ -22,7 +22,7 @@ export function chooseDistinct(
  * Some of the places of a list of weights, each at most once, one after the other: every draw takes a place that is left with a
  * probability proportional to its weight.
  *
- * @param weights - positive, as many as `count` at least
+ * @param weights - positive, `count` of them at least
  */
 export function chooseWeighted(
   stream: RandomStream,

@@ -18,7 +18,7 @@ export interface Examples {
 }
 
 /** Which examples: the same choice gives the same ones, in any order and in any process. */
-export interface ExampleChoice {
+interface ExampleChoice {
   part: TaskPart
   count: number
   /** Training run that they are for. */

@@ -52,8 +52,9 @@ export type TrainTask = z.infer<typeof trainTask>
 export type TaskName = TrainTask['name']
 export const TASK_NAMES = ['mqar', 'copy', 'chars'] as const satisfies readonly TaskName[]
 
-/** Most layers, runs and steps: random vectors are numbered by them. */
-export const [MOST_LAYERS, MOST_RUNS, MOST_STEPS] = [100, 1000, 40_000]
+/** Most layers, runs and steps: their products number random vectors, below 2^32. */
+export const [MOST_LAYERS, MOST_RUNS] = [100, 1000]
+const MOST_STEPS = 40_000
 
 const model = z
   .object({

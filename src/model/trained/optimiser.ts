@@ -5,7 +5,7 @@ import type {WeightOf} from './forward.js'
 import type {NamedWeight} from './sizes.js'
 
 /** What a step takes. */
-export interface StepOptions {
+interface StepOptions {
   learningRate: number
   /** Most L2 norm of all gradients together: longer ones are shortened to it. Default: any. */
   mostNorm?: number
