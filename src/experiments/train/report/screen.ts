@@ -63,11 +63,10 @@ export function trainSentences(records: readonly TrainRecord[]): string[] {
 function taskSentences(rows: readonly MethodRow[], named: boolean): string[] {
   const [best] = rows as [MethodRow, ...MethodRow[]]
   const {task, short, median} = best
-  const where = named ? `${shortTask(task)}: ` : ''
-  const measure = named ? '' : `test ${measureOf(task).title} `
+  const what = named ? `${shortTask(task)}: best` : `Best test ${measureOf(task).title}:`
   const verdicts = isSwept(rows) ? verdictSentences(rows) : []
   return [
-    `${where}${short} is best: ${measure}${scoreText(task, median)}.`,
+    `${what} ${short}, ${scoreText(task, median)}.`,
     ...verdicts,
     ...(named ? [] : plateauSentences(rows)),
   ]
@@ -80,7 +79,7 @@ function verdictSentences(rows: readonly MethodRow[]): string[] {
   const [worse, alike] = [named(true), named(false)]
   return [
     ...(worse === '' ? [] : [`Worse: ${worse}.`]),
-    ...(alike === '' ? [] : [`Not distinguishable from it: ${alike}.`]),
+    ...(alike === '' ? [] : [`Not distinguishable from the best: ${alike}.`]),
     ...(all.some(one => one.worse === null) ? ['One seed is too few to compare: --seeds 3.'] : []),
   ]
 }
@@ -91,7 +90,7 @@ function plateauSentences(rows: readonly MethodRow[]): string[] {
   const {plateau} = rows[0]!.runs[0]!.result
   if (stuck.length === 0 || plateau === null) return []
   return [
-    `At the plateau of ${scoreText(rows[0]!.task, plateau)} with every seed: ${stuck.join(', ')}.`,
+    `Not beyond the plateau of ${scoreText(rows[0]!.task, plateau)} with any seed: ${stuck.join(', ')}.`,
   ]
 }
 

@@ -42,13 +42,13 @@ describe('a training run', () => {
   })
 
   it.each(['softmax', 'rfa-gate', 'favor-pos'])(
-    'has the same bits for any number of threads: %s',
+    'has the same bits for any number of threads, whatever ran before: %s',
     async method => {
       const own = {method, ...(method === 'softmax' ? {} : RANDOM)}
       const first = await bitsOf(own)
-      expect(await bitsOf(own, 2)).toEqual(first)
       expect(await bitsOf({...own, run: 1})).not.toEqual(first)
       expect(await bitsOf({...own, seed: 1})).not.toEqual(first)
+      expect(await bitsOf(own, 2)).toEqual(first)
     },
   )
 
