@@ -27,17 +27,14 @@ const SHARES: Readonly<Record<TaskPart, readonly [from: number, to: number]>> = 
  * @throws {BAD_OPTION} for a text with a part that is shorter than a window
  */
 export function characters({text, length}: CharactersOptions, seed: number): Task {
-  const all = Array.from(text)
-  const known = [...new Set(all)].sort((a, b) => a.codePointAt(0)! - b.codePointAt(0)!)
-  const places = new Map(known.map((character, at) => [character, at]))
-  const codes = Int32Array.from(all, character => places.get(character)!)
+  const {codes, vocabulary} = codesOf(text)
   const partOf = (part: TaskPart) => {
     const [from, to] = SHARES[part].map(share => Math.floor(share * codes.length))
     return codes.subarray(from, to)
   }
   checkText(partOf('test').length, length, codes.length)
   return {
-    vocabulary: known.length,
+    vocabulary,
     length,
     plateau: null,
     examples: ({part, count, run, step = 0}) => {
@@ -48,6 +45,16 @@ export function characters({text, length}: CharactersOptions, seed: number): Tas
       return windowsAt(own, starts, length)
     },
   }
+}
+
+/** Characters as tokens. */
+function codesOf(text: string): {codes: Int32Array; vocabulary: number} {
+  const known = [...new Set(text)].sort((a, b) => a.codePointAt(0)! - b.codePointAt(0)!)
+  const tokens = new Map(known.map((character, at) => [character, at]))
+  const codes = new Int32Array(text.length)
+  let size = 0 // a character outside of the first plane is two units of the string
+  for (const character of text) codes[size++] = tokens.get(character)!
+  return {codes: codes.subarray(0, size), vocabulary: known.length}
 }
 
 /** Starts of windows that do not overlap, evenly spread; a window takes one character more than its length. */
