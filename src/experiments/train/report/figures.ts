@@ -1,11 +1,11 @@
-/** Figures of training: scores over the size of the state and over pairs, losses over steps and over time. */
+/** Figures of training: scores over the size of the state and over pairs, losses and scores over steps and over time. */
 import {table} from '../../../report/document.js'
 import type {Figure, Series} from '../../../report/figures/figure.js'
 import {groupBy} from '../../../report/groups.js'
 import {significant} from '../../../report/numbers.js'
 import {mean} from '../../../stats/index.js'
 import {methodLabel} from '../../labels.js'
-import type {TrainRecord} from '../schema.js'
+import type {CurvePoint, TrainRecord, TrainTask} from '../schema.js'
 import {type MethodRow, measureOf, methodRows} from './rows.js'
 import {completedOf, trainColumns} from './screen.js'
 import {scoreText, taskText} from './texts.js'
@@ -13,7 +13,7 @@ import {scoreText, taskText} from './texts.js'
 /** Tasks that have figures of their own. */
 const MOST_TASKS = 4
 
-/** Of each task scores over the state, and losses over steps and over time; of several numbers of pairs, accuracy over them. */
+/** Of each task scores over the state, losses and scores over steps and over time; of several numbers of pairs, accuracy over them. */
 export function trainFigures(records: readonly TrainRecord[]): Figure[] {
   const rows = methodRows(completedOf(records))
   const tasks = groupBy(rows, ({task}) => JSON.stringify(task)).slice(0, MOST_TASKS)
@@ -21,8 +21,10 @@ export function trainFigures(records: readonly TrainRecord[]): Figure[] {
     ...overPairs(rows),
     ...tasks.flatMap(own => [
       ...overState(own),
-      lossFigure(own, 'steps'),
-      lossFigure(own, 'CPU s'),
+      ...coursesOf(own[0]!.task).flatMap(course => [
+        courseFigure(own, course, 'steps'),
+        courseFigure(own, course, 'CPU s'),
+      ]),
     ]),
   ]
 }
@@ -105,47 +107,76 @@ function overPairs(rows: readonly MethodRow[]): Figure[] {
   ]
 }
 
-/** Means over the seeds that came so far, at the rate that validation chooses. */
-function lossFigure(rows: readonly MethodRow[], over: 'steps' | 'CPU s'): Figure {
-  const {task} = rows[0]!
+/** What is drawn over the course of a run. */
+interface Course {
+  name: string
+  title: string
+  caption: string
+  axis: Figure['y']
+  of(point: CurvePoint): number | null
+}
+
+function coursesOf(task: TrainTask): Course[] {
+  const {title, rises, of} = measureOf(task)
+  return [
+    {
+      name: 'loss',
+      title: 'Loss',
+      caption: 'Mean loss of the steps since the last point',
+      axis: {label: 'loss, nats', scale: 'linear'},
+      of: ({loss}) => loss,
+    },
+    {
+      name: 'score',
+      title: `Validation ${title}`,
+      caption: `${title} on the first sequences of validation`,
+      axis: {label: title, scale: 'linear', ...(rises && {percent: true})},
+      of: ({validation}) => of(validation),
+    },
+  ]
+}
+
+/** Means over the seeds, at the rate that validation chooses. */
+function courseFigure(rows: readonly MethodRow[], course: Course, over: 'steps' | 'CPU s'): Figure {
+  const {name, title, caption, axis} = course
   const series = rows.map(row => {
     const {cell} = row.runs[0]!
     return {
       ...{label: row.label, method: cell.method, projection: cell.projection},
-      points: curveOf(row).map(({step, seconds, loss}) => ({
+      points: pointsOf(row, course).map(({step, seconds, value}) => ({
         x: over === 'steps' ? step : seconds,
-        y: loss,
-        facts: [row.label, `after ${step} steps, ${significant(seconds)} s`, significant(loss)],
+        y: value,
+        facts: [row.label, `after ${step} steps, ${significant(seconds)} s`, significant(value)],
       })),
     }
   })
   const points = series.flatMap(({label, points}) => points.map(({x, y}) => ({label, x, y})))
   return {
-    name: over === 'steps' ? 'loss-over-steps' : 'loss-over-time',
-    title: `Loss over ${over === 'steps' ? 'steps' : 'processor time'}: ${taskText(task)}`,
-    caption:
-      'Mean loss of the steps since the last point, mean over seeds, at the rate that validation chooses.',
+    name: `${name}-over-${over === 'steps' ? 'steps' : 'time'}`,
+    title: `${title} over ${over === 'steps' ? 'steps' : 'processor time'}: ${taskText(rows[0]!.task)}`,
+    caption: `${caption}, mean over seeds, at the rate that validation chooses.`,
     x: {label: over, scale: 'linear'},
-    y: {label: 'loss, nats', scale: 'linear'},
+    y: axis,
     series,
     guides: [],
     table: table(
       [
         {title: 'method', align: 'left', cell: ({label}) => label},
         {title: over, cell: ({x}) => significant(x)},
-        {title: 'loss', cell: ({y}) => significant(y)},
+        {title: name, cell: ({y}) => significant(y)},
       ],
       points,
     ),
   }
 }
 
-function curveOf({runs}: MethodRow): {step: number; seconds: number; loss: number}[] {
+/** Looks that all seeds have come to. */
+function pointsOf({runs}: MethodRow, {of}: Course) {
   const [first] = runs
   return first!.result.curve.flatMap(({step}) => {
     const points = runs.flatMap(({result}) => result.curve.find(point => point.step === step) ?? [])
-    const losses = points.flatMap(({loss}) => loss ?? [])
-    if (losses.length < runs.length) return []
-    return [{step, seconds: mean(points.map(point => point.cpu_seconds)), loss: mean(losses)}]
+    const values = points.flatMap(point => of(point) ?? [])
+    if (values.length < runs.length) return []
+    return [{step, seconds: mean(points.map(point => point.cpu_seconds)), value: mean(values)}]
   })
 }

@@ -29,9 +29,10 @@ describe('figures of a training', () => {
     const figures = trainFigures(records(2))
     expect(figures.map(({name}) => name)).toEqual([
       ...['score-over-state', 'loss-over-steps', 'loss-over-time'],
+      ...['score-over-steps', 'score-over-time'],
     ])
     for (const figure of figures) expect(drawable(figure)).toBeTruthy()
-    const [state, steps, time] = figures
+    const [state, steps, time, scores] = figures
     expect(state!.series.map(({label, points}) => [label, points.map(({x}) => x)])).toEqual([
       ['elu', [100]],
       ['favor-pos orth', [80, 160]],
@@ -41,6 +42,7 @@ describe('figures of a training', () => {
       [600, 1],
     ])
     expect(time!.series[0]!.points.map(({x}) => x)).toEqual([6, 12])
+    expect(scores!.series[0]!.points.map(({y}) => y)).toEqual([0.81, 0.81])
   })
 
   it('show accuracy over pairs where there are several', () => {
