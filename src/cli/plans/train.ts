@@ -245,8 +245,11 @@ export function toTrainPlan(
   })
 }
 
-/** Keeps denominators of features that may be negative away from zero. */
-const GUARD = 'clamp:1'
+/**
+ * Keeps denominators of features that may be negative away from zero: sums over all keys so far above the weight of about one; sums of keys
+ * with gates, which are averages and begin with a share 1 - g of one, above a hundredth.
+ */
+const GUARDS = {sums: 'clamp:1', gated: 'clamp:0.01'}
 
 /**
  * A method with a guard on its denominators, where features may be negative and nothing else was typed: without one, denominators come near
@@ -257,12 +260,12 @@ function withGuard(
   {option = [], preset}: TrainFlags,
   estimators: EstimatorFacts,
 ): MethodSpec {
-  const {nonNegative, options} = estimators[spec.method]!
+  const {nonNegative, options, takesGate} = estimators[spec.method]!
   const typed = option.some(
     ({method, name}) => name === 'denGuard' && (method ?? spec.method) === spec.method,
   )
   if (nonNegative || typed || preset || !Object.hasOwn(options.shape, 'denGuard')) return spec
-  return {...spec, options: {...spec.options, denGuard: GUARD}}
+  return {...spec, options: {...spec.options, denGuard: takesGate ? GUARDS.gated : GUARDS.sums}}
 }
 
 /** @throws {USAGE} for a flag of another task */

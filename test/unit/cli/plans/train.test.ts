@@ -33,6 +33,8 @@ describe('the plan of a training', () => {
         ({options}) => options.denGuard,
       )
     expect(guards({})).toEqual(['clamp:1', undefined, undefined])
+    // gated sums are averages: a bound of 1 would always act
+    expect(guards({methods: ['rfa-gate']})).toEqual(['clamp:0.01'])
     const typed = (value: string) => [{method: 'rfa', name: 'denGuard', value}]
     expect(guards({option: typed('none')})).toEqual([undefined, undefined, undefined])
     expect(guards({option: typed('clamp:0.1')})).toEqual(['clamp:0.1', undefined, undefined])
