@@ -14,7 +14,7 @@ const FLOORS = [
   ['src/errors.ts', 'src/host-loops.ts', 'src/package.ts', 'src/shell-words.ts', 'src/tf.ts'],
   ['src/files.ts'],
   ['src/free-memory.ts', 'src/random/'],
-  ['src/theory/', 'src/stats/'],
+  ['src/theory/', 'src/stats/', 'src/tasks/'],
   ['src/attention/types.ts', 'src/attention/host-data.ts', 'src/attention/registered.ts'],
   ['src/attention/check-tensor.ts', 'src/attention/reference.ts'],
   ['src/attention/kernels/', 'src/attention/projections/', 'src/attention/exact.ts'],

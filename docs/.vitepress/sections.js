@@ -26,6 +26,7 @@ export const SECTIONS = [
       ['benchmarks', 'Timing attention'],
       ['advice', 'Advice'],
       ['tuning', 'Learning from a layer'],
+      ['training', 'Training from scratch'],
       ['compare', 'Comparing runs'],
       ['claims', 'Claims of the papers'],
       ['performance', 'Performance'],

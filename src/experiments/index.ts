@@ -10,6 +10,7 @@ const REGISTRY = {
   inputs: () => import('./inputs/index.js'),
   swap: () => import('./swap/index.js'),
   tune: () => import('./tune/index.js'),
+  train: () => import('./train/index.js'),
 } as const satisfies Record<string, () => Promise<{default: Experiment}>>
 
 /** An experiment's name. */

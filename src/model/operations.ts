@@ -27,7 +27,7 @@ export function activationNamed(name: string): DenseActivation | undefined {
 /** `[B L, H D]` as `[B, H, L, D]`. */
 export function splitHeads(
   x: tf.Tensor2D,
-  {batch, length}: TokenBatch,
+  {batch, length}: Pick<TokenBatch, 'batch' | 'length'>,
   heads: number,
 ): tf.Tensor4D {
   return tf.transpose(tf.reshape(x, [batch, length, heads, -1]), [0, 2, 1, 3])

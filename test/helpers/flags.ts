@@ -17,3 +17,4 @@ export const BENCH_FLAGS = {
 }
 export const VARIANCE_FLAGS = RUN
 export const SWAP_FLAGS = RUN
+export const TRAIN_FLAGS = RUN

@@ -68,6 +68,7 @@ const SMALL: Readonly<Record<string, readonly string[]>> = {
   'error-sweep': ['--methods', '--replicates'],
   bench: ['--methods', '--seq-len', '--min-time'],
   tune: ['--steps'],
+  train: ['--steps'],
 }
 
 /** The same command made small; a run that a later command reads is made, with the fewest draws. */

@@ -93,6 +93,18 @@ export const BRIEF_FLAGS: Readonly<Record<string, BriefFlags>> = {
     output: 'file of what was learned, FILE.safetensors',
     ...DETAILS,
   },
+  train: {
+    ...QUICK,
+    task: 'mqar (recall), copy or chars',
+    ...METHODS,
+    ...NUM_FEATURES,
+    pairs: 'mqar: keys with values, as 4,8,16',
+    texts: 'chars: file of texts',
+    rates: 'learning rates to choose from, as 1e-3..3e-2x4',
+    seeds: 'runs of each method at each rate',
+    ...OUTPUT,
+    ...DETAILS,
+  },
   compare: {
     methods: 'two methods of one run, the base first',
     'fail-on': 'exit with 1 if B exceeds A, as time:10%',

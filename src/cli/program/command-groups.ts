@@ -23,6 +23,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     commands: [
       ['advise', 'Should I replace exact attention, and by what?'],
       ['tune', 'How much lower is the error after a minute of learning?'],
+      ['train', 'What does a small model learn with an attention?'],
       ['compare', 'What differs between two runs, or two methods, beyond noise?'],
       ['claims', 'Do the claims of the papers hold?'],
     ],

@@ -2,7 +2,7 @@
 import {tf} from '../../../attention/index.js'
 import {projectionTensor} from '../../../attention/internal.js'
 import {useBackend} from '../../../backends/index.js'
-import {messageOf, RfaError} from '../../../errors.js'
+import {RfaError} from '../../../errors.js'
 import {type AttentionInput, sizesOf} from '../../../inputs/attention-input.js'
 import {loadInput} from '../../../inputs/load.js'
 import {mean} from '../../../stats/index.js'
@@ -11,6 +11,7 @@ import {type HeadSizes, hasLearnedRows} from '../../../tuned/index.js'
 import {attendOptions, drawOf} from '../../axes.js'
 import {computedBy} from '../../computed-by.js'
 import type {CellContext, CellOutcome} from '../../experiment.js'
+import {missingGradient} from '../../gradients.js'
 import {type ResolvedMethod, resolveMethod, unsupportedReason, whyNotDrawn} from '../../method.js'
 import type {TuneCell, TuneResult} from '../schema.js'
 import {type Lesson, learn, WithoutEffect} from './learn.js'
@@ -147,20 +148,11 @@ function drawnRows(cell: TuneCell, {heads, headDim}: HeadSizes): tf.Tensor | und
   return projectionTensor({...drawn, ...drawOf(cell, draw ?? 0)})
 }
 
-/** What TensorFlow.js says of operations without a gradient. */
-const NO_GRADIENT = /gradient function not found|Cannot compute gradient|has no gradient/i
-
-/** An error of TensorFlow.js in words of the method. */
+/** An error of learning in words of the method. */
 export function withoutGradient(error: unknown, {method, learn: what}: TuneCell): unknown {
   if (error instanceof WithoutEffect) {
     const own = `${method}: expected outputs that depend on ${what}, got gradients of zero`
     return new RfaError('UNSUPPORTED', own, {suggestions: ['learn something else with `learn`']})
   }
-  const message = messageOf(error)
-  if (!NO_GRADIENT.test(message)) return error
-  const own = `${method}: expected a gradient by ${what}, got an operation without one (${message.split('\n')[0]})`
-  return new RfaError('UNSUPPORTED', own, {
-    suggestions: ['use operations of TensorFlow.js that have gradients'],
-    cause: error,
-  })
+  return missingGradient(error, method, what)
 }

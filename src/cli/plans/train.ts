@@ -1,0 +1,327 @@
+import * as Flags from '@oclif/core/flags'
+import type {MethodName, ProjectionName} from '../../attention/names.js'
+import {methodNames, unknownMethod} from '../../attention/names.js'
+import {expected} from '../../errors.js'
+import type {MethodSpec} from '../../experiments/axes.js'
+import {
+  TASK_NAMES,
+  type TaskName,
+  type TrainPlan,
+  trainPlan,
+} from '../../experiments/train/schema.js'
+import {gridOf} from '../flags/defaults.js'
+import {
+  eitherWay,
+  type FlagValues,
+  numberList,
+  oneName,
+  oneNumber,
+  oneText,
+} from '../flags/kinds.js'
+import {COUNT, POSITIVE_INTEGER, POSITIVE_NUMBER, parseNumber} from '../flags/ranges.js'
+import {methodFlags, runFlags} from '../flags/shared.js'
+import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
+import {checkedPlan, drawAxesOf, listOr} from './values.js'
+
+/** What runs where nothing is typed. */
+interface TrainGrid {
+  methods: readonly MethodName[]
+  projections: readonly ProjectionName[]
+  numFeatures: readonly number[]
+  rates: readonly number[]
+  seeds: number
+}
+
+/** Quick: one rate, some seconds. */
+const TRAIN: Record<'standard' | 'quick', TrainGrid> = {
+  standard: {
+    methods: ['softmax', 'elu', 'rfa', 'rfa-gate', 'favor-pos', 'taylor'],
+    projections: ['orth'],
+    numFeatures: [32],
+    rates: [1e-3, 4e-3, 1.6e-2],
+    seeds: 3,
+  },
+  quick: {
+    methods: ['softmax', 'elu'],
+    projections: ['orth'],
+    numFeatures: [32],
+    rates: [4e-3],
+    seeds: 3,
+  },
+}
+
+/** What a task is learned with. */
+interface TaskDefaults {
+  length: number
+  steps: number
+  batch: number
+  heldOut: number
+  model: TrainPlan['model']
+}
+
+const RECALL = {layers: 1, width: 64, heads: 1, mlp: 0, convolution: 3, positions: false}
+const STANDARD: Record<TaskName, TaskDefaults> = {
+  mqar: {length: 64, steps: 600, batch: 32, heldOut: 512, model: RECALL},
+  copy: {length: 64, steps: 600, batch: 32, heldOut: 512, model: {...RECALL, layers: 2}},
+  chars: {
+    ...{length: 128, steps: 300, batch: 16, heldOut: 256},
+    model: {layers: 2, width: 64, heads: 2, mlp: 128, convolution: 0, positions: true},
+  },
+}
+const QUICK: Record<TaskName, TaskDefaults> = {
+  mqar: {length: 32, steps: 200, batch: 16, heldOut: 128, model: RECALL},
+  copy: {length: 32, steps: 200, batch: 16, heldOut: 128, model: {...RECALL, layers: 2}},
+  chars: {...STANDARD.chars, length: 64, steps: 60, heldOut: 64},
+}
+const PAIRS = {standard: [8], quick: [4]}
+const VOCABULARY = {mqar: {standard: 256, quick: 64}, copy: {standard: 16, quick: 16}}
+const DATA = {standard: 8, quick: 4}
+/** a of gaps, as Zoology has it. */
+const POWER = 0.01
+/** D of methods with as many features as pairs of entries, as Based has it. */
+const SMALL_DIMS = {taylor: 16}
+
+/** Names of flags by the tasks that have them. */
+const OF_TASKS = {
+  pairs: ['mqar'],
+  vocabulary: ['mqar', 'copy'],
+  data: ['copy'],
+  texts: ['chars'],
+} as const satisfies Record<string, readonly TaskName[]>
+
+/** `--key-dim`: a number for all methods, or `METHOD=N` for one. */
+const keyDim = Flags.custom<readonly [method: string | null, dim: number]>({
+  multiple: true,
+  multipleNonGreedy: true,
+  delimiter: ',',
+  helpValue: 'N|METHOD=N',
+  parse: async (text, _context, {name}) => {
+    const [, method, number = ''] = /^(?:([^=]+)=)?(.*)$/.exec(text.trim())!
+    const where = `--${name}`
+    if (method !== undefined && !methodNames().includes(method)) {
+      throw unknownMethod(where, method, methodNames())
+    }
+    return [method ?? null, parseNumber(number, where, POSITIVE_INTEGER)] as const
+  },
+})
+
+/** The flags of `rfa train`. */
+export const trainFlags = {
+  task: oneName(
+    'tasks',
+    TASK_NAMES,
+  )({
+    helpGroup: 'TASK',
+    description:
+      'what is learned: to recall values by their keys (mqar, default), to copy tokens from noise (copy), or the next character of a text (chars)',
+  }),
+  length: oneNumber(POSITIVE_INTEGER)({
+    helpGroup: 'TASK',
+    description: 'tokens of a sequence L (default: 64, chars 128; quick: 32, chars 64)',
+  }),
+  pairs: numberList(POSITIVE_INTEGER)({
+    helpGroup: 'TASK',
+    description: 'mqar: keys with a value each, a list to compare (default: 8; quick: 4)',
+  }),
+  vocabulary: oneNumber(POSITIVE_INTEGER)({
+    helpGroup: 'TASK',
+    description: 'tokens that there are V (default: mqar 256, copy 16; quick: 64, 16)',
+  }),
+  data: oneNumber(POSITIVE_INTEGER)({
+    helpGroup: 'TASK',
+    description: 'copy: tokens to copy (default: 8; quick: 4)',
+  }),
+  texts: oneText({
+    helpGroup: 'TASK',
+    helpValue: 'PATH',
+    description:
+      'chars: a file of texts, or a folder of .txt files; the first 90 % are trained on, 5 % choose the rate, 5 % test (default: 40,000 characters of the package)',
+  }),
+  layers: oneNumber(POSITIVE_INTEGER)({
+    helpGroup: 'MODEL',
+    description: 'layers of attention (default: mqar 1, others 2)',
+  }),
+  width: oneNumber(POSITIVE_INTEGER)({
+    helpGroup: 'MODEL',
+    description: 'entries of a hidden state (default: 64)',
+  }),
+  heads: oneNumber(POSITIVE_INTEGER)({
+    helpGroup: 'MODEL',
+    description: 'heads of a layer (default: 1, chars 2)',
+  }),
+  'key-dim': keyDim({
+    helpGroup: 'MODEL',
+    description:
+      'entries of a query or key D, for all methods or for one: 64 or taylor=16 (default: width / heads, taylor 16)',
+  }),
+  mlp: oneNumber(COUNT)({
+    helpGroup: 'MODEL',
+    description:
+      'entries of the hidden layer of feed-forward parts, 0 for none (default: 0, chars 128)',
+  }),
+  convolution: oneNumber(COUNT)({
+    helpGroup: 'MODEL',
+    description:
+      'tokens that a gated convolution before all attention sees, 0 for none (default: 3, chars 0)',
+  }),
+  positions: eitherWay('learn embeddings of places (default: for chars)', 'MODEL'),
+  rates: numberList(POSITIVE_NUMBER)({
+    helpGroup: 'TRAINING',
+    description:
+      'learning rates of Adam: lists a,b and ranges 1e-3..3e-2x4 (default: 0.001, 0.004, 0.016; quick: 0.004); validation chooses one for each method',
+  }),
+  seeds: oneNumber(POSITIVE_INTEGER)({
+    helpGroup: 'TRAINING',
+    description: 'runs of each method at each rate (default: 3)',
+  }),
+  steps: oneNumber(POSITIVE_INTEGER)({
+    helpGroup: 'TRAINING',
+    description: 'steps of Adam (default: 600, chars 300; quick: 200, chars 60)',
+  }),
+  batch: oneNumber(POSITIVE_INTEGER)({
+    helpGroup: 'TRAINING',
+    description: 'sequences of a step (default: 32, chars 16; quick: 16)',
+  }),
+  'held-out': oneNumber(POSITIVE_INTEGER)({
+    helpGroup: 'TRAINING',
+    description:
+      'sequences of validation, and the number of the test (default: 512, chars 256; quick: 128, chars 64)',
+  }),
+  redraw: oneNumber(COUNT)({
+    helpGroup: 'TRAINING',
+    helpValue: 'STEPS',
+    description: 'draw the random vectors anew every STEPS steps, 0 for never (default: 0)',
+  }),
+  ...methodFlags(TRAIN),
+  ...runFlags,
+}
+export type TrainFlags = FlagValues<typeof trainFlags>
+
+/** Texts of a plan. */
+export interface TrainTexts {
+  path: string
+  digest: string
+}
+
+/** Whether a plan needs {@link TrainTexts}. */
+export function readsTexts({task}: Pick<TrainFlags, 'task'>): boolean {
+  return task === 'chars'
+}
+
+/**
+ * The plan of a `rfa train`.
+ *
+ * @param estimators - the registry, for options and whether features may be negative
+ * @param texts - of the task chars
+ * @throws {USAGE} when the flags make no plan
+ */
+export function toTrainPlan(
+  flags: TrainFlags,
+  estimators: EstimatorFacts,
+  texts?: TrainTexts,
+): TrainPlan {
+  const name = flags.task ?? 'mqar'
+  checkTaskFlags(flags, name)
+  const grid = gridOf(TRAIN, flags)
+  const own = (flags.quick ? QUICK : STANDARD)[name]
+  const model = modelOf(flags, own.model)
+  return checkedPlan(trainPlan, {
+    experiment: 'train',
+    tasks: tasksOf(flags, name, own, texts),
+    methods: toMethodSpecs(flags, grid.methods, estimators).map(spec =>
+      withGuard(spec, flags, estimators),
+    ),
+    ...drawAxesOf(flags, grid),
+    rates: listOr(flags.rates, '--rates', grid.rates),
+    runs: flags.seeds ?? grid.seeds,
+    model,
+    key_dims: keyDimsOf(flags, model),
+    steps: flags.steps ?? own.steps,
+    batch: flags.batch ?? own.batch,
+    held_out: flags['held-out'] ?? own.heldOut,
+    redraw: flags.redraw ?? 0,
+    seed: flags.seed ?? 0,
+    backend: flags.backend ?? 'auto',
+  })
+}
+
+/**
+ * Keeps denominators of features that may be negative away from zero: sums over all keys so far above the weight of about one; sums of keys
+ * with gates, which are averages and begin with a share 1 - g of one, above a hundredth.
+ */
+const GUARDS = {sums: 'clamp:1', gated: 'clamp:0.01'}
+
+/**
+ * A method with a guard on its denominators, where features may be negative and nothing else was typed: without one, denominators come near
+ * zero in the course of training, and the model forgets what it has learned.
+ */
+function withGuard(
+  spec: MethodSpec,
+  {option = [], preset}: TrainFlags,
+  estimators: EstimatorFacts,
+): MethodSpec {
+  const {nonNegative, options, takesGate} = estimators[spec.method]!
+  const typed = option.some(
+    ({method, name}) => name === 'denGuard' && (method ?? spec.method) === spec.method,
+  )
+  if (nonNegative || typed || preset || !Object.hasOwn(options.shape, 'denGuard')) return spec
+  return {...spec, options: {...spec.options, denGuard: takesGate ? GUARDS.gated : GUARDS.sums}}
+}
+
+/** @throws {USAGE} for a flag of another task */
+function checkTaskFlags(flags: TrainFlags, task: TaskName): void {
+  for (const [name, tasks] of Object.entries(OF_TASKS)) {
+    const typed = flags[name as keyof typeof OF_TASKS] !== undefined
+    if (!typed || (tasks as readonly TaskName[]).includes(task)) continue
+    const what = `with --task ${tasks.join(' or --task ')}`
+    throw expected('USAGE', `--${name}`, what, `--task ${task}`, 'leave it out')
+  }
+}
+
+function modelOf(
+  {layers, width, heads, mlp, convolution, positions}: TrainFlags,
+  own: TrainPlan['model'],
+): TrainPlan['model'] {
+  return {
+    layers: layers ?? own.layers,
+    width: width ?? own.width,
+    heads: heads ?? own.heads,
+    mlp: mlp ?? own.mlp,
+    convolution: convolution ?? own.convolution,
+    positions: positions ?? own.positions,
+  }
+}
+
+/** @throws {USAGE} for heads that do not divide the width, where D is not given */
+function keyDimsOf(
+  {'key-dim': typed = []}: TrainFlags,
+  {width, heads}: TrainPlan['model'],
+): Record<string, number> {
+  if (width % heads !== 0) {
+    const what = `a multiple of --heads ${heads}`
+    const remedy = `take ${heads * Math.ceil(width / heads)}`
+    throw expected('USAGE', '--width', what, String(width), remedy)
+  }
+  const all = typed.find(([method]) => method === null)
+  const one = typed.flatMap(([method, dim]) => (method === null ? [] : [[method, dim] as const]))
+  return {
+    default: all?.[1] ?? width / heads,
+    ...(all ? {} : SMALL_DIMS),
+    ...Object.fromEntries(one),
+  }
+}
+
+function tasksOf(
+  flags: TrainFlags,
+  name: TaskName,
+  own: TaskDefaults,
+  texts: TrainTexts | undefined,
+): TrainPlan['tasks'] {
+  const size = flags.quick ? 'quick' : 'standard'
+  const length = flags.length ?? own.length
+  if (name === 'chars') return [{name, length, texts: texts!}]
+  const vocabulary = flags.vocabulary ?? VOCABULARY[name][size]
+  if (name === 'copy') return [{name, length, vocabulary, data: flags.data ?? DATA[size]}]
+  const pairs = listOr(flags.pairs, '--pairs', PAIRS[size])
+  return pairs.map(pairs => ({name, length, vocabulary, pairs, power: POWER, filled: true}))
+}

@@ -1,0 +1,72 @@
+/** The attention of a cell: its options in each layer, and the state that it carries. */
+import {attend, decoder, tf} from '../../../attention/index.js'
+import {projectionTensor} from '../../../attention/internal.js'
+import type {CausalAttention} from '../../../model/trained/index.js'
+import {attendOptions, drawOf} from '../../axes.js'
+import type {ResolvedMethod} from '../../method.js'
+import {MOST_LAYERS, MOST_RUNS, type TrainCell, type TrainResult} from '../schema.js'
+
+/** Attention of all layers, with random vectors that are drawn once or now and then. */
+export interface CellAttention {
+  attend: CausalAttention
+  /** Draws random vectors anew, where a step is to have others. @param step - from 1 */
+  before(step: number): void
+  dispose(): void
+}
+
+/** The attention of a cell. Layers and runs have different random vectors. */
+export function cellAttention(cell: TrainCell): CellAttention {
+  const {layers, heads} = cell.model
+  const {projection, num_features: numFeatures, key_dim: headDim, redraw} = cell
+  const drawn = (layer: number, epoch: number) => {
+    const replicate = (epoch * MOST_RUNS + cell.run) * MOST_LAYERS + layer
+    const options = attendOptions({...cell, causal: true}, replicate)
+    if (projection === null) return {options, rows: undefined}
+    const draw = {name: projection, heads, numFeatures: numFeatures!, headDim}
+    const rows = tf.keep(projectionTensor({...draw, ...drawOf(cell, replicate)}))
+    return {options: {...options, projection: rows}, rows}
+  }
+  const all = (epoch: number) => Array.from({length: layers}, (_, layer) => drawn(layer, epoch))
+  const free = () => tf.dispose(current.flatMap(({rows}) => rows ?? []))
+  let current = all(0)
+  return {
+    attend: ({query, key, value, gate, layer}) =>
+      attend(query, key, value, {...current[layer]!.options, ...(gate && {gate})}).out,
+    before(step) {
+      if (redraw === 0 || step === 1 || (step - 1) % redraw !== 0) return
+      free()
+      current = all((step - 1) / redraw)
+    },
+    dispose: free,
+  }
+}
+
+/** Numbers that a layer carries from token to token at the end of a sequence. */
+export function stateSize(
+  cell: TrainCell,
+  {estimator}: ResolvedMethod,
+): Pick<TrainResult, 'state_floats' | 'state_grows'> {
+  const {model, key_dim: headDim, task} = cell
+  if (!estimator.decoder || !estimator.supports.decode) {
+    return {state_floats: null, state_grows: null}
+  }
+  const {heads, width} = model
+  const valueDim = width / heads
+  const {causal: _, ...options} = attendOptions({...cell, causal: true})
+  const own = decoder({...options, heads, headDim, valueDim} as Parameters<typeof decoder>[0])
+  const bytes: number[] = []
+  tf.tidy(() => {
+    const token = (size: number) => tf.zeros([1, heads, 1, size])
+    const gate = estimator.takesGate ? [tf.fill([1, heads, 1], 0.5)] : []
+    for (let at = 0; at < task.length; at++) {
+      own.next(token(headDim), token(headDim), token(valueDim), ...gate)
+      bytes.push(own.stateBytes)
+    }
+  })
+  own.dispose()
+  const [last, first] = [bytes.at(-1)!, bytes[0]!]
+  return {state_floats: last / FLOAT, state_grows: last > first}
+}
+
+/** Bytes of a number. */
+const FLOAT = 4

@@ -1,0 +1,79 @@
+/** All that was trained: methods, and every rate and run. */
+import {type Block, type ColumnSpec, heading, list, table, text} from '../../../report/document.js'
+import {MISSING, significant} from '../../../report/numbers.js'
+import {backendItems, troubleItems} from '../../labels.js'
+import type {CompletedTrain, TrainRecord} from '../schema.js'
+import {type MethodRow, measureOf, methodRows} from './rows.js'
+import {completedOf, titleOf, trainColumns, trainSentences} from './screen.js'
+import {scoreText, shortTask} from './texts.js'
+
+/** Blocks of the whole report. */
+export function trainReport(records: readonly TrainRecord[]): Block[] {
+  const completed = completedOf(records)
+  const rows = methodRows(completed)
+  if (rows.length === 0) return list(troubleItems(records))
+  return [
+    heading(2, titleOf(completed)),
+    text(trainSentences(records).join(' ')),
+    table(trainColumns(rows), rows),
+    text(
+      'The rate with the best mean on validation is tested. interval: 95 % of the mean over seeds, by Student. left plateau: seeds with a test accuracy of more than a quarter of the way from the plateau to 1. state: numbers that a layer carries from token to token. CPU s: processor time of all steps, mean over seeds.',
+    ),
+    ...list(edgeItems(rows)),
+    heading(3, 'Every run'),
+    table(
+      runColumns(rows),
+      rows.flatMap(row => runsOf(row)),
+    ),
+    ...list([...backendItems(completed), ...troubleItems(records)]),
+  ]
+}
+
+/** Methods with the best rate at the end of those tried. */
+function edgeItems(rows: readonly MethodRow[]): string[] {
+  const atEnd = (which: 'lowest' | 'highest', index: number) => {
+    const own = rows.filter(({rates, rate}) => rates.length > 1 && rates.at(index) === rate)
+    const labels = [...new Set(own.map(({label}) => label))].join(', ')
+    return labels === ''
+      ? []
+      : [`Best at the ${which} rate tried, so that others may do better: ${labels}.`]
+  }
+  return [...atEnd('lowest', 0), ...atEnd('highest', -1)]
+}
+
+interface RunRow {
+  row: MethodRow
+  run: CompletedTrain
+}
+
+function runsOf(row: MethodRow): RunRow[] {
+  return row.all
+    .toSorted((a, b) => a.cell.rate - b.cell.rate || a.cell.run - b.cell.run)
+    .map(run => ({row, run}))
+}
+
+function runColumns(rows: readonly MethodRow[]): ColumnSpec<RunRow>[] {
+  const tasks = new Set(rows.map(({task}) => JSON.stringify(task))).size
+  const score = (which: 'validation' | 'test'): ColumnSpec<RunRow> => ({
+    title: which,
+    cell: ({row: {task}, run: {result}}) => {
+      const own = measureOf(task).of(result[which])
+      return own === null ? MISSING : scoreText(task, own)
+    },
+  })
+  return [
+    {title: 'task', align: 'left', cell: ({row}) => shortTask(row.task), tells: () => tasks > 1},
+    {title: 'method', align: 'left', cell: ({row}) => row.label},
+    {title: 'rate', cell: ({run}) => String(Number(run.cell.rate.toPrecision(3)))},
+    {title: 'seed', cell: ({run}) => String(run.cell.run)},
+    score('validation'),
+    score('test'),
+    {title: 'bits', cell: ({run}) => significant(run.result.test.bits)},
+    {title: 'CPU s', cell: ({run}) => significant(run.result.cpu_seconds, 2)},
+    {
+      title: 'diverged in step',
+      cell: ({run}) => String(run.result.diverged_step ?? MISSING),
+      tells: ({run}) => run.result.diverged_step !== null,
+    },
+  ]
+}

@@ -1,0 +1,135 @@
+/** The first screen: what each method learns, with how large a state and in how much time. */
+import {type Block, type ColumnSpec, list, table, text} from '../../../report/document.js'
+import {groupBy} from '../../../report/groups.js'
+import {MISSING, plural, significant} from '../../../report/numbers.js'
+import {fittedScreen} from '../../../report/screen.js'
+import {troubleItems} from '../../labels.js'
+import type {CompletedTrain, TrainRecord} from '../schema.js'
+import {cpuSeconds, type MethodRow, measureOf, methodRows} from './rows.js'
+import {scoreText, shortTask, tasksText} from './texts.js'
+import {isSwept, standings} from './verdict.js'
+
+/** Tasks that sentences speak of, and reasons why there are no other rows. */
+const [MOST_TASKS, MOST_REASONS] = [3, 2]
+
+/** Blocks of the first screen. */
+export function trainScreen(records: readonly TrainRecord[]): Block[] {
+  const completed = completedOf(records)
+  const rows = methodRows(completed)
+  const trouble = list(troubleItems(records).slice(0, MOST_REASONS))
+  if (rows.length === 0) return trouble
+  return fittedScreen(rows.length, shown => {
+    const rest = rows.length - shown
+    const more = rest > 0 ? `${plural(rest, 'row')} more: --details. ` : ''
+    return [
+      text(titleOf(completed)),
+      text(trainSentences(records).join(' ')),
+      table(trainColumns(rows), rows.slice(0, shown)),
+      text(`${more}Medians; 95 % intervals of means over seeds; state: numbers per layer.`),
+      ...trouble,
+    ]
+  })
+}
+
+/** What was trained, and on what. */
+export function titleOf(rows: readonly CompletedTrain[]): string {
+  const {cell} = rows[0]!
+  const {layers, width, heads, mlp, convolution} = cell.model
+  const tasks = groupBy(rows, row => JSON.stringify(row.cell.task)).map(([row]) => row!.cell.task)
+  const runs = new Set(rows.map(row => row.cell.run)).size
+  const rates = new Set(rows.map(row => row.cell.rate)).size
+  const model = [
+    ...(convolution > 0 ? [`convolution of ${convolution}`] : []),
+    `${plural(layers, 'layer')} of width ${width}`,
+    plural(heads, 'head'),
+    ...(mlp > 0 ? [`MLP of ${mlp}`] : []),
+  ]
+  return `${tasksText(tasks)}; ${model.join(', ')}; ${cell.steps} steps of ${cell.batch}; ${plural(runs, 'seed')}, ${plural(rates, 'rate')}`
+}
+
+/** The answer: the best method of each task, which are worse, and which learned nothing. */
+export function trainSentences(records: readonly TrainRecord[]): string[] {
+  const rows = methodRows(completedOf(records))
+  if (rows.length === 0) return []
+  const tasks = groupBy(rows, ({task}) => JSON.stringify(task))
+  const answers = tasks.slice(0, MOST_TASKS).flatMap(own => taskSentences(own, tasks.length > 1))
+  if (isSwept(rows)) return answers
+  return [
+    ...answers,
+    'No verdict: with one rate, a method may look bad because it needs another one (--rates 1e-3..3e-2x4).',
+  ]
+}
+
+function taskSentences(rows: readonly MethodRow[], named: boolean): string[] {
+  const [best] = rows as [MethodRow, ...MethodRow[]]
+  const {task, short, median} = best
+  const what = named ? `${shortTask(task)}: best` : `Best test ${measureOf(task).title}:`
+  const verdicts = isSwept(rows) ? verdictSentences(rows) : []
+  return [
+    `${what} ${short}, ${scoreText(task, median)}.`,
+    ...verdicts,
+    ...(named ? [] : plateauSentences(rows)),
+  ]
+}
+
+function verdictSentences(rows: readonly MethodRow[]): string[] {
+  const all = standings(rows)
+  const named = (worse: boolean | null) =>
+    all.flatMap(one => (one.worse === worse ? [one.row.short] : [])).join(', ')
+  const [worse, alike] = [named(true), named(false)]
+  return [
+    ...(worse === '' ? [] : [`Worse: ${worse}.`]),
+    ...(alike === '' ? [] : [`Not distinguishable from the best: ${alike}.`]),
+    ...(all.some(one => one.worse === null) ? ['One seed is too few to compare: --seeds 3.'] : []),
+  ]
+}
+
+/** Methods that left the plateau in no run. */
+function plateauSentences(rows: readonly MethodRow[]): string[] {
+  const stuck = rows.filter(({left}) => left === 0).map(({short}) => short)
+  const {plateau} = rows[0]!.runs[0]!.result
+  if (stuck.length === 0 || plateau === null) return []
+  return [
+    `Not beyond the plateau of ${scoreText(rows[0]!.task, plateau)} with any seed: ${stuck.join(', ')}.`,
+  ]
+}
+
+/** Columns of methods. */
+export function trainColumns(rows: readonly MethodRow[]): ColumnSpec<MethodRow>[] {
+  const tasks = new Set(rows.map(({task}) => JSON.stringify(task))).size
+  return [
+    {title: 'task', align: 'left', cell: ({task}) => shortTask(task), tells: () => tasks > 1},
+    {
+      title: 'method',
+      align: 'left',
+      cell: ({label}) => label,
+      short: {cell: ({short}) => short, lacks: 'options'},
+    },
+    {title: measureOf(rows[0]!.task).title, cell: ({task, median}) => scoreText(task, median)},
+    {title: '95 %', cell: intervalText},
+    {
+      title: 'left plateau',
+      cell: ({left, runs}) => (left === null ? MISSING : `${left}/${runs.length}`),
+      tells: ({left}) => left !== null,
+    },
+    {title: 'state', cell: stateText},
+    {title: 'CPU s', cell: row => significant(cpuSeconds(row), 2)},
+    {title: 'rate', cell: ({rate}) => String(Number(rate.toPrecision(3)))},
+  ]
+}
+
+function intervalText({task, interval: {low, high}}: MethodRow): string {
+  if (!Number.isFinite(low) || !Number.isFinite(high)) return MISSING
+  const factor = measureOf(task).rises ? 100 : 1
+  return `[${significant(factor * low)}, ${significant(factor * high)}]`
+}
+
+function stateText({runs}: MethodRow): string {
+  const {state_floats: floats, state_grows: grows} = runs[0]!.result
+  if (floats === null) return MISSING
+  return grows ? 'grows' : String(floats)
+}
+
+export function completedOf(records: readonly TrainRecord[]): CompletedTrain[] {
+  return records.filter(record => record.status === 'completed')
+}

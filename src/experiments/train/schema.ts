@@ -1,0 +1,178 @@
+/** Small models trained from scratch with an attention: plan, cell and result. */
+import {z} from 'zod'
+import {
+  backendChoice,
+  type CellRecord,
+  type Completed,
+  computedBy,
+  nullableNumber,
+  seed,
+} from '../../results/record.js'
+import {drawAxes, drawPoint, featureDim, methodAxes, methodSpec} from '../axes.js'
+
+const positive = z.number().int().positive()
+
+const length = positive.describe('L, tokens of a sequence.')
+
+/** Tasks, with everything that determines them save the seed. */
+const trainTask = z
+  .discriminatedUnion('name', [
+    z.object({
+      name: z.literal('mqar').describe('Multi-query associative recall.'),
+      length,
+      vocabulary: positive.describe('V, tokens that there are.'),
+      pairs: positive.describe('Keys with a value each.'),
+      power: z
+        .number()
+        .positive()
+        .describe('a: gaps before the queries have weights (g + 1)^(a - 1); 1: all gaps alike.'),
+      filled: z.boolean().describe('Whether places without key and value hold random tokens.'),
+    }),
+    z.object({
+      name: z.literal('copy').describe('Selective copying.'),
+      length,
+      vocabulary: positive.describe('V, tokens that there are: noise, data and a marker.'),
+      data: positive.describe('Tokens to copy.'),
+    }),
+    z.object({
+      name: z.literal('chars').describe('The next character of a text.'),
+      length,
+      texts: z
+        .object({
+          path: z.string().describe('File of texts, or folder of .txt files.'),
+          digest: z
+            .string()
+            .describe('SHA-256 of its bytes: a run is not resumed with another one.'),
+        })
+        .describe('What characters are from.'),
+    }),
+  ])
+  .describe('What is learned.')
+export type TrainTask = z.infer<typeof trainTask>
+export type TaskName = TrainTask['name']
+export const TASK_NAMES = ['mqar', 'copy', 'chars'] as const satisfies readonly TaskName[]
+
+/** Most layers, runs and steps: their products number random vectors, below 2^32. */
+export const [MOST_LAYERS, MOST_RUNS] = [100, 1000]
+const MOST_STEPS = 40_000
+
+const model = z
+  .object({
+    layers: positive.max(MOST_LAYERS).describe('Layers of attention.'),
+    width: positive.describe('Entries of a hidden state.'),
+    heads: positive.describe('H, heads of each layer; the width is a multiple.'),
+    mlp: z
+      .number()
+      .int()
+      .nonnegative()
+      .describe('Entries of the hidden layer of each feed-forward part; 0: there are none.'),
+    convolution: z
+      .number()
+      .int()
+      .nonnegative()
+      .describe('Tokens that the gated convolution before all attention sees; 0: there is none.'),
+    positions: z.boolean().describe('Whether embeddings of places are learned.'),
+  })
+  .describe('The model.')
+
+const shared = {
+  model,
+  steps: positive.max(MOST_STEPS).describe('Steps of Adam.'),
+  batch: positive.describe('B, sequences of a step, drawn anew for each.'),
+  held_out: positive
+    .describe('Sequences of validation, and the number of the test; a short text has fewer.')
+    .meta({flag: 'held-out'}),
+  redraw: z
+    .number()
+    .int()
+    .nonnegative()
+    .describe('Steps after which the random vectors are drawn anew; 0: never.'),
+  seed,
+  backend: backendChoice,
+}
+
+/** Everything that determines what is trained. */
+export const trainPlan = z.object({
+  experiment: z.literal('train').describe('Name of the experiment.'),
+  tasks: z.array(trainTask).min(1).describe('Tasks, in turn.').meta({flag: 'task'}),
+  ...methodAxes,
+  ...drawAxes,
+  rates: z.array(z.number().positive()).min(1).describe('Learning rates of Adam.'),
+  runs: positive
+    .max(MOST_RUNS)
+    .describe('Runs of each method at each rate, which differ in weights, data and random vectors.')
+    .meta({flag: 'seeds'}),
+  key_dims: z
+    .record(z.string(), positive)
+    .describe('D, entries of a query or key, by method; `default`: of all others.')
+    .meta({flag: 'key-dim'}),
+  ...shared,
+})
+export type TrainPlan = z.infer<typeof trainPlan>
+
+/** One training run. */
+export const trainCell = z.object({
+  ...methodSpec.shape,
+  ...drawPoint,
+  task: trainTask,
+  rate: z.number().positive().describe('Learning rate of Adam at its highest.'),
+  run: z.number().int().nonnegative().describe('Number of the run.'),
+  key_dim: positive.describe('D, entries of a query or key.'),
+  ...shared,
+})
+export type TrainCell = z.infer<typeof trainCell>
+
+/** How well labels of held-out sequences are predicted. */
+const score = z.object({
+  accuracy: nullableNumber.describe('Share of labels with the highest probability.'),
+  bits: nullableNumber
+    .describe('Mean of -log2 of the probability of a label.')
+    .meta({unit: 'bits'}),
+})
+export type Score = z.output<typeof score>
+
+/** A look at a run on its way. */
+const curvePoint = z.object({
+  step: z.number().int().describe('Steps taken.'),
+  loss: nullableNumber.describe('Mean loss of the steps since the last look.').meta({unit: 'nats'}),
+  cpu_seconds: z.number().describe('Processor time of all steps so far.').meta({unit: 's'}),
+  validation: score.describe('On the first sequences of validation.'),
+})
+export type CurvePoint = z.output<typeof curvePoint>
+
+export const trainResult = z.object({
+  ...computedBy,
+  vocabulary: z.number().int().describe('V, tokens that the model knows.'),
+  weights: z.number().int().describe('Numbers that are learned.'),
+  feature_dim: featureDim,
+  state_floats: z
+    .number()
+    .int()
+    .nullable()
+    .describe(
+      'Numbers that a layer carries from token to token at the end of a sequence; `null`: the method has no recurrent form.',
+    ),
+  state_grows: z.boolean().nullable().describe('Whether that number grows with every token.'),
+  steps_taken: z.number().int().describe('Steps that were taken.'),
+  diverged_step: z
+    .number()
+    .int()
+    .nullable()
+    .describe('Step with a loss that was not finite, which ended the run; `null`: there was none.'),
+  cpu_seconds: z.number().describe('Processor time of all steps.').meta({unit: 's'}),
+  curve: z.array(curvePoint).describe('The run on its way.'),
+  validation: score.describe('On all sequences of validation, at the end.'),
+  test: score.describe('On those of the test, at the end.'),
+  plateau: nullableNumber.describe(
+    'Accuracy of a model that knows which tokens a sequence asks for, but not where; `null`: no such level is known.',
+  ),
+  left_plateau: z
+    .boolean()
+    .nullable()
+    .describe(
+      'Whether the test accuracy is more than a quarter of the way from the plateau to 1; `null`: there is no plateau.',
+    ),
+})
+export type TrainResult = z.infer<typeof trainResult>
+export type TrainRecord = CellRecord<TrainCell, TrainResult>
+export type CompletedTrain = Completed<TrainCell, TrainResult>

@@ -1,0 +1,89 @@
+/** Weights with an optimiser. */
+import {type AdamParameter, adamStep, hostData} from '../../attention/internal.js'
+import {tf} from '../../tf.js'
+import type {WeightOf} from './forward.js'
+import type {NamedWeight} from './sizes.js'
+
+/** What a step takes. */
+interface StepOptions {
+  learningRate: number
+  /** Most L2 norm of all gradients together: longer ones are shortened to it. Default: any. */
+  mostNorm?: number
+}
+
+/** Weights that Adam changes, step by step. */
+export interface Optimiser {
+  weight: WeightOf
+  /** A loss of the weights, and the gradient of each; for the caller to dispose of. */
+  gradients(loss: () => tf.Scalar): {loss: tf.Scalar; grads: tf.NamedTensorMap}
+  /** One step of Adam. @returns the loss before it */
+  step(loss: () => tf.Scalar, options: StepOptions): number
+  dispose(): void
+}
+
+/** A weight and the running means of its gradient and of the square of that. */
+interface State {
+  value: tf.Variable
+  first: tf.Variable
+  second: tf.Variable
+}
+
+/** @param weights - to start from */
+export function optimiserOf(weights: readonly NamedWeight[]): Optimiser {
+  const states = weights.map(({shape, values}): State => {
+    const zeros = () => variableOf(tf.zeros(shape), false)
+    return {value: variableOf(tf.tensor(values, shape), true), first: zeros(), second: zeros()}
+  })
+  const values = states.map(({value}) => value)
+  const named = new Map(weights.map(({name}, at) => [name, values[at]!]))
+  const names = new Map(weights.map(({name}, at) => [values[at]!.name, name]))
+  let steps = 0
+  const gradients = (loss: () => tf.Scalar) => {
+    const {value, grads} = tf.variableGrads(loss, values)
+    const own = Object.entries(grads).map(([id, slope]) => [names.get(id)!, slope] as const)
+    return {loss: value, grads: Object.fromEntries(own)}
+  }
+  return {
+    weight: name => named.get(name)!,
+    gradients,
+    step(loss, {learningRate, mostNorm = Infinity}) {
+      steps++
+      let before = Number.NaN
+      tf.tidy(() => {
+        const {loss: value, grads} = gradients(loss)
+        before = hostData(() => ({value: tf.clone(value)})).value[0]!
+        const slopes = shortened(
+          weights.map(({name}) => grads[name]!),
+          mostNorm,
+        )
+        const parameters = states.map(
+          (state, at): AdamParameter => ({...state, gradient: slopes[at]!}),
+        )
+        adamStep(parameters, {step: steps, learningRate}).forEach(({value, first, second}, at) => {
+          const state = states[at]!
+          state.value.assign(value)
+          state.first.assign(first)
+          state.second.assign(second)
+        })
+      })
+      return before
+    },
+    dispose: () => tf.dispose(states.flatMap(({value, first, second}) => [value, first, second])),
+  }
+}
+
+function variableOf(start: tf.Tensor, trainable: boolean): tf.Variable {
+  const variable = tf.variable(start, trainable)
+  start.dispose()
+  return variable
+}
+
+/** Gradients with a norm of at most `most`, all together. */
+function shortened(gradients: readonly tf.Tensor[], most: number): readonly tf.Tensor[] {
+  if (most === Infinity) return gradients
+  const {squares} = hostData(() => ({
+    squares: tf.addN(gradients.map(slope => tf.sum(tf.square(slope)))),
+  }))
+  const norm = Math.sqrt(squares[0]!)
+  return norm > most ? gradients.map(slope => tf.mul(slope, most / norm)) : gradients
+}
