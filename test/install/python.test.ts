@@ -1,7 +1,7 @@
 /** The wheel in a fresh virtual environment, where no npm and no other Node is. `npm run test:install`. */
 import {execFileSync, spawnSync} from 'node:child_process'
-import {mkdirSync, readdirSync} from 'node:fs'
-import {join} from 'node:path'
+import {copyFileSync, mkdirSync, readdirSync, readFileSync} from 'node:fs'
+import {basename, delimiter, join} from 'node:path'
 import {beforeAll, describe, expect, it} from 'vitest'
 import {packageRoot} from '../../src/package.js'
 import {temporaryFolder} from '../helpers/folders.js'
@@ -21,6 +21,13 @@ const PATIENCE = 30 * 60_000
 describe.runIf(INSTALL && hasPython)('the wheel, installed by pip', {timeout: PATIENCE}, () => {
   const bin = join(folder, 'venv', 'bin')
   const work = join(folder, 'work')
+  /** What README tells a reader to type: an installation, and a first sweep. */
+  const section = readFileSync(join(packageRoot(), 'README.md'), 'utf8').split('\n## Python\n')[1]!
+  const [install = '', sweep = ''] = section
+    .match(/```sh\n(.*?)```/s)![1]!
+    .trim()
+    .split('\n')
+  const inVenv = {...process.env, PATH: [bin, process.env.PATH].join(delimiter)}
   let missing: string | undefined
 
   beforeAll(() => {
@@ -28,13 +35,32 @@ describe.runIf(INSTALL && hasPython)('the wheel, installed by pip', {timeout: PA
     const said = execFileSync(process.execPath, [script, '--pack-destination', folder], {
       encoding: 'utf8',
     })
+    const wheel = said.split('\n')[0]!
     execFileSync('python3', ['-m', 'venv', join(folder, 'venv')])
     mkdirSync(work)
-    const pip = ['-m', 'pip', 'install', '--quiet', said.split('\n')[0]!]
-    const {status, stderr} = spawnSync(join(bin, 'python'), pip, {encoding: 'utf8'})
+    copyFileSync(wheel, join(work, basename(wheel)))
+    const {status, stderr} = spawnSync(install, {
+      cwd: work,
+      env: inVenv,
+      shell: true,
+      encoding: 'utf8',
+    })
     if (status !== 0 && saysNoNetwork(stderr)) missing = 'pip could not reach its package index'
     else expect(status, stderr).toBe(0)
   }, PATIENCE)
+
+  it('answers the first sweep of README', async ({skip}) => {
+    skip(missing !== undefined, missing)
+    const quiet = {...ENV, PATH: [bin, '/bin', '/usr/bin'].join(delimiter)}
+    const {status, stdout, stderr} = spawnSync(sweep, {
+      cwd: work,
+      env: quiet,
+      shell: true,
+      encoding: 'utf8',
+    })
+    expect(status, stderr).toBe(0)
+    expect(stdout).toContain('Error on arrays.safetensors: 4 heads, 256 tokens')
+  })
 
   it('runs a sweep on the kernels of the package, with the Node of its own environment', async ({
     skip,
@@ -45,7 +71,7 @@ describe.runIf(INSTALL && hasPython)('the wheel, installed by pip', {timeout: PA
     const sweep = await run([join(bin, 'rfa'), 'error-sweep', '--quick'], work, ENV)
     expect(sweep.status, sweep.said).toBe(0)
     expect(sweep.said).toMatch(/\d+ cells in /)
-    expect(readdirSync(join(work, 'results'))).toHaveLength(1)
+    expect(readdirSync(join(work, 'results')).length).toBeGreaterThan(0)
   })
 
   it('is a command and a module, which end with the exit code of the program', async ({skip}) => {
