@@ -3,5 +3,7 @@
 from ._attention import Attention
 from ._features import METHODS
 from ._forms import State
+from ._transformers import register, use
+from ._tuned import load_tuned
 
-__all__ = ["METHODS", "Attention", "State"]
+__all__ = ["METHODS", "Attention", "State", "load_tuned", "register", "use"]

@@ -114,8 +114,20 @@ class Attention(nn.Module):
         Returns:
             [B, H, L, Dv], in the dtype of `value`; rows that see no key are zero.
         """
+        return self.over(query, key, value, key_mask, self.causal, gate)
+
+    def over(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_mask: Tensor | None,
+        causal_form: bool,
+        gate: Tensor | None = None,
+    ) -> Tensor:
+        """The same in a chosen form: one token at the end of a causal text sees all keys."""
         q, k, v = self._prepared(query, key, value)
-        if self.causal and q.shape[2] != k.shape[2]:
+        if causal_form and q.shape[2] != k.shape[2]:
             raise InputError(
                 f"{self.method}: expected the same length of queries and keys where it is causal,"
                 f" got {q.shape[2]} and {k.shape[2]}",
@@ -123,11 +135,11 @@ class Attention(nn.Module):
             )
         mask = None if key_mask is None else key_mask.bool()
         if self.method == "softmax":
-            return self._softmax(q, k, v, mask).to(value.dtype)
+            return self._softmax(q, k, v, mask, causal_form).to(value.dtype)
         if self.method == "lara":
             return self._lara(q, k, v, mask).to(value.dtype)
         queries, keys = METHODS[self.method].features(q, k, self._call(q, key_mask=mask, gate=gate))
-        if self.causal:
+        if causal_form:
             return causal(queries, keys, v, mask)[0].to(value.dtype)
         return over_all(queries, keys, v, mask).to(value.dtype)
 
@@ -196,11 +208,11 @@ class Attention(nn.Module):
         rows = q.new_zeros(0) if self.rows is None else self.rows.to(q)
         return Call(rows, self.scale, self.causal, self.options, calibration=self.calibration, **given)
 
-    def _softmax(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+    def _softmax(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal_form: bool) -> Tensor:
         seen = None if mask is None else mask[:, None, None]
-        if seen is not None and self.causal:
+        if seen is not None and causal_form:
             seen = seen & torch.ones(q.shape[2], k.shape[2], dtype=torch.bool, device=q.device).tril()
-        own = self.causal and seen is None
+        own = causal_form and seen is None
         out = F.scaled_dot_product_attention(q, k, v, attn_mask=seen, is_causal=own, scale=self.scale)
         return out if seen is None else out.masked_fill(~seen.any(-1, keepdim=True), 0)
 
