@@ -1,6 +1,6 @@
-"""Holds rfa.torch to the program: python torch_attention.py NODE PROGRAM, in an empty folder.
+"""Holds rfa.torch to the program: python torch_attention.py NODE LIBRARY, LIBRARY its dist/src/index.js.
 
-For each method, option and form, `rfa apply` computes attention of the same arrays in float32, by random vectors of the same
+For each method, option and form, the library computes attention of the same arrays in float32, by random vectors of the same
 seed. The module computes in float64, so that what differs is rounding of the program. Prints one line for each case: the largest
 difference as a share of its bound.
 
@@ -21,12 +21,28 @@ import torch
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
-from rfa._arrays import attention_arrays, write
 from rfa.projections import PROJECTIONS
 from rfa.torch import METHODS, Attention
 from rfa.torch._features import Call
 
-NODE, PROGRAM = sys.argv[1:3]
+NODE, LIBRARY = sys.argv[1:3]
+#: Takes arrays, then cases one a line on stdin; answers each with a line of numbers.
+COMPUTE = """
+const {attention, tf, useBackend} = await import(process.argv[1])
+const {createInterface} = await import('node:readline')
+await useBackend('auto')
+let arrays
+for await (const line of createInterface({input: process.stdin})) {
+  const given = JSON.parse(line)
+  if (!arrays) {
+    arrays = Object.fromEntries(Object.entries(given).map(([name, {data, shape}]) => [name, tf.tensor(data, shape)]))
+    continue
+  }
+  const {masked, ...options} = given
+  const out = attention(arrays.q, arrays.k, arrays.v, {...options, ...(masked && {keyMask: arrays.mask})})
+  process.stdout.write(JSON.stringify([...out.dataSync()]) + '\\n')
+}
+"""
 U = 2.0**-24
 B, H, L, D, DV, M, SEED = 2, 3, 137, 7, 5, 19, 11
 rng = np.random.default_rng(5)
@@ -34,32 +50,32 @@ q, k = (rng.standard_normal((B, H, L, D), dtype=np.float32) for _ in range(2))
 v = rng.standard_normal((B, H, L, DV), dtype=np.float32)
 mask = np.ones((B, L), bool)
 mask[0, 120:] = False
-write(Path("plain.safetensors"), attention_arrays(q, k, v), {})
-write(Path("masked.safetensors"), attention_arrays(q, k, v, mask), {})
-grouped = [x[:, :1].copy() for x in (k, v)]
-write(Path("grouped.safetensors"), attention_arrays(q, *grouped), {})
+program = subprocess.Popen(
+    [NODE, "--input-type=module", "-e", COMPUTE, LIBRARY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+)
 
 
-def applied(file, method, flags):
-    """What the program computes, [B, H, L, Dv]."""
-    out = Path("out.safetensors")
-    argv = [NODE, PROGRAM, "apply", "--method", method, "--input", file, "--output", str(out), "--force", "--seed", str(SEED)]
-    done = subprocess.run([*argv, *flags, "--json"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    data = out.read_bytes()
-    size = int.from_bytes(data[:8], "little")
-    header = json.loads(data[8 : 8 + size])
-    (name,) = [name for name in header if name not in ("__metadata__",) and header[name]["shape"] == [B, H, L, DV]]
-    begin, end = header[name]["data_offsets"]
-    return torch.frombuffer(bytearray(data[8 + size + begin : 8 + size + end]), dtype=torch.float32).view(B, H, L, DV).double()
+def ask(document):
+    program.stdin.write(json.dumps(document) + "\n")
+    program.stdin.flush()
 
 
-def sizes_of(method, attention, x, y):
-    """g of queries and keys and their weights, [B, H, n, F'], as the head of this file says."""
+ask({name: {"data": x.ravel().tolist(), "shape": x.shape} for name, x in dict(q=q, k=k, v=v, mask=mask.astype(float)).items()})
+
+
+def computed(options):
+    """What the program computes, [B, H, L, Dv]; texts of JSON keep every float32."""
+    ask(options)
+    return torch.tensor(json.loads(program.stdout.readline()), dtype=torch.float64).view(B, H, L, DV)
+
+
+def sizes_of(method, attention, x, y, hidden):
+    """Features of both sides and the random vectors; `None` for methods that are not feature maps."""
     if method in ("softmax", "lara"):
         return None
     rows = torch.zeros(0) if attention.rows is None else attention.rows.double()
-    call = Call(rows, attention.scale, attention.causal, attention.options, key_mask=torch.tensor(mask))
+    seen = torch.tensor(mask) if hidden else None
+    call = Call(rows, attention.scale, attention.causal, attention.options, key_mask=seen)
     return METHODS[method].features(x, y, call), rows
 
 
@@ -68,7 +84,7 @@ def bound(method, attention, out, hidden):
     seen = torch.ones(L, L, dtype=torch.bool).tril() if attention.causal else torch.ones(L, L, dtype=torch.bool)
     seen = seen & (torch.tensor(mask)[:, None, None] if hidden else True)
     largest = 1 + (x.norm(dim=-1).max() + y.norm(dim=-1).max()) ** 2
-    found = sizes_of(method, attention, x, y)
+    found = sizes_of(method, attention, x, y, hidden)
     if found is None:  # softmaxes, up to four one in another, of logits up to the largest products
         return (4 * (L + 2 * D + 8) * U * largest) * values.abs().amax() * torch.ones_like(out)
     (queries, keys), rows = found
@@ -94,27 +110,26 @@ def bound(method, attention, out, hidden):
     return torch.where(below == 0, 0, found)  # queries without features
 
 
-def held(title, method, file="plain.safetensors", causal=False, flags=(), **options):
-    projection = options.pop("projection", None)
-    attention = Attention(
-        method, heads=H, head_dim=D, num_features=M, causal=causal, seed=SEED,
-        projection=projection or "orth", **options,
-    )  # fmt: skip
-    hidden = file == "masked.safetensors"
-    projected = method in METHODS and METHODS[method].projected
-    words = ["--causal" if causal else "--no-causal", *flags, *(["--projection", projection] if projection else [])]
-    words += ["--num-features", str(M)] if projected or method == "lara" else []
-    theirs = applied(file, method, words)
-    arrays = [q, *grouped] if file == "grouped.safetensors" else [q, k, v]
-    tensors = [torch.tensor(x).double() for x in arrays]
-    ours = attention(*tensors, key_mask=torch.tensor(mask) if hidden else None)
-    allowed = bound(method, attention, ours, hidden) if file != "grouped.safetensors" else torch.full_like(ours, 1e-4)
-    differs = (ours - theirs).abs()
-    share = torch.where(differs == 0, 0, differs / allowed).nan_to_num(torch.inf).max().item()
-    single = attention(*(x.float() for x in tensors), key_mask=torch.tensor(mask) if hidden else None)
-    differs = (single - ours).abs()
-    own = torch.where(differs == 0, 0, differs / allowed).nan_to_num(torch.inf).max().item()
-    print(json.dumps([title, share, own]), flush=True)
+#: Options of the modules by those of the program.
+NAMES = {"constantGate": "constant_gate", "maxLength": "max_length"}
+
+
+def held(title, method, masked=False, causal=False, projection="orth", **options):
+    own = {NAMES.get(name, name): value for name, value in options.items()}
+    sizes = {"heads": H, "head_dim": D, "num_features": M}
+    attention = Attention(method, **sizes, causal=causal, seed=SEED, projection=projection, **own)
+    given = {"projection": projection} if method in METHODS and METHODS[method].projected else {}
+    theirs = computed({"method": method, "numFeatures": M, "causal": causal, "seed": SEED, "masked": masked, **given, **options})
+    tensors = [torch.tensor(x) for x in (q, k, v)]
+    seen = torch.tensor(mask) if masked else None
+    ours = attention(*(x.double() for x in tensors), key_mask=seen)
+    allowed = bound(method, attention, ours, masked)
+
+    def share(other):
+        differs = (ours - other).abs()
+        return torch.where(differs == 0, 0, differs / allowed).nan_to_num(torch.inf).max().item()
+
+    print(json.dumps([title, share(theirs), share(attention(*tensors, key_mask=seen))]), flush=True)
 
 
 for method in METHODS:
@@ -123,17 +138,20 @@ for method in METHODS:
             continue
         form = "causal" if causal else "bidirectional"
         held(f"{method} {form}", method, causal=causal)
-        held(f"{method} {form} masked", method, "masked.safetensors", causal=causal)
+        held(f"{method} {form} masked", method, True, causal)
 held("softmax bidirectional", "softmax")
-held("softmax causal masked", "softmax", "masked.safetensors", causal=True)
+held("softmax causal masked", "softmax", True, True)
 held("lara", "lara")
-held("lara means", "lara", flags=["--option", "sampling=mean"], sampling="mean")
+held("lara means", "lara", sampling="mean")
 for projection in PROJECTIONS:
     held(f"favor-hyp {projection}", "favor-hyp", projection=projection)
-held("rfa tau 0.7", "rfa", flags=["--option", "tau=0.7"], tau=0.7)
-held("rfa-gate 0.5", "rfa-gate", causal=True, flags=["--option", "constantGate=0.5"], constant_gate=0.5)
-held("oprf a", "oprf", flags=["--option", "a=-0.1"], a=-0.1)
-held("oprf prefix", "oprf", causal=True, flags=["--option", "prefix=20"], prefix=20)
-held("saderf ridge", "saderf", flags=["--option", "ridge=0.1"], ridge=0.1)
-held("cosformer length", "cosformer", flags=["--option", "maxLength=200"], max_length=200)
-held("favor-pos scale", "favor-pos", flags=["--scale", "0.2"], scale=0.2)
+    held(f"rfa {projection} causal", "rfa", causal=True, projection=projection)
+held("rfa tau 0.7", "rfa", tau=0.7)
+held("rfa-gate 0.5", "rfa-gate", causal=True, constantGate=0.5)
+held("oprf a", "oprf", a=-0.1)
+held("oprf prefix", "oprf", causal=True, prefix=20)
+held("saderf ridge", "saderf", ridge=0.1)
+held("cosformer length", "cosformer", maxLength=200)
+held("favor-pos scale", "favor-pos", scale=0.2)
+program.stdin.close()
+program.wait()

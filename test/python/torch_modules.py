@@ -99,6 +99,15 @@ def gradients_are_those_of_differences():
         assert torch.autograd.gradcheck(own, arrays), method
 
 
+def random_vectors_can_be_learned():
+    own = module("favor-pos")
+    rows = own.rows
+    del own.rows
+    own.rows = torch.nn.Parameter(rows)
+    own(q, k, v).sum().backward()
+    assert [name for name, _ in own.named_parameters()] == ["rows"] and own.rows.grad.abs().max() > 0
+
+
 def later_tokens_change_nothing_before_them():
     for method in METHODS:
         own = module(method, True, **({"max_length": L} if method == "cosformer" else {}))
