@@ -5,15 +5,11 @@
 //
 // As `prepack` it refuses `npm pack` and `npm publish` of the checkout itself: its package.json is not meant for
 // others.
-import {spawnSync} from 'node:child_process'
-import {createHash} from 'node:crypto'
-import {copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs'
+import {mkdtempSync, rmSync} from 'node:fs'
 import {tmpdir} from 'node:os'
-import {dirname, join} from 'node:path'
+import {join} from 'node:path'
 import {fileURLToPath} from 'node:url'
-import {filesInUse} from './aside.js'
-import {npm} from './node-gyp.js'
-import {packedManifest} from './packed-manifest.js'
+import {runNpmPack, stagePackage} from './packed-files.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const [first, ...rest] = process.argv.slice(2)
@@ -33,49 +29,10 @@ function refuse() {
 function pack(args) {
   const stage = mkdtempSync(join(tmpdir(), 'rfa-pack-'))
   try {
-    const report = JSON.parse(runNpm(root, ['--json', '--dry-run'], 'pipe').stdout)
-    const [{files}] = Object.values(report) // a list, and by name since npm 12
-    // a build leaves the files of the one before to programs that run
-    const program = 'dist/program/'
-    const inUse = new Set(filesInUse(join(root, 'dist', 'program.json')))
-    const paths = files
-      .map(({path}) => path)
-      .filter(path => !path.startsWith(program) || inUse.has(path.slice(program.length)))
-    for (const path of paths) {
-      mkdirSync(dirname(join(stage, path)), {recursive: true})
-      copyFileSync(join(root, path), join(stage, path))
-    }
-    const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-    writeJson(join(stage, 'package.json'), packedManifest(manifest))
-    writeChecksums(stage, paths)
-    const {status} = runNpm(stage, ['--pack-destination', process.cwd(), ...args], 'inherit')
+    stagePackage(root, stage)
+    const {status} = runNpmPack(stage, ['--pack-destination', process.cwd(), ...args], 'inherit')
     process.exitCode = status ?? 1
   } finally {
     rmSync(stage, {recursive: true, force: true})
   }
-}
-
-function runNpm(cwd, args, stdout) {
-  return spawnSync(process.execPath, [npm(), 'pack', '--ignore-scripts', ...args], {
-    cwd,
-    stdio: ['ignore', stdout, 'inherit'],
-    encoding: 'utf8',
-    maxBuffer: 2 ** 26,
-  })
-}
-
-/** In the format of `sha256sum`, run in prebuilds/: what loads an addon compares it (src/backends/native/prebuilt.ts). */
-function writeChecksums(stage, paths) {
-  const addons = paths.filter(path => path.endsWith('.node')).sort()
-  const lines = addons.map(path => {
-    const sum = createHash('sha256')
-      .update(readFileSync(join(stage, path)))
-      .digest('hex')
-    return `${sum}  ${path.slice('prebuilds/'.length)}\n`
-  })
-  if (lines.length > 0) writeFileSync(join(stage, 'prebuilds', 'SHA256SUMS'), lines.join(''))
-}
-
-function writeJson(path, value) {
-  writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`)
 }

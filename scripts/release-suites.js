@@ -69,12 +69,15 @@ const SUITES = {
   'test:browser': ['test/browser', 'src/report', 'src/experiments', 'results/reference'],
   'test:install': [
     ...['test/install', 'bin', 'native', 'scripts', 'src/index.ts', 'src/backends', 'binding.gyp'],
-    ...INSTALLED,
+    ...['python', ...INSTALLED],
   ],
   'test:python': [
     'test/python',
     'python',
     'docs/your-model.md',
+    'docs/python.md',
+    'src/attention',
+    'src/random',
     'src/inputs',
     'src/apply',
     'src/export',

@@ -17,6 +17,7 @@ export const SECTIONS = [
       ['tuned', 'Learned parameters'],
       ['inputs', 'Inputs'],
       ['your-estimator', 'Your feature map'],
+      ['python', 'Python'],
       ['library', 'Library'],
     ],
   },

@@ -19,7 +19,7 @@ const MEANT = [
   /^dist\/page\/page\.(css|js)$/,
   /^docs\/(advice|claims|compare|statistics|your-(model|estimator)|tun(ed|ing)|training|getting-started|reading-tables)\.md$/,
   /^docs\/(kernel-estimates|attention-outputs|faq|clusters|runs|inputs|benchmarks|backends)\.md$/,
-  /^docs\/(library|performance|decisions)\.md$/,
+  /^docs\/(library|python|performance|decisions)\.md$/,
   /^fixtures\/(manifest\.json|LICENSE-Apache-2\.0|NOTICE|minilm\.txt|(charlm|minilm)-layer\d\.safetensors)$/,
   /^fixtures\/charlm\/((config|tokenizer|tokenizer_config)\.json|model\.safetensors|texts\.txt)$/,
   /^native\/((bindings|kernels|simd)\/)?[\w-]+\.(cc|h)$/,

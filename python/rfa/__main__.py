@@ -1,0 +1,5 @@
+"""`python -m rfa`, the same as the command `rfa`."""
+
+from ._program import main
+
+main()

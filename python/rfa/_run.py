@@ -1,0 +1,155 @@
+"""Results: the folder of a run with its records, its table and its page."""
+
+from __future__ import annotations
+
+import csv
+import html
+import importlib
+import json
+import os
+import tempfile
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from ._errors import InputError
+from ._process import run_text
+
+#: A path as text or as an object.
+Place: TypeAlias = str | os.PathLike[str]
+
+
+class Run:
+    """A run folder. `print(run)` shows what `rfa report` prints first; a notebook shows it with its figure.
+
+    Attributes:
+        path: the folder.
+        document: what the command returned as JSON; empty for a folder that was read.
+    """
+
+    def __init__(self, path: Place, document: dict[str, Any] | None = None) -> None:
+        self.path = Path(path).resolve()
+        self.document: dict[str, Any] = document or {}
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """The plan with all settings, the machine, the commit and the command."""
+        return json.loads((self.path / "manifest.json").read_text(encoding="utf-8"))
+
+    @cached_property
+    def records(self) -> list[dict[str, Any]]:
+        """One record for each cell, a combination of settings; of a cell that ran again the newest."""
+        newest: dict[str, dict[str, Any]] = {}
+        for text in (self.path / "records.jsonl").read_text(encoding="utf-8").splitlines(keepends=True):
+            if text.endswith("\n"):  # a torn last line is a cell that has not ended
+                record = json.loads(text)
+                newest[record["key"]] = record
+        return list(newest.values())
+
+    @cached_property
+    def rows(self) -> list[dict[str, Any]]:
+        """`records.csv` with numbers, truth values and `None` in place of text."""
+        with (self.path / "records.csv").open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        readers = {name: _reader([row[name] for row in rows]) for name in (rows[0] if rows else ())}
+        return [{name: None if text == "" else readers[name](text) for name, text in row.items()} for row in rows]
+
+    @property
+    def table(self) -> Any:
+        """The rows as a DataFrame of pandas, else of Polars, else as they are: a list of dicts."""
+        for name in ("pandas", "polars"):
+            try:
+                frames: Any = importlib.import_module(name)
+            except ImportError:
+                continue
+            columns = list(self.rows[0]) if self.rows else []
+            return frames.DataFrame({column: [row[column] for row in self.rows] for column in columns})
+        return self.rows
+
+    def html(self, path: Place | None = None) -> Path:
+        """Writes one page with every table and figure, which needs no network. Default: `report.html` in the folder."""
+        place = Path(path) if path is not None else self.path / "report.html"
+        run_text(["report", str(self.path), "--html", str(place), "--quiet"])
+        return place
+
+    @cached_property
+    def _shown(self) -> tuple[str, str]:
+        """The first screen of `rfa report`, and its first figure as SVG."""
+        with tempfile.TemporaryDirectory(prefix="rfa-") as folder:
+            files = ["--svg", folder, "--output", str(Path(folder) / "report.md")]
+            text = run_text(["report", str(self.path), *files, "--quiet"])
+            figures = sorted(place for place in Path(folder).glob("*.svg") if "column" not in place.name)
+            over = [place for place in figures if "-over-" in place.name] or figures
+            return text, over[0].read_text(encoding="utf-8") if over else ""
+
+    def __str__(self) -> str:
+        return self._shown[0]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.path)!r})"
+
+    def _repr_html_(self) -> str:
+        text, figure = self._shown
+        return f"<pre>{html.escape(text)}</pre>{figure}"
+
+
+class Advice(Run):
+    """What `rfa advise` found: `document` has the candidates of each layer and head."""
+
+    @property
+    def runs(self) -> dict[str, Run]:
+        """The runs that the advice rests on, by their names: `error`, `time`, and `norms` where it took one."""
+        return {place.parent.name: Run(place.parent) for place in sorted(self.path.glob("*/manifest.json"))}
+
+
+class Comparison:
+    """What run B has over run A: `rows` of ratios with their intervals, and whether they differ."""
+
+    def __init__(self, document: dict[str, Any], text: str) -> None:
+        self.document = document
+        self._text = text
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One row for each quantity and combination of settings."""
+        return self.document["rows"]
+
+    def __str__(self) -> str:
+        return self._text
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self._text)}</pre>"
+
+
+def read(path: Place) -> Run:
+    """A run that was saved, by any program.
+
+    Raises:
+        InputError: for a folder that is not one of a run.
+    """
+    place = Path(path)
+    if (place / "advise.json").exists() or (place / "model-advice.json").exists():
+        return Advice(place)
+    if not (place / "manifest.json").exists():
+        tries = [f"one of its folders: {each.parent.name}" for each in sorted(place.glob("*/manifest.json"))[:1]]
+        raise InputError(f"{place}: expected a folder with manifest.json", tries, "FILE_MISSING")
+    return Run(place)
+
+
+def _reader(texts: list[str]) -> Any:
+    """What reads all texts of a column that are not empty."""
+    present = [text for text in texts if text != ""]
+    for read_one in (_truth, int, float):
+        try:
+            for text in present:
+                read_one(text)
+        except ValueError:
+            continue
+        return read_one
+    return str
+
+
+def _truth(text: str) -> bool:
+    if text not in ("true", "false"):
+        raise ValueError(text)
+    return text == "true"

@@ -1,0 +1,232 @@
+"""Feature maps: what queries and keys become, by method, with the rows that the program draws."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from .._errors import UsageError
+
+
+@dataclass(frozen=True)
+class Features:
+    """Features of tokens, `values * exp(logs)`: `values` [B, H, n, F] with `logs` [B, H, n, 1] or without, or `logs`
+    [B, H, n, F] alone."""
+
+    values: Tensor | None = None
+    logs: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Call:
+    """What features depend on in addition to the token."""
+
+    rows: Tensor  # [H, M, D]
+    scale: float  # of logits; x = sqrt(scale) q
+    causal: bool
+    options: dict[str, Any]
+    key_mask: Tensor | None = None  # [B, S]
+    gate: Tensor | None = None  # [B, H, S]
+    calibration: tuple[Tensor, Tensor] | None = None
+    position: int | None = None  # of the only token, in decoding
+    gate_sum: Tensor | None = None  # [B, H, 1], of the logarithms of gates before it
+
+
+Map = Callable[[Tensor, Tensor, Call], tuple[Features, Features]]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method that is a feature map, its options with their defaults, and whether it has random vectors."""
+
+    features: Map
+    projected: bool = True
+    options: dict[str, Any] = field(default_factory=dict[str, Any])
+    causal_only: bool = False
+
+
+def _canonical(q: Tensor, k: Tensor, call: Call) -> tuple[Tensor, Tensor]:
+    return q * math.sqrt(call.scale), k * math.sqrt(call.scale)
+
+
+def _half_norms(x: Tensor) -> Tensor:
+    return x.square().sum(-1, keepdim=True) / 2
+
+
+def _unit(x: Tensor, call: Call) -> Tensor:
+    length = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+    return x / torch.where(length == 0, 1, length) / call.options.get("tau", 1)
+
+
+def _waves(products: Tensor) -> Tensor:
+    return torch.cat([products.sin(), products.cos()], -1)
+
+
+def _favor_pos(q: Tensor, k: Tensor, call: Call) -> tuple[Features, Features]:
+    x, y = _canonical(q, k, call)
+    return Features(logs=x @ call.rows.mT), Features(logs=y @ call.rows.mT - _half_norms(y))
+
+
+def _favor_hyp(q: Tensor, k: Tensor, call: Call) -> tuple[Features, Features]:
+    x, y = (z @ call.rows.mT for z in _canonical(q, k, call))
+    norms = _half_norms(k) * call.scale
+    return Features(logs=torch.cat([x, -x], -1)), Features(logs=torch.cat([y, -y], -1) - norms)
+
+
+def _favor_trig(q: Tensor, k: Tensor, call: Call) -> tuple[Features, Features]:
+    x, y = _canonical(q, k, call)
+    return Features(_waves(x @ call.rows.mT)), Features(_waves(y @ call.rows.mT), _half_norms(y))
+
+
+def _favor_relu(q: Tensor, k: Tensor, call: Call) -> tuple[Features, Features]:
+    x, y = _canonical(q, k, call)
+    return Features(F.relu(x @ call.rows.mT)), Features(F.relu(y @ call.rows.mT))
+
+
+def _rfa(q: Tensor, k: Tensor, call: Call) -> tuple[Features, Features]:
+    x, y = _unit(q, call), _unit(k, call)
+    return Features(_waves(x @ call.rows.mT)), Features(_waves(y @ call.rows.mT))
+
+
+def _rfa_arccos(q: Tensor, k: Tensor, call: Call) -> tuple[Features, Features]:
+    x, y = _unit(q, call), _unit(k, call)
+    return Features(F.relu(x @ call.rows.mT)), Features(F.relu(y @ call.rows.mT))
+
+
+def _rfa_gate(q: Tensor, k: Tensor, call: Call) -> tuple[Features, Features]:
+    queries, keys = _rfa(q, k, call)
+    keep, take = log_gates(k, call)
+    before = 0 if call.gate_sum is None else call.gate_sum
+    # key i has at t the weight (1 - g_i) prod_{j = i+1..t} g_j; what depends on t alone cancels
+    return queries, Features(keys.values, (take - (keep.cumsum(-1) + before)).unsqueeze(-1))
+
+
+def log_gates(k: Tensor, call: Call) -> tuple[Tensor, Tensor]:
+    """log g and log(1 - g), [B, H, S], in double precision: their sums over tokens are differences of large numbers."""
+    if call.gate is None:
+        gate = k.new_full(k.shape[:3], call.options["constant_gate"], dtype=torch.float64)
+    else:
+        gate = call.gate.double()
+    keep, take = gate.clamp_min(2.0**-126).log(), (1 - gate).clamp_min(2.0**-126).log()
+    present = 1 if call.key_mask is None else call.key_mask[:, None].double()
+    return keep * present, take
+
+
+def _elu(q: Tensor, k: Tensor, _call: Call) -> tuple[Features, Features]:
+    return Features(F.elu(q) + 1), Features(F.elu(k) + 1)
+
+
+def _taylor(q: Tensor, k: Tensor, call: Call) -> tuple[Features, Features]:
+    x, y = _canonical(q, k, call)
+    return Features(_second_order(x)), Features(_second_order(y))
+
+
+def _second_order(x: Tensor) -> Tensor:
+    """[1, x, x_a^2 / sqrt(2), x_a x_b for a < b], with inner products 1 + s + s^2/2."""
+    first, second = torch.triu_indices(x.shape[-1], x.shape[-1], 1, device=x.device)
+    return torch.cat([torch.ones_like(x[..., :1]), x, x.square() * math.sqrt(0.5), x[..., first] * x[..., second]], -1)
+
+
+def _cosformer(q: Tensor, k: Tensor, call: Call) -> tuple[Features, Features]:
+    longest = call.options["max_length"]
+    if longest is None and call.position is not None:
+        raise UsageError("cosformer: expected max_length, the number of tokens to come, got None")
+    if longest is None:
+        length: Any = max(q.shape[2], k.shape[2])
+        if call.key_mask is not None:  # up to the last key that is present
+            places = torch.arange(1, k.shape[2] + 1, device=k.device)
+            length = (call.key_mask * places).amax(-1).clamp_min(q.shape[2]).view(-1, 1, 1, 1)
+    else:
+        length = longest
+        if max(q.shape[2], k.shape[2], (call.position or 0) + 1) > longest:
+            raise UsageError(f"cosformer: expected at most max_length = {longest} tokens, got more")
+
+    def phased(x: Tensor) -> Tensor:
+        places = torch.arange(x.shape[2], device=x.device, dtype=x.dtype) + (call.position or 0)
+        angle = (math.pi / 2) * places.view(1, 1, -1, 1) / length
+        return torch.cat([F.relu(x) * angle.cos(), F.relu(x) * angle.sin()], -1)
+
+    return Features(phased(q)), Features(phased(k))
+
+
+def _oprf(q: Tensor, k: Tensor, call: Call) -> tuple[Features, Features]:
+    x, y = _canonical(q, k, call)
+    exponent: Any = call.options["a"]
+    if exponent is None:
+        exponent = _optimal_exponent(*_moments(q, k, call), q.shape[-1])
+    return _exponential(x, y, exponent, call)
+
+
+def _saderf(q: Tensor, k: Tensor, call: Call) -> tuple[Features, Features]:
+    x, y = _canonical(q, k, call)
+    means, squares = _moments(q, k, call)
+    ridge = call.options["ridge"]
+    ridged = [square + ridge * square.mean(-1, keepdim=True) for square in squares]
+    ones = [torch.where(square.mean(-1, keepdim=True) > 0, square, 1) for square in ridged]
+    psi = (ones[1] / ones[0]) ** 0.25  # [B, H, D]
+    exponent = _optimal_exponent(means, [squares[0] * psi**2, squares[1] / psi**2], q.shape[-1])
+    factor = psi.unsqueeze(2).to(x.dtype)
+    return _exponential(x * factor, y / factor, exponent, call)
+
+
+def _exponential(x: Tensor, y: Tensor, exponent: Any, call: Call) -> tuple[Features, Features]:
+    """`exp(A |w|^2 + (1 - 4A)^(1/2) w.x - |x|^2/2)`; A is a number or [B, H, 1, 1] in double precision."""
+    a = torch.as_tensor(exponent, dtype=torch.float64, device=x.device)
+    root = (1 - 4 * a).sqrt().to(x.dtype)
+    weight = a.to(x.dtype) * call.rows.square().sum(-1).unsqueeze(-2)  # [B, H, 1, M]
+    queries, keys = x @ (root * call.rows).mT, y @ (root * call.rows).mT
+    return Features(logs=queries + weight), Features(logs=keys + weight - _half_norms(y))
+
+
+def _optimal_exponent(means: list[Tensor], squares: list[Tensor], dim: int) -> Tensor:
+    """The A with the least variance for the mean of |x + y|^2 over all pairs, [B, H, 1, 1]."""
+    total = squares[0].sum(-1) + squares[1].sum(-1) + 2 * (means[0] * means[1]).sum(-1)
+    t = total.clamp_min(0) / dim
+    exponent = -t / (1 + (12 * t + 1) / (2 * t + (1 + 12 * t + 4 * t * t).sqrt()))
+    return exponent[..., None, None]
+
+
+def _moments(q: Tensor, k: Tensor, call: Call) -> tuple[list[Tensor], list[Tensor]]:
+    """Means and mean squares of canonical queries and keys, [B, H, D]: of the calibration, else of the call, where a
+    causal one takes its first tokens; without gradients."""
+    mask = call.key_mask
+    if call.calibration is not None:
+        q, k = call.calibration
+        mask = None
+    elif call.position is not None:
+        raise UsageError("expected calibrate(query, key) before the first token, got none")
+    elif call.causal and call.options["prefix"] > 0:
+        first = call.options["prefix"]
+        q, k, mask = q[:, :, :first], k[:, :, :first], None if mask is None else mask[:, :first]
+    x, y = _canonical(q.detach().double(), k.detach().double(), call)
+    weight = torch.ones_like(y[..., :1])
+    if mask is not None:
+        weight = mask[:, None, :, None].expand_as(weight).to(y.dtype)
+    count = weight.sum(2).clamp_min(1)
+    means = [x.mean(2), (y * weight).sum(2) / count]
+    return means, [x.square().mean(2), (y.square() * weight).sum(2) / count]
+
+
+_STATISTICS = {"prefix": 64}
+
+METHODS: dict[str, Method] = {
+    "elu": Method(_elu, projected=False),
+    "rfa": Method(_rfa, options={"tau": 1.0}),
+    "rfa-arccos": Method(_rfa_arccos),
+    "rfa-gate": Method(_rfa_gate, options={"tau": 1.0, "constant_gate": 0.95}, causal_only=True),
+    "favor-pos": Method(_favor_pos),
+    "favor-hyp": Method(_favor_hyp),
+    "favor-trig": Method(_favor_trig),
+    "favor-relu": Method(_favor_relu),
+    "oprf": Method(_oprf, options={"a": None, **_STATISTICS}),
+    "saderf": Method(_saderf, options={"ridge": 1e-3, **_STATISTICS}),
+    "cosformer": Method(_cosformer, projected=False, options={"max_length": None}),
+    "taylor": Method(_taylor, projected=False),
+}
+"""The feature maps by name; `rfa methods NAME` has the formula of each."""

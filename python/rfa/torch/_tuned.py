@@ -1,0 +1,79 @@
+"""Learned parameters: files that `rfa tune` writes."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .._errors import InputError
+from ._attention import Attention
+
+#: Names that the program has for options, by those of the modules.
+_OPTIONS = {"constantGate": "constant_gate", "maxLength": "max_length"}
+
+
+def load_tuned(path: str | os.PathLike[str], *, layer: int | None = None, draw: int = 0, **given: Any) -> Attention:
+    """The attention of a file of learned parameters: its method with maps, and with random vectors if it has some.
+
+    Args:
+        path: a file as `rfa tune` writes it.
+        layer: one of its layers. Default: the only one, or arrays that belong to no layer.
+        draw: of learned random vectors, which draw; else the replicate.
+        **given: arguments of `Attention` in place of those of the file, e.g. `causal`.
+
+    Raises:
+        InputError: for a file of something else, or without that layer or draw.
+    """
+    place = Path(path)
+    metadata, arrays = _read(place)
+    layers = sorted({int(name.split(".")[1]) for name in arrays if name.startswith("layers.")})
+    if layer is None and len(layers) > 1:
+        raise InputError(f"{place}: expected layer=, one of {layers}, got none", code="ARRAY_MISSING")
+    own = f"layers.{layers[0] if layer is None else layer}." if layers else ""
+    scale = metadata.get(f"{own}scale", metadata.get("scale"))
+
+    def array(name: str) -> Tensor | None:
+        return arrays.get(f"{own}draws.{draw}.{name}", arrays.get(f"{own}{name}"))
+
+    if array("query_map") is None and array("projection") is None:
+        raise InputError(f"{place}: expected layer {layer} and draw {draw}, got none", code="ARRAY_MISSING")
+    texts: dict[str, Any] = json.loads(metadata.get("options", "{}"))
+    options = {_OPTIONS.get(name, name): value for name, value in texts.items()}
+    sizes = {"heads": int(metadata["heads"]), "head_dim": int(metadata["head_dim"])}
+    facts: dict[str, Any] = {
+        **sizes,
+        "num_features": int(metadata.get("num_features", 256)),
+        "projection": metadata.get("projection", "orth"),
+        "seed": int(metadata.get("seed", 0)),
+        "replicate": draw,
+        "causal": metadata["causal"] == "true",
+        "scale": None if scale is None else float(scale),
+        "rows": array("projection"),
+        "query_map": array("query_map"),
+        "key_map": array("key_map"),
+        **options,
+    }
+    return Attention(metadata["method"], **{**facts, **given})
+
+
+def _read(place: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
+    """Metadata and arrays of a file of learned parameters, which are float32."""
+    try:
+        data = place.read_bytes()
+        size = int.from_bytes(data[:8], "little")
+        header = json.loads(data[8 : 8 + size])
+    except (OSError, ValueError) as error:
+        raise InputError(f"{place}: expected a .safetensors file, got {error}") from None
+    metadata = header.pop("__metadata__", {})
+    if metadata.get("format") != "rfa.tuned/1":
+        raise InputError(f"{place}: expected learned parameters (rfa.tuned/1), got {metadata.get('format')!r}")
+    arrays: dict[str, Tensor] = {}
+    for name, facts in header.items():
+        begin, end = (8 + size + offset for offset in facts["data_offsets"])
+        arrays[name] = torch.frombuffer(bytearray(data[begin:end]), dtype=torch.float32).view(facts["shape"])
+    return metadata, arrays
