@@ -16,6 +16,7 @@ const CALIBRATIONS: Readonly<Record<string, () => Promise<{default: Calibration}
   'error-predictions': () => import('./calibrate/error-predictions.js'),
   report: () => import('./calibrate/report.js'),
   repeatability: () => import('./calibrate/repeatability.js'),
+  'variance-intervals': () => import('./calibrate/variance-intervals.js'),
 }
 
 const {values, positionals} = parseArgs({

@@ -28,6 +28,7 @@ export {orthonormalizeRows} from './projections/orthogonal.js'
 export {drawnInPlane, planeRows} from './projections/plane.js'
 export {projectionTensor} from './projections/tensor.js'
 export {drawnTilted, TILTS, tiltedRows} from './projections/tilted.js'
+export {drawnTiltedTurned, tiltedTurnedRows} from './projections/tilted-turned.js'
 export {drawnTurned, turnedAxes, turnedRows} from './projections/turned.js'
 export {
   type ExactOptions,

@@ -6,10 +6,11 @@ import type {RandomStream} from './stream.js'
  *
  * Source: Wood 1994, "Simulation of the von Mises Fisher distribution", Communications in Statistics 23(1).
  *
- * @param dim - of the vector, at least 2
+ * @param dim - of the vector; on a line, 1, the cosine is a sign
  * @param concentration - at least 0
  */
 export function fisherCosine(stream: RandomStream, dim: number, concentration: number): number {
+  if (dim === 1) return stream.uniform() * (1 + Math.exp(-2 * concentration)) < 1 ? 1 : -1
   const rest = dim - 1
   // of the envelope, the law of a uniform direction after a projective map
   const b = rest / (2 * concentration + Math.hypot(2 * concentration, rest))

@@ -12,6 +12,8 @@ export interface RowTilt {
   even?: boolean
   /** Rows, or what is taken of them, are of length sqrt(D); for a = 0 alone. */
   sphere?: boolean
+  /** z, where features do not go by the sum of the two vectors. */
+  direction?: Float64Array
 }
 
 /** Beyond it squares of densities leave the range of doubles. */
@@ -77,4 +79,71 @@ export function mixtureWeight(tilt: RowTilt, headDim: number) {
       return weight
     },
   }
+}
+
+/** How lengths of rows are drawn. */
+export interface RowLengths {
+  /** D */
+  headDim: number
+  /** P, where a length follows one of P normals, which may be tilted; `undefined`: it is as the projection draws it. */
+  lengthDim: number | undefined
+}
+
+/**
+ * {@link mixtureWeight} of matrices under a common Haar rotation, whatever the law of their rows. Component k of one row takes
+ * the length c of P normals that it follows by its part of `r_k`, and given the length l of the row its direction by
+ * `exp(k w.z)`:
+ *
+ * `[e^{2ka c^2} O_P(k b c |z|) / N_k] [e^{k b w.z} / O_D(k b l |z|)]`, `b = (1 - 4a)^(1/2)`,
+ *
+ * O_n(r) the mean of `e^{r u}`, u an entry of a uniform direction in n dimensions, and `N_k` the mean of the first bracket's
+ * numerator. For rows of N(0, I), where l = c and P = D, it is `r_k / r`.
+ */
+export function turnedWeight(tilt: RowTilt, {headDim, lengthDim}: RowLengths) {
+  const {squaredNorm: s, exponent: a = 0, even, sphere} = tilt
+  const [slope, norm] = [Math.sqrt(1 - 4 * a), Math.sqrt(s)]
+  const [first, second] = [1, 2].map(k => logLengthMean({k, a, s}, lengthDim ?? headDim)) as [
+    number,
+    number,
+  ]
+  let [sum, rows] = [0, 0]
+  const add = (k: 1 | 2, whole: number, [product, length, source]: Row) => {
+    const reach = sphere ? k * Math.sqrt(headDim) * norm : k * slope * length * norm
+    const along = sphere ? (reach * product) / (length * norm) : k * slope * product
+    let log = 2 * k * a * source * source - whole
+    if (lengthDim === undefined) log = -logDirectionMean(headDim, reach)
+    else if (lengthDim !== headDim || length !== source) {
+      log += logDirectionMean(lengthDim, k * slope * source * norm)
+      log -= logDirectionMean(headDim, reach)
+    }
+    sum += even ? (Math.exp(log + along) + Math.exp(log - along)) / 2 : Math.exp(log + along)
+  }
+  return {
+    /** @param source - c */
+    add(product: number, length: number, source: number): void {
+      add(1, first, [product, length, source])
+      add(2, second, [product, length, source])
+      rows++
+    },
+    /** Of the rows added since the last one. */
+    take(): number {
+      const weight = 3 / (1 + sum / rows)
+      ;[sum, rows] = [0, 0]
+      return weight
+    },
+  }
+}
+
+/** w.z, |w| and c. */
+type Row = readonly [product: number, length: number, source: number]
+
+/** `ln E e^{2ka c^2} e^{k b c |z| u}` of P normals. */
+function logLengthMean({k, a, s}: {k: number; a: number; s: number}, lengthDim: number): number {
+  const room = 1 - 4 * k * a
+  return (k * k * (1 - 4 * a) * s) / (2 * room) - (lengthDim * Math.log(room)) / 2
+}
+
+/** `ln E e^{r u}`, u an entry of a uniform direction in n dimensions. */
+export function logDirectionMean(dim: number, reach: number): number {
+  return logSphereMean(dim, (reach * reach) / dim)
 }

@@ -1,6 +1,6 @@
 import type {RandomStream} from '../../random/index.js'
-import {offsetOf, quasiNormal} from './quasi-normal.js'
-import type {ProjectionDefinition} from './types.js'
+import {normalCell, offsetOf, quasiNormal} from './quasi-normal.js'
+import type {GivenRow, MatrixShape, ProjectionDefinition, StreamOf} from './types.js'
 
 /** Digits are permuted until they say this much; below, each point is drawn at random. */
 const CELLS = 2 ** 32
@@ -14,15 +14,41 @@ export const halton: ProjectionDefinition = {
   rows: 'normal',
   rotationInvariant: false,
   citation: 'Owen 2017, arXiv:1706.02808',
-  draw: ({numFeatures, headDim}, stream) => {
-    const sequences = firstPrimes(headDim).map((prime, d) => scrambling(prime, stream('digits', d)))
-    const offsets = stream('offsets')
-    return Float64Array.from({length: numFeatures * headDim}, (_, at) => {
-      const sequence = sequences[at % headDim]!
-      const cell = cellOf(Math.floor(at / headDim), sequence)
-      return quasiNormal(cell, offsetOf(offsets), sequence.cells)
-    })
-  },
+  draw: (shape, stream) => haltonRows(shape, stream),
+}
+
+/** @param given - a row that the points have: all permutations with that row are as likely as they are without it */
+export function haltonRows(
+  {numFeatures, headDim}: MatrixShape,
+  stream: StreamOf,
+  given?: GivenRow,
+): Float64Array {
+  const sequences = firstPrimes(headDim).map((prime, d) => scrambling(prime, stream('digits', d)))
+  if (given) {
+    for (const [d, sequence] of sequences.entries()) steer(sequence, given.row, given.vector[d]!)
+  }
+  const offsets = stream('offsets')
+  const rows = Float64Array.from({length: numFeatures * headDim}, (_, at) => {
+    const sequence = sequences[at % headDim]!
+    const cell = cellOf(Math.floor(at / headDim), sequence)
+    return quasiNormal(cell, offsetOf(offsets), sequence.cells)
+  })
+  if (given) rows.set(given.vector, given.row * headDim)
+  return rows
+}
+
+/** Exchanges two digits of each permutation so that a point is in the cell of a normal number. */
+function steer({prime, permutations, cells}: Scrambling, point: number, value: number): void {
+  const cell = normalCell(value, cells)
+  let [rest, place] = [point, cells]
+  for (const digits of permutations) {
+    place /= prime
+    const from = rest % prime
+    const digit = Math.floor(cell / place) % prime
+    const other = digits.indexOf(digit)
+    ;[digits[from], digits[other]] = [digit, digits[from]!]
+    rest = Math.floor(rest / prime)
+  }
 }
 
 interface Scrambling {

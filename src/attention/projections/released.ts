@@ -2,7 +2,7 @@
 import {normals} from '../../random/index.js'
 import {orthogonalFactor} from './orthogonal.js'
 import {chiLengths, inBlocks, norm, rowOf, scaleRows} from './rows.js'
-import type {OrthSign, ProjectionDefinition} from './types.js'
+import type {GivenRow, MatrixShape, OrthSign, ProjectionDefinition, StreamOf} from './types.js'
 
 /**
  * QR of one tall M x D matrix: its columns are orthogonal, its rows for M > D are not. Each row by itself
@@ -47,6 +47,41 @@ export function tallRows(
   const headDim = gaussian.length / count
   const columns = orthogonalFactor(transpose(gaussian, headDim), count, sign)
   return scaleRows(transpose(columns, count), lengths)
+}
+
+/**
+ * Rows of {@link orthTall}, with Haar signs and M > D; given a row w, w and M - D more normals have the length c in
+ * M dimensions; with q = w / c the other rows come from `U (I - q q^T)^(1/2)`, U the orthogonal factor of M - 1 rows.
+ */
+export function tallGiven(
+  {numFeatures, headDim}: MatrixShape,
+  stream: StreamOf,
+  given?: GivenRow,
+): Float64Array {
+  const gaussian = normals(stream('directions'), numFeatures * headDim)
+  const lengths = chiLengths(stream('lengths'), numFeatures, numFeatures)
+  if (!given) return tallRows(gaussian, lengths, 'haar')
+  const {row, vector} = given
+  const outside = normals(stream('outside'), numFeatures - headDim)
+  const whole = Math.hypot(norm(vector), norm(outside))
+  const others = gaussian.subarray(0, (numFeatures - 1) * headDim)
+  const ones = new Float64Array(numFeatures - 1).fill(1)
+  const factor = tallRows(others, ones, 'haar')
+  const share = norm(vector) / whole
+  const shrink = 1 - Math.sqrt(1 - share * share)
+  const unit = vector.map(entry => entry / norm(vector))
+  const out = new Float64Array(numFeatures * headDim)
+  for (let at = 0, from = 0; at < numFeatures; at++) {
+    const own = rowOf(out, at, headDim)
+    if (at === row) {
+      own.set(vector)
+      continue
+    }
+    const other = rowOf(factor, from++, headDim)
+    const along = other.reduce((sum, entry, d) => sum + entry * unit[d]!, 0)
+    own.set(other.map((entry, d) => lengths[at]! * (entry - shrink * along * unit[d]!)))
+  }
+  return out
 }
 
 /**

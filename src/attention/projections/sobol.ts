@@ -1,7 +1,7 @@
 import type {RandomStream} from '../../random/index.js'
-import {offsetOf, quasiNormal} from './quasi-normal.js'
+import {normalCell, offsetOf, quasiNormal} from './quasi-normal.js'
 import {SOBOL_DIRECTIONS} from './sobol-directions.js'
-import type {ProjectionDefinition} from './types.js'
+import type {GivenRow, MatrixShape, ProjectionDefinition, StreamOf} from './types.js'
 
 /** Binary digits of the net; what lies below is drawn at random for each point. */
 const BITS = 32
@@ -27,22 +27,39 @@ export const sobol: ProjectionDefinition = {
           expected: `at most ${MAX_SOBOL_DIM} for sobol`,
           got: String(headDim),
         },
-  draw: ({numFeatures, headDim}, stream) => {
-    const source = stream('directions')
-    const used = 32 - Math.clz32(numFeatures - 1) // direction numbers that M points take
-    const nets = Array.from({length: headDim}, (_, d) => ({
-      directions: scrambled(directionNumbers(d).subarray(0, used), source),
-      digits: source.uint32(),
-    }))
-    const offsets = stream('offsets')
-    return Float64Array.from({length: numFeatures * headDim}, (_, at) => {
-      const net = nets[at % headDim]!
-      const point = Math.floor(at / headDim)
-      // Gray code: one direction number takes a point to the next
-      if (point > 0) net.digits ^= net.directions[trailingZeros(point)]!
-      return quasiNormal(net.digits >>> 0, offsetOf(offsets), 2 ** BITS)
-    })
-  },
+  draw: (shape, stream) => sobolRows(shape, stream),
+}
+
+/** @param given - a row that the points have: all scramblings with that row are as likely as they are without it */
+export function sobolRows(
+  {numFeatures, headDim}: MatrixShape,
+  stream: StreamOf,
+  given?: GivenRow,
+): Float64Array {
+  const source = stream('directions')
+  const used = 32 - Math.clz32(numFeatures - 1) // direction numbers that M points take
+  const nets = Array.from({length: headDim}, (_, d) => {
+    const directions = scrambled(directionNumbers(d).subarray(0, used), source)
+    const shift = source.uint32()
+    return {directions, digits: given ? shiftFor(directions, d, given) : shift}
+  })
+  const offsets = stream('offsets')
+  const rows = Float64Array.from({length: numFeatures * headDim}, (_, at) => {
+    const net = nets[at % headDim]!
+    const point = Math.floor(at / headDim)
+    // Gray code: one direction number takes a point to the next
+    if (point > 0) net.digits ^= net.directions[trailingZeros(point)]!
+    return quasiNormal(net.digits >>> 0, offsetOf(offsets), 2 ** BITS)
+  })
+  if (given) rows.set(given.vector, given.row * headDim)
+  return rows
+}
+
+/** The digital shift of a dimension that takes a point into the cell of its entry. */
+function shiftFor(directions: Uint32Array, dimension: number, {row, vector}: GivenRow): number {
+  let digits = normalCell(vector[dimension]!, 2 ** BITS)
+  for (let point = 1; point <= row; point++) digits ^= directions[trailingZeros(point)]!
+  return digits
 }
 
 /**

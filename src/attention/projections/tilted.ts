@@ -26,7 +26,7 @@ export const TILTS = 3
 export interface TiltedRequest extends PlaneRequest {
   tilt: RowTilt
   /** z, by its coordinates in the plane. */
-  along: readonly [number, number]
+  along: ArrayLike<number>
   /** Index of the first draw: it decides which law a draw has. Default 0. */
   first?: number
 }
@@ -78,10 +78,11 @@ export function drawnTilted(
 export function tiltedRows(request: TiltedRequest): TiltedRows {
   const {draws, numFeatures, columns, headDim, along} = request
   const law = LAWS[request.name]!
-  const sphere = law.sphere || request.tilt.sphere || false
-  const tilt = {...request.tilt, sphere}
+  const tilt = law.sphere ? onSphere(request.tilt) : request.tilt
   const size = Math.sqrt(tilt.squaredNorm)
-  const [cosine, sine] = size > 0 ? [along[0] / size, along[1] / size] : [1, 0]
+  const [a = 0, b = 0] = Array.from(along)
+  const whole = Math.hypot(a, b)
+  const [cosine, sine] = whole > 0 ? [a / whole, b / whole] : [1, 0]
   const rows = new Float32Array(draws * numFeatures * columns)
   const weights = new Float64Array(draws)
   const weight = mixtureWeight(tilt, headDim)
@@ -99,6 +100,11 @@ export function tiltedRows(request: TiltedRequest): TiltedRows {
     weights[draw] = weight.take()
   }
   return {rows, weights}
+}
+
+/** The tilt of rows of one length: `exp(2a |w|^2)` is a number then, and the factor of w.z goes to z. */
+function onSphere({squaredNorm, exponent = 0, even}: RowTilt): RowTilt {
+  return {squaredNorm: (1 - 4 * exponent) * squaredNorm, sphere: true, ...(even && {even})}
 }
 
 /** Rows of one draw by their entries along z and across it in the plane, and their lengths. */

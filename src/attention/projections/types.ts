@@ -13,6 +13,14 @@ export interface MatrixShape {
 /** Opens the random stream of a named part of the draw (directions, lengths) and block. */
 export type StreamOf = (part: string, block?: number) => RandomStream
 
+/** A row that a matrix is to have. */
+export interface GivenRow {
+  /** Its index. */
+  row: number
+  /** `[D]` */
+  vector: Float64Array
+}
+
 /** All matrices of a request, for the loops of a backend. */
 export interface AllMatrices extends MatrixShape, DrawOptions {
   /** The first one; `replicates` of them. */

@@ -26,4 +26,12 @@ describe('cosines of the law of von Mises and Fisher', () => {
       expect(Math.abs(mean - value / total!)).toBeLessThan(4.5 * standardError)
     }
   })
+
+  it('are signs on a line', () => {
+    const stream = randomStream(3, 'fisher', 1)
+    const found = Array.from({length: 20_000}, () => fisherCosine(stream, 1, 0.7))
+    expect(new Set(found)).toEqual(new Set([1, -1]))
+    const {mean, standardError} = moments(found)
+    expect(Math.abs(mean - Math.tanh(0.7))).toBeLessThan(4.5 * standardError)
+  })
 })

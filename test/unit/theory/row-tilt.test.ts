@@ -2,10 +2,12 @@ import {describe, expect, it} from 'vitest'
 import {panels} from '../../../src/theory/quadrature.js'
 import {
   isTiltable,
+  logDirectionMean,
   logProductMoments,
   mixtureWeight,
   normalTilt,
   type RowTilt,
+  turnedWeight,
 } from '../../../src/theory/row-tilt.js'
 
 const D = 5
@@ -90,3 +92,77 @@ describe('the laws of a tilted row', () => {
     expect(isTiltable({squaredNorm: 1, exponent: 0.125}, D)).toBe(false)
   })
 })
+
+describe('weights of whole matrices', () => {
+  it('are those of rows of N(0, I) where a row follows its own length', () => {
+    for (const tilt of [
+      {squaredNorm: 3},
+      {squaredNorm: 2, even: true},
+      {squaredNorm: 4, exponent: -0.3},
+    ]) {
+      const [own, whole] = [mixtureWeight(tilt, D), turnedWeight(tilt, {headDim: D, lengthDim: D})]
+      for (const [product, length] of [
+        [1, 2],
+        [-3, 2.5],
+        [4, 3],
+      ] as const) {
+        own.add(product, length * length)
+        whole.add(product, length, length)
+      }
+      expect(whole.take()).toMatchReference(own.take(), 12)
+    }
+  })
+
+  it('are 3 over 1 and both densities: of a length of P normals and a direction in D dimensions', () => {
+    for (const [lengthDim, ratio] of [
+      [8, 0.6],
+      [3, 1.5],
+      [undefined, 2],
+    ] as const) {
+      for (const tilt of Object.values(TILTS)) {
+        if (tilt.sphere && lengthDim !== undefined) continue
+        const weight = turnedWeight(tilt, {headDim: D, lengthDim})
+        const mean = meanOverLengths(lengthDim, length =>
+          meanOverCosines(cosine => {
+            const own = lengthDim === undefined ? ratio : ratio * length
+            weight.add(own * cosine * Math.sqrt(tilt.squaredNorm), own, length)
+            return 3 / weight.take() - 1
+          }),
+        )
+        expect(mean, `${lengthDim} ${JSON.stringify(tilt)}`).toMatchReference(2, 8)
+      }
+    }
+  })
+
+  it('rest on means of exponentials over directions', () => {
+    for (const reach of [0, 0.5, 6]) {
+      const mean = meanOverCosines(cosine => Math.exp(reach * cosine))
+      expect(Math.exp(logDirectionMean(D, reach))).toMatchReference(mean, 10)
+    }
+    // on a line there are two directions
+    expect(logDirectionMean(1, 2)).toMatchReference(Math.log(Math.cosh(2)), 12)
+  })
+})
+
+/** Over the entry of a uniform direction in D dimensions. */
+function meanOverCosines(of: (cosine: number) => number): number {
+  let [sum, total] = [0, 0]
+  for (const [angle, weight] of panels(0, Math.PI, 0.2)) {
+    const density = weight * Math.sin(angle) ** (D - 2)
+    sum += density * of(Math.cos(angle))
+    total += density
+  }
+  return sum / total
+}
+
+/** Over the length of so many normals; of `undefined`, at 1. */
+function meanOverLengths(dim: number | undefined, of: (length: number) => number): number {
+  if (dim === undefined) return of(1)
+  let [sum, total] = [0, 0]
+  for (const [length, weight] of panels(0, 20, 0.5)) {
+    const density = weight * length ** (dim - 1) * Math.exp((-length * length) / 2)
+    sum += density * of(length)
+    total += density
+  }
+  return sum / total
+}

@@ -3,7 +3,7 @@
 import {z} from 'zod'
 import {RfaError} from '../../../errors.js'
 import {tf} from '../../../tf.js'
-import {softmaxKernel, squaredNorms} from '../../../theory/kernels.js'
+import {softmaxKernel} from '../../../theory/kernels.js'
 import {averaged, type Moments, relativeKurtosis} from '../../../theory/moments.js'
 import type {PositiveHead} from '../../../theory/ratio-error/types.js'
 import type {
@@ -35,7 +35,7 @@ import {
   logExponential,
 } from './features.js'
 import {type HeadMoments, type MomentKind, momentsOf, type Sample, sampleOf} from './moments.js'
-import {type HeadParameters, relativeLogMoment} from './parameters.js'
+import {type HeadParameters, relativeLogMoment, rowTilt} from './parameters.js'
 import {positiveHead} from './positive-head.js'
 
 /** Tokens that a causal call calibrates on by default. */
@@ -240,11 +240,7 @@ function kernelFacts<Options>(rule: ExponentRule<Options>) {
       const numFeatures = projection.shape.at(-2)!
       return tf.mul(tf.exp(logExponential(x, side, features)), numFeatures ** -0.5)
     },
-    tilt(x, y, {options, calibration}) {
-      const {exponent, maps} = parametersFor(calibration, options)
-      if (typeof exponent !== 'number' || maps) return undefined
-      return {squaredNorm: squaredNorms(x, y).sum, exponent}
-    },
+    tilt: (x, y, {options, calibration}) => rowTilt(parametersFor(calibration, options), x, y),
     idle: () => ({prefix: PREFIX_IDLE}) as Partial<Record<keyof Options & string, string>>,
   } satisfies KernelFacts<Options>
 }

@@ -4,6 +4,7 @@
  * P_x^T P_y = I for the two sides, so that `E[phi(x) phi(y)] = exp(x.y)` for w ~ N(0, I).
  */
 import {logRelativeMoment, optimalExponent} from '../../../theory/exponential.js'
+import type {RowTilt} from '../../../theory/row-tilt.js'
 import type {HeadMoments, Sides} from './moments.js'
 import {type Eigen, matrixFunction, product, symmetricEigen} from './symmetric.js'
 
@@ -150,4 +151,28 @@ export function relativeLogMoment(
     total += logRelativeMoment(k, values[l]!, 1, coordinate ** 2)
   }
   return total
+}
+
+/**
+ * Where the products of rows have their moments: exactly for A = a I. For a matrix, a is the mean of its eigenvalues, and z such
+ * that the law of the second moment has the mean that it has with the matrix; weights do not depend on how near that is.
+ */
+export function rowTilt(
+  {exponent, maps}: HeadParameters,
+  x: Float64Array,
+  y: Float64Array,
+): RowTilt {
+  const [px, py] = [mapped(x, maps?.query), mapped(y, maps?.key)]
+  const sum = px.map((value, d) => value + py[d]!)
+  if (typeof exponent === 'number') return tiltAlong(sum, exponent, maps !== undefined)
+  const {values} = exponent
+  const a = values.reduce((total, value) => total + value, 0) / values.length
+  const mean = (value: number) => Math.sqrt(1 - 4 * value) / (1 - 8 * value)
+  const stretch = matrixFunction(exponent, value => mean(value) / mean(a))
+  return tiltAlong(mapped(sum, stretch), a, true)
+}
+
+function tiltAlong(z: Float64Array, exponent: number, apart: boolean): RowTilt {
+  const squaredNorm = z.reduce((total, entry) => total + entry * entry, 0)
+  return {squaredNorm, exponent, ...(apart && {direction: z})}
 }

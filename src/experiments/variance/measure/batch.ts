@@ -31,8 +31,8 @@ interface Drawing {
   estimator: Estimator
   options: Record<string, unknown>
   projection: string
-  /** Columns of rows that are tilted. */
-  plane?: 2 | 3 | undefined
+  /** How rows are tilted, where they are. */
+  tilted?: {plane: 2 | 3 | undefined; whole: boolean} | undefined
 }
 
 /** How draws are made and estimated. */
@@ -57,8 +57,9 @@ export interface Batch {
 export function batchOf(drawing: Drawing): Batch {
   const {estimator, options, projection} = drawing
   const {num_features: numFeatures, head_dim: headDim} = drawing.cell
-  const turned = isTurned(projection, drawing.cell.orth_sign)
-  const plane = drawing.plane ?? planeOf(drawing, turned)
+  const {tilted} = drawing
+  const turned = tilted?.whole || isTurned(projection, drawing.cell.orth_sign)
+  const plane = tilted ? tilted.plane : planeOf(drawing, turned)
   const columns = plane ?? headDim
   const specs = Object.values(noiseSpecs(estimator, batchShape(numFeatures, columns, 1), options))
   const noise = specs.reduce((sum, spec) => sum + spec.rows * spec.columns, 0)

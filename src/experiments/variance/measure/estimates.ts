@@ -7,6 +7,7 @@ import {
   planeRows,
   projectionTensor,
   tiltedRows,
+  tiltedTurnedRows,
   turnedRows,
 } from '../../../attention/internal.js'
 import type {ProjectionName} from '../../../attention/names.js'
@@ -51,10 +52,12 @@ export function estimateRequest(
 /** How rows are tilted. */
 export interface Tilted {
   tilt: RowTilt
-  /** z by its coordinates in the plane. */
-  along: readonly [number, number]
-  /** Coordinates of a row. */
-  columns: 2 | 3
+  /** z, by its coordinates in the plane or whole. */
+  along: Float64Array
+  /** Coordinates of a row in the plane of the pair; `undefined`: all D. */
+  plane: 2 | 3 | undefined
+  /** Matrices are drawn whole, each under a rotation. Always without a plane. */
+  whole: boolean
 }
 
 /** How many draws are estimated. */
@@ -96,7 +99,7 @@ export function tiltedEstimates(
   onDraws?: (draws: number) => void,
   {replicates, before}: {replicates: number; before?: WeightedEstimates | undefined} = request.cell,
 ): WeightedEstimates {
-  const batch = batchOf({...request, projection, plane: tilted.columns})
+  const batch = batchOf({...request, projection, tilted})
   const out = {estimates: new Float64Array(replicates), weights: new Float64Array(replicates)}
   if (before) {
     out.estimates.set(before.estimates)
@@ -105,7 +108,7 @@ export function tiltedEstimates(
   for (const {first, count} of batches(batch, {replicates, before: before?.estimates})) {
     const drawn = {...batch, projection, count, group: first / GROUP}
     const {rows, weights} = tiltedGroups(request.cell, drawn, tilted)
-    const shape: [number, number, number] = [count, request.cell.num_features, tilted.columns]
+    const shape: [number, number, number] = [count, request.cell.num_features, batch.columns]
     const {products} = hostData(() => estimated(request, drawn, tf.tensor3d(rows, shape)))
     out.estimates.set(products, first)
     out.weights.set(weights, first)
@@ -124,17 +127,22 @@ function* batches({draws}: Batch, {replicates, before}: DrawCount) {
 }
 
 /** Group by group, each one stream. */
-function tiltedGroups(cell: VarianceCell, drawn: Drawn, {columns, tilt, along}: Tilted) {
+function tiltedGroups(cell: VarianceCell, drawn: Drawn, {plane, whole, ...tilted}: Tilted) {
   const {num_features: numFeatures, head_dim: headDim} = cell
+  const {columns} = drawn
   const rows = new Float32Array(drawn.count * numFeatures * columns)
   const weights = new Float64Array(drawn.count)
   for (let first = 0; first < drawn.count; first += GROUP) {
     const group = drawn.group + first / GROUP
-    const own = tiltedRows({
-      ...{name: drawn.projection as ProjectionName, numFeatures, headDim, columns, tilt, along},
+    const request = {
+      ...{name: drawn.projection as ProjectionName, numFeatures, headDim, ...tilted},
       ...{seed: drawSeed(cell), group, first: group * GROUP},
       draws: Math.min(GROUP, drawn.count - first),
-    })
+    }
+    const own =
+      plane && !whole
+        ? tiltedRows({...request, columns: plane})
+        : tiltedTurnedRows({...request, columns})
     rows.set(own.rows, first * numFeatures * columns)
     weights.set(own.weights, first)
   }

@@ -14,6 +14,7 @@ import {isIndependent} from './exact.js'
 import {
   hopelessRow,
   isHopeless,
+  isTooWide,
   isWithoutSpread,
   type ProjectionRow,
   rowOf,
@@ -91,13 +92,22 @@ function roundsOf(
   const weighted = new Map<string, WeightedEstimates>()
   const sampled = ({name, tilted}: Kind, replicates: number, step: (draws: number) => void) => {
     if (tilted) {
-      const [before, draws] = [weighted.get(name), tiltedDraws(replicates)]
       const projection = name as ProjectionName
-      const count = {replicates: draws, before}
-      const drawn = tiltedEstimates(request, {projection, ...tilted}, step, count)
-      weighted.set(name, drawn)
-      const moments = weightedMoments(drawn, theory.moments.mean, theory.featureDim)
-      return {projection: name, draws, replicates, weighted: moments}
+      const momentsOf = (draws: number) => {
+        const before = weighted.get(name)
+        if (!before || before.estimates.length < draws) {
+          const count = {replicates: draws, before}
+          weighted.set(name, tiltedEstimates(request, {projection, ...tilted}, step, count))
+        }
+        const {estimates, weights} = weighted.get(name)!
+        const drawn = {estimates: estimates.slice(0, draws), weights: weights.slice(0, draws)}
+        return weightedMoments(drawn, theory.moments.mean, theory.featureDim)
+      }
+      const few = {draws: tiltedDraws(replicates), replicates}
+      const moments = momentsOf(few.draws)
+      if (!isTooWide(moments)) return {projection: name, ...few, weighted: moments}
+      // rows that nearly cancel: as many as there would be without tilts
+      return {projection: name, draws: replicates, replicates, weighted: momentsOf(replicates)}
     }
     const before = plain.get(name)
     const estimates = kernelEstimates(request, name, step, {replicates, before})

@@ -168,7 +168,7 @@ export function weightedRowOf(
     const unmeasured = {needed_replicates: null, variance_relative_standard_error: null}
     return {...drawn, ...unmeasured, withheld: OUT_OF_RANGE, ...NOTHING}
   }
-  if (error > LARGEST_ERROR) return withheldRow(drawn, {error, tried: replicates})
+  if (isTooWide(weighted)) return withheldRow(drawn, {error, tried: replicates})
   const {low, high} = logInterval(spread, error)
   return {
     ...drawn,
@@ -183,6 +183,11 @@ export function weightedRowOf(
     relative_mse: finiteOrNull(meanSquare / moments.mean ** 2),
     ...ratioTo(iid, sample),
   }
+}
+
+/** Whether weighted draws are too few to be shown; more may do. */
+export function isTooWide({variance: spread, error}: WeightedMoments): boolean {
+  return Number.isFinite(spread) && error > LARGEST_ERROR
 }
 
 type Drawn = Pick<ProjectionRow, 'projection' | 'estimator' | 'row_draws'>

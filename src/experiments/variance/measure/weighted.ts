@@ -24,7 +24,7 @@ export interface WeightedMoments {
  * Moments of estimates with laws that take turns. A mean over the mixture is the mean of the means by law, and so is its
  * squared standard error, as the number of draws of each law is fixed.
  *
- * Weights have the mean 1, so that deviations from the expectation, not estimates, are averaged.
+ * Weights have the mean 1, so that deviations from the weighted mean, not estimates, are averaged: rows may be biased.
  *
  * @param expected - what the estimates are expected to be
  * @param featureDim - F: sums of F terms are rounded
@@ -35,8 +35,10 @@ export function weightedMoments(
   featureDim: number,
 ): WeightedMoments {
   const rounding = 2 * featureDim * FLOAT32_ROUNDOFF
-  const off = stratified(estimates.map((estimate, at) => weights[at]! * (estimate - expected)))
-  const center = expected + off.mean
+  const total = weights.reduce((sum, weight) => sum + weight, 0)
+  const pilot = estimates.reduce((sum, estimate, at) => sum + weights[at]! * estimate, 0) / total
+  const off = stratified(estimates.map((estimate, at) => weights[at]! * (estimate - pilot)))
+  const center = pilot + off.mean
   const squares = estimates.map((estimate, at) => weights[at]! * (estimate - center) ** 2)
   const spread = stratified(squares)
   return {
@@ -45,7 +47,7 @@ export function weightedMoments(
     variance: spread.mean,
     error: Math.hypot(spread.error / spread.mean, rounding),
     rounding,
-    meanSquare: spread.mean + off.mean ** 2,
+    meanSquare: spread.mean + (center - expected) ** 2,
     shares: squares.map(square => square / spread.mean),
   }
 }

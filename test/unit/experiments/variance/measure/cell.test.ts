@@ -41,12 +41,12 @@ const NOTHING = {
 }
 
 describe('rows whose tail no such sample shows', () => {
-  // rows that know directions are drawn as they are
-  const projections = ['sobol'] as const
+  // with raw signs rows are drawn as they are
+  const rows = {projections: ['orth' as const], orth_sign: 'raw' as const}
 
   it('say how many replicates they need, and no measured number', async () => {
     const {closed_form_variance, per_projection} = await run('favor-pos', {
-      projections: [...projections],
+      ...rows,
       norm: 1.5,
     })
     // s = |x+y|^2 = 9: kurtosis of one row e^36 + 2 e^27 + 3 e^18 - 6
@@ -63,7 +63,7 @@ describe('rows whose tail no such sample shows', () => {
   })
 
   it('have neither where there is no fourth moment, or none that a double holds', async () => {
-    const heavy = await run('oprf', {options: {a: 0.1}, projections: [...projections]})
+    const heavy = await run('oprf', {options: {a: 0.1}, ...rows})
     expect(heavy.closed_form_kurtosis).toBeNull()
     expect(heavy.closed_form_variance).toBeGreaterThan(0)
     expect(heavy.per_projection[0]).toMatchObject({...NOTHING, needed_replicates: null})
@@ -74,7 +74,7 @@ describe('rows whose tail no such sample shows', () => {
   })
 
   it('are measured from the needed replicates on, and not before', async () => {
-    const size = {angle_deg: 90, norm: 0.4, num_features: 8, projections: [...projections]}
+    const size = {angle_deg: 90, norm: 0.4, num_features: 8, ...rows}
     const {closed_form_kurtosis: kurtosis} = await run('favor-pos', size)
     const needed = Math.ceil(100 * (kurtosis! + 2))
     const few = await run('favor-pos', {...size, replicates: needed - 1})
@@ -137,7 +137,32 @@ describe('rows that are drawn where estimates have their moments', () => {
     expect(await estimatorOf('favor-pos', {replicates: 88})).toBe('tilted')
     const options = {stabilizer: 'none', featureEpsilon: 0.1}
     expect(await estimatorOf('favor-pos', {options, norm: 0.3})).toBe('plain')
-    expect(await estimatorOf('favor-pos', {head_dim: 2})).toBe('plain')
+    const raw = {projections: ['orth' as const], orth_sign: 'raw' as const}
+    expect(await estimatorOf('favor-pos', raw)).toBe('plain')
+  })
+
+  it('are whole matrices where no plane does: few dimensions, dense exponents, rows that know directions', async () => {
+    for (const [method, changes] of [
+      ['favor-pos', {head_dim: 1}],
+      ['favor-hyp', {head_dim: 2}],
+      ['oprf', {head_dim: 3}],
+      ['sderf', {head_dim: 4}],
+      ['aderf', {head_dim: 4}],
+      ['saderf', {head_dim: 4}],
+      ['favor-pos', {head_dim: 8}],
+    ] as const) {
+      const names = ['iid', 'sobol', 'halton', 'givens', 'sorf-chi'] as const
+      const size = {norm: 2, num_features: 12, projections: [...names], ...changes}
+      const {per_projection} = await run(method, size)
+      for (const row of per_projection) {
+        const label = `${method} ${row.projection}`
+        expect(row, label).toMatchObject({estimator: 'tilted', withheld: null})
+        expect(row.variance_relative_standard_error, label).toBeLessThan(0.1)
+        const z = bonferroniZ(7 * names.length, 1e-4)
+        if (row.exact_z !== null) expect(Math.abs(row.exact_z), label).toBeLessThan(z)
+      }
+      expect(per_projection[0]!.exact_z, method).not.toBeNull()
+    }
   })
 })
 

@@ -15,6 +15,8 @@ async function run(changes: Partial<VariancePlan>) {
   return outcome.result as (typeof record)['result']
 }
 const record = variance()
+/** Rows that are drawn as they are. */
+const PLAIN = {projections: ['orth' as const], orth_sign: 'raw' as const}
 const until = (relative_half_width: number, max_replicates = 1000) => ({
   relative_half_width,
   max_replicates,
@@ -41,7 +43,7 @@ describe('draws until intervals are narrow', () => {
   })
 
   it('are none where no row could be measured with the most of them', async () => {
-    const heavy = {norms: [2], angles_deg: [0], projections: ['sobol' as const]}
+    const heavy = {norms: [2], angles_deg: [0], ...PLAIN}
     const found = await run({...heavy, until_ci: until(0.1, 500)})
     expect(found.draws).toBe(0)
     expect(found.per_projection[0]!.withheld).toBe('500 replicates are too few for this tail')
@@ -81,7 +83,7 @@ describe('logarithms of estimates', () => {
   })
 
   it('stand in records of rows that are withheld for their tail, and in no other', async () => {
-    const tail = {norms: [2], angles_deg: [0], projections: ['sobol' as const]}
+    const tail = {norms: [2], angles_deg: [0], ...PLAIN}
     const heavy = await run({...tail, replicates: 100})
     const {logarithms} = heavy.per_projection[0]!
     expect(logarithms).toMatchObject({draws: 100})
