@@ -1,6 +1,7 @@
 /** The attention of a cell: its options in each layer, and the state that it carries. */
 import {attend, decoder, tf} from '../../../attention/index.js'
 import {projectionTensor} from '../../../attention/internal.js'
+import {supportsOf} from '../../../attention/names.js'
 import type {CausalAttention} from '../../../model/trained/index.js'
 import {attendOptions, drawOf} from '../../axes.js'
 import type {ResolvedMethod} from '../../method.js'
@@ -44,10 +45,10 @@ export function cellAttention(cell: TrainCell): CellAttention {
 /** Numbers that a layer carries from token to token at the end of a sequence. */
 export function stateSize(
   cell: TrainCell,
-  {estimator}: ResolvedMethod,
+  {estimator, options: resolved}: ResolvedMethod,
 ): Pick<TrainResult, 'state_floats' | 'state_grows'> {
   const {model, key_dim: headDim, task} = cell
-  if (!estimator.decoder || !estimator.supports.decode) {
+  if (!estimator.decoder || !supportsOf(estimator, resolved).decode) {
     return {state_floats: null, state_grows: null}
   }
   const {heads, width} = model
@@ -64,8 +65,9 @@ export function stateSize(
     }
   })
   own.dispose()
-  const [last, first] = [bytes.at(-1)!, bytes[0]!]
-  return {state_floats: last / FLOAT, state_grows: last > first}
+  // a window or a list of landmarks grows at first, and is full later
+  const [last, middle] = [bytes.at(-1)!, bytes[Math.floor(bytes.length / 2) - 1] ?? 0]
+  return {state_floats: last / FLOAT, state_grows: last > middle}
 }
 
 /** Bytes of a number. */
