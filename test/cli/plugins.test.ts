@@ -178,6 +178,25 @@ describe('--plugin', () => {
   )
 })
 
+it('a plug-in trains like built-in methods, and one with NaN fails alone', async () => {
+  const folder = await folderWith({
+    'good.mjs': reluMap('good'),
+    'nan.mjs': reluMap('nan', 'phi: () => x => tf.sqrt(x),'),
+  })
+  const {code, stdout} = await rfa(
+    folder,
+    'train --quick --plugin good.mjs --plugin nan.mjs --methods good,nan --steps 12 --seeds 1 --output run --quiet',
+  )
+  expect(code).toBe(4)
+  expect(stdout).toMatch(/^good +\d\S* %/m)
+  expect(stdout).toContain('nan: phi: expected finite features, got NaN')
+  const statuses = recordsOf(join(folder, 'run')).map(({cell, status}) => [cell.method, status])
+  expect(statuses.sort()).toEqual([
+    ['good', 'completed'],
+    ['nan', 'failed'],
+  ])
+})
+
 it('a plug-in that ends the process while it is loaded, or later, is no success', async () => {
   const folder = await folderWith({
     'exits.mjs': `process.exit(0)\n${reluMap('exits')}`,

@@ -1,6 +1,8 @@
 /** The attention of a cell: its options in each layer, and the state that it carries. */
-import {attend, decoder, tf} from '../../../attention/index.js'
+import {attend, type Decoder, decoder, tf} from '../../../attention/index.js'
 import {projectionTensor} from '../../../attention/internal.js'
+import {supportsOf} from '../../../attention/names.js'
+import {RfaError} from '../../../errors.js'
 import type {CausalAttention} from '../../../model/trained/index.js'
 import {attendOptions, drawOf} from '../../axes.js'
 import type {ResolvedMethod} from '../../method.js'
@@ -44,16 +46,16 @@ export function cellAttention(cell: TrainCell): CellAttention {
 /** Numbers that a layer carries from token to token at the end of a sequence. */
 export function stateSize(
   cell: TrainCell,
-  {estimator}: ResolvedMethod,
+  {estimator, options: resolved}: ResolvedMethod,
 ): Pick<TrainResult, 'state_floats' | 'state_grows'> {
   const {model, key_dim: headDim, task} = cell
-  if (!estimator.decoder || !estimator.supports.decode) {
+  if (!estimator.decoder || !supportsOf(estimator, resolved).decode) {
     return {state_floats: null, state_grows: null}
   }
   const {heads, width} = model
   const valueDim = width / heads
-  const {causal: _, ...options} = attendOptions({...cell, causal: true})
-  const own = decoder({...options, heads, headDim, valueDim} as Parameters<typeof decoder>[0])
+  const own = decoderOf(cell, valueDim)
+  if (!own) return {state_floats: null, state_grows: null}
   const bytes: number[] = []
   tf.tidy(() => {
     const token = (size: number) => tf.zeros([1, heads, 1, size])
@@ -64,8 +66,21 @@ export function stateSize(
     }
   })
   own.dispose()
-  const [last, first] = [bytes.at(-1)!, bytes[0]!]
-  return {state_floats: last / FLOAT, state_grows: last > first}
+  // a window or a list of landmarks grows at first, and is full later
+  const [last, middle] = [bytes.at(-1)!, bytes[Math.floor(bytes.length / 2) - 1] ?? 0]
+  return {state_floats: last / FLOAT, state_grows: last > middle}
+}
+
+/** The recurrent form of a method; `undefined` where its options leave it without one. */
+function decoderOf(cell: TrainCell, valueDim: number): Decoder | undefined {
+  const {causal: _, ...options} = attendOptions({...cell, causal: true})
+  const sizes = {heads: cell.model.heads, headDim: cell.key_dim, valueDim}
+  try {
+    return decoder({...options, ...sizes} as Parameters<typeof decoder>[0])
+  } catch (error) {
+    if (error instanceof RfaError) return undefined
+    throw error
+  }
 }
 
 /** Bytes of a number. */

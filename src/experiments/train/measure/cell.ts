@@ -31,6 +31,7 @@ export async function runTrainCell(
   const attention = cellAttention(cell)
   const learner = {model, weight: optimiser.weight, attend: attention.attend}
   try {
+    const state = stateSize(cell, method)
     const trained = await train({cell, task, learner, optimiser, attention, onStep: how.onStep})
     return {
       status: 'completed',
@@ -39,7 +40,7 @@ export async function runTrainCell(
         vocabulary: task.vocabulary,
         weights: weights.reduce((sum, {values}) => sum + values.length, 0),
         feature_dim: estimator.featureDim(cell.num_features ?? 0, cell.key_dim, options),
-        ...stateSize(cell, method),
+        ...state,
         ...trained,
         ...plateauOf(task, trained.test.accuracy),
       },

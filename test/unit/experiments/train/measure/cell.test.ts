@@ -61,6 +61,11 @@ describe('a training run', () => {
     expect({state_grows, feature_dim}).toEqual({state_grows: false, feature_dim: 8})
   })
 
+  it('has a state of null where options leave a method without a recurrent form', async () => {
+    const {state_floats, state_grows} = await resultOf({method: 'cosformer', steps: 1})
+    expect({state_floats, state_grows}).toEqual({state_floats: null, state_grows: null})
+  })
+
   it('draws random vectors anew where that is asked for', async () => {
     const own = {method: 'favor-pos', ...RANDOM}
     const never = await bitsOf(own)
