@@ -1,9 +1,10 @@
 """Attention of this project as modules of PyTorch, with the same random vectors as the program for the same seed."""
 
+from ..export import export
 from ._attention import Attention
 from ._features import METHODS
 from ._forms import State
 from ._transformers import register, use
 from ._tuned import load_tuned
 
-__all__ = ["METHODS", "Attention", "State", "load_tuned", "register", "use"]
+__all__ = ["METHODS", "Attention", "State", "export", "load_tuned", "register", "use"]
