@@ -47,6 +47,19 @@ const INPUTS: readonly Named<ErrorSweepPlan>[] = LAYERS.flatMap(file =>
   }),
 )
 
+/** Sines and cosines, at norms where their denominators have a sign. */
+const SINES: readonly Named<ErrorSweepPlan>[] = LAYERS.flatMap(file =>
+  [false, true].map(causal => {
+    const paths = [join(packageRoot(), `${file}.safetensors`)]
+    const names = {query: 'q', key: 'k', value: 'v'}
+    const {plan} = sweep('favor-trig rfa', {
+      ...{...PROJECTIONS, input: {kind: 'file', paths, names}, seq_lens: null, causal},
+      ...{num_features: [16, 64, 256, 1024], scales: [0.25, 0.5, 1], targets: ['matched']},
+    })
+    return {name: `sines-${file.split('/').at(-1)}${causal ? '-causal' : ''}`, plan}
+  }),
+)
+
 /** Heads of 64 dimensions at 1024 tokens, of large norms. */
 const TIMED = [false, true].map(causal =>
   sweep('favor-pos', {
@@ -64,10 +77,15 @@ interface Compared {
 
 export default (async (words, {cache}) => {
   await useBackend('auto')
-  const compared = await each(INPUTS, words, input => comparedOf(input, cache))
+  const of = (inputs: readonly Named<ErrorSweepPlan>[]) =>
+    each(inputs, words, input => comparedOf(input, cache))
+  const [compared, sines] = [await of(INPUTS), await of(SINES)]
   // one after the other: the time of the process is measured
   const times = words.length > 0 ? [] : await each(TIMED, [], timeOf)
-  return {rows: [...groupBy(compared.flat(), ({scale}) => `${scale}`).map(judged), ...times]}
+  const judgedBy = (own: readonly Compared[], what: string) =>
+    groupBy(own, ({scale}) => `${scale}`).map(cells => ({features: what, ...judged(cells)}))
+  const positive = judgedBy(compared.flat(), 'positive')
+  return {rows: [...positive, ...judgedBy(sines.flat(), 'sines and cosines'), ...times]}
 }) satisfies Calibration
 
 async function comparedOf(
@@ -123,9 +141,11 @@ function judged(own: readonly Compared[]) {
     predicted === null ? [] : [{label, log: Math.log10(predicted / measured)}],
   )
   const logs = known.map(({log}) => log)
+  const size = {scale: own[0]!.scale, cells: own.length}
+  if (known.length === 0) return {...size, 'withheld %': 100}
   const worst = known.reduce((a, b) => (Math.abs(b.log) > Math.abs(a.log) ? b : a))
   return {
-    ...{scale: own[0]!.scale, cells: own.length},
+    ...size,
     'RMSE of log10': Math.sqrt(mean(logs.map(log => log ** 2))),
     ...{mean: mean(logs), worst: Math.abs(worst.log), 'worst cell': worst.label},
     'withheld %': 100 * (1 - known.length / own.length),

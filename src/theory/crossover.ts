@@ -17,7 +17,7 @@ export type SoftmaxMap = 'positive' | 'hyperbolic' | 'trigonometric'
 export type Budget = 'M' | 'F'
 
 /** Features that a row makes. */
-export const FEATURES_PER_ROW: Readonly<Record<SoftmaxMap, 1 | 2>> = {
+const FEATURES_PER_ROW: Readonly<Record<SoftmaxMap, 1 | 2>> = {
   positive: 1,
   hyperbolic: 2,
   trigonometric: 2,

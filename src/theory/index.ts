@@ -8,7 +8,6 @@
 export {type AttentionRow, type RatioMoments, ratioMoments} from './attention-ratio.js'
 export {
   type Budget,
-  FEATURES_PER_ROW,
   positiveOvertakesAt,
   positiveOvertakesAtAngle,
   type SoftmaxMap,

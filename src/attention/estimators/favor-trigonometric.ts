@@ -81,6 +81,11 @@ export default defineFeatureMap({
   target,
   kernel,
   varianceLaw: 'trigonometric',
+  // without anything beside the features, which is the default
+  cosineHead: (head, {norms, constantFeature, denGuard, causalDenGuard}) =>
+    norms === 'log' && constantFeature === 0 && denGuard === 'none' && causalDenGuard === null
+      ? head
+      : undefined,
   phi({inputScale, projection, options}) {
     const {norms, constantFeature} = options
     const recipe = {kind: 'trigonometric', projection, inputScale} as const

@@ -1,5 +1,6 @@
 import {z} from 'zod'
 import {averaged} from '../../theory/moments.js'
+import type {CosineHead} from '../../theory/ratio-error/cosines.js'
 import {differenceProduct} from '../../theory/row-product.js'
 import {fourierRow} from '../../theory/rows.js'
 import {defineFeatureMap} from '../forms/feature-map.js'
@@ -66,6 +67,11 @@ export default defineFeatureMap({
     idle: () => GUARDS_IDLE,
   },
   varianceLaw: 'trigonometric',
+  // a factor on all features cancels in outputs without a guard
+  cosineHead: (head, options) =>
+    options.normEpsilon === 0 && options.denGuard === 'none' && options.causalDenGuard === null
+      ? unitHead(head, options)
+      : undefined,
   // sigma o W~, the learned deviation put into the rows once
   make: ({projection, parameters}) => deviated(projection!, parameters),
   phi: ({options}, rows) => unitRecipe('trigonometric', rows, options),
@@ -97,4 +103,17 @@ function target(options: Options, parameters?: HostParameters): ExactTarget {
       ? `softmax of unit q, k at temperature ${Number((tau * tau).toPrecision(6))}`
       : `Gaussian kernel of ${unitVectors(options, parameters)} / ${tau}`,
   }
+}
+
+/** Queries and keys of length 1 / tau. */
+function unitHead(head: CosineHead, options: Options): CosineHead {
+  const {headDim} = head
+  const unit = (vectors: Float64Array) => {
+    const out = new Float64Array(vectors.length)
+    for (let at = 0; at < vectors.length; at += headDim) {
+      out.set(unitVector(vectors.subarray(at, at + headDim), options), at)
+    }
+    return out
+  }
+  return {...head, query: unit(head.query), key: unit(head.key)}
 }

@@ -3,6 +3,7 @@ import type {Tensor, Tensor3D, Tensor4D} from '@tensorflow/tfjs-core'
 import type {z} from 'zod'
 import type {Moments} from '../../theory/moments.js'
 import type {VarianceLaw} from '../../theory/predictor.js'
+import type {CosineHead} from '../../theory/ratio-error/cosines.js'
 import type {PositiveHead} from '../../theory/ratio-error/types.js'
 import type {RowProduct} from '../../theory/row-product.js'
 import type {RowTilt} from '../../theory/row-tilt.js'
@@ -217,6 +218,8 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
    * @param head - canonical, none of its tokens hidden
    */
   positiveHead?(head: PositiveHead, options: z.output<Schema>): PositiveHead | undefined
+  /** The same of features that are sines and cosines. */
+  cosineHead?(head: CosineHead, options: z.output<Schema>): CosineHead | undefined
   cost(shape: CallShape, options: z.output<Schema>): Cost
   /** Bytes of decode state after `length` tokens, per batch and head. */
   stateBytes?(

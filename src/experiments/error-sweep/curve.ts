@@ -6,14 +6,18 @@ const WANTED = 0.05
 /** Every M of a curve: powers of two. */
 export const COUNTS: readonly number[] = Array.from({length: 22}, (_, i) => 2 ** (i + 3))
 
-/** Why an error is not known: float32 cannot weigh the keys, or two seeds are too far apart, or errors rise with M. */
-export const UNKNOWN = ['overflow', 'uncertain'] as const
+/**
+ * Why an error is not known: float32 cannot weigh the keys, or two seeds are too far apart, or errors rise with M, or denominators
+ * of sines and cosines vary too much.
+ */
+export const UNKNOWN = ['overflow', 'uncertain', 'denominator'] as const
 export type Unknown = (typeof UNKNOWN)[number]
 
 /** The same in words. */
 export const UNKNOWN_BECAUSE: Record<Unknown, string> = {
   overflow: 'logits overflow float32',
   uncertain: 'two seeds differ by more than 15 %, or errors rise with M',
+  denominator: 'denominators vary by more than 30 % of their mean',
 }
 
 /** rel_l2 at each of {@link COUNTS}; `null` where it is not known. */

@@ -8,6 +8,7 @@ import {
   coversRows,
   drawnUpTo,
   EXPONENTIAL,
+  isCosine,
   mayHaveCurves,
   queriesFor,
   rowsFor,
@@ -36,11 +37,15 @@ export function curvesCost(
   const {projection, num_features} = cell
   if (!mayHaveCurves(cell, method) || !coversRows(projection)) return undefined
   const {batch, heads, headDim, valueDim} = shape
-  const most = drawnUpTo(num_features ?? 0, shape)
+  const most = drawnUpTo(num_features ?? 0, shape, method)
   const queries = batch * heads * queriesFor(shape)
-  const rows = rowsFor(most, shape)
+  const rows = rowsFor(most, shape, method)
   const votes = 2 * rows * rowWork(shape)
   const judged = 2 * queries * SEEDS * rows * (headDim + valueDim + EXPONENTIAL)
+  // sines and cosines are drawn on the host, twice what an exponential takes, and have no integral
+  if (isCosine(method)) {
+    return {id: `curves ${projection} ${most}`, cost: hostCost(2 * votes + judged, choice)}
+  }
   const integrals = (queries * SEEDS * INTEGRAL_ROWS * queriesFor(shape) * STEPS) / 16
   const rest = hostCost(judged + integrals, choice)
   const loops = backend === 'native' ? loopCost(votes, choice) : hostCost(votes, choice)

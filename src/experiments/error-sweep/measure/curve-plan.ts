@@ -16,8 +16,9 @@ export function mayHaveCurves(
   {target}: Pick<ErrorSweepCell, 'target'>,
   method: ResolvedMethod,
 ): boolean {
+  const {positiveHead, cosineHead} = method.estimator
   return (
-    method.estimator.positiveHead !== undefined &&
+    (positiveHead ?? cosineHead) !== undefined &&
     !method.tuned &&
     (target === 'matched' || matchedTarget(method) === undefined)
   )
@@ -42,8 +43,12 @@ const DRAWN = [256, 1024, 4096]
 /** Fewest rows of a seed, as far as they are affordable; and of any. */
 const LEAST_ROWS = 1024
 const ANY_ROWS = 16
+/** Of sines and cosines, which go on from there by the delta method: blocks of orthogonal rows should be whole. */
+const ANY_COSINES = 128
 /** Multiply-adds that rows may take, of all heads together: a second or two by the loop of `native`. */
 const BUDGET = 3e10
+/** The same of sines and cosines, for which there is no such loop. */
+const COSINE_BUDGET = 2.5e8
 /** What an exponential counts, in multiply-adds. */
 export const EXPONENTIAL = 20
 
@@ -52,18 +57,27 @@ export function rowWork({batch, heads, keyLen, headDim, valueDim}: Sizes): numbe
   return SEEDS * batch * heads * keyLen * (headDim + valueDim + EXPONENTIAL)
 }
 
-/** Rows of each seed that are affordable: a power of two. */
-function affordableRows(sizes: Sizes): number {
-  return Math.max(ANY_ROWS, 2 ** Math.floor(Math.log2(BUDGET / rowWork(sizes))))
+/** Which features rows make. */
+type Features = Pick<ResolvedMethod, 'estimator'>
+
+/** Whether the features of a method are sines and cosines. */
+export function isCosine({estimator}: Features): boolean {
+  return estimator.cosineHead !== undefined
 }
 
-/** The largest M that is drawn for the prediction at an M. It depends on sizes alone. */
-export function drawnUpTo(numFeatures: number, sizes: Sizes): number {
+/** Rows of each seed that are affordable: a power of two. */
+function affordableRows(sizes: Sizes, method: Features): number {
+  const [budget, least] = isCosine(method) ? [COSINE_BUDGET, ANY_COSINES] : [BUDGET, ANY_ROWS]
+  return Math.max(least, 2 ** Math.floor(Math.log2(budget / rowWork(sizes))))
+}
+
+/** The largest M that is drawn for the prediction at an M. It depends on sizes and features alone. */
+export function drawnUpTo(numFeatures: number, sizes: Sizes, method: Features): number {
   const wanted = DRAWN.find(most => numFeatures <= most) ?? DRAWN.at(-1)!
-  return Math.min(wanted, affordableRows(sizes))
+  return Math.min(wanted, affordableRows(sizes, method))
 }
 
 /** Rows of each seed. @param most - largest M that is drawn */
-export function rowsFor(most: number, sizes: Sizes): number {
-  return Math.max(most, Math.min(LEAST_ROWS, affordableRows(sizes)))
+export function rowsFor(most: number, sizes: Sizes, method: Features): number {
+  return Math.max(most, Math.min(LEAST_ROWS, affordableRows(sizes, method)))
 }

@@ -6,6 +6,13 @@ import {drawProjection} from '../../../attention/index.js'
 import {type AttentionInput, sizesOf} from '../../../inputs/attention-input.js'
 import {partsInView} from '../../../inputs/masked-tokens.js'
 import {mean, median} from '../../../stats/index.js'
+import {
+  type CosineHead,
+  cosineDenominators,
+  cosineErrors,
+  type JudgedCosines,
+  LARGEST_SPREAD,
+} from '../../../theory/ratio-error/cosines.js'
 import {predictError} from '../../../theory/ratio-error/predict.js'
 import {exactOutputs, halfSquares, sampledQueries} from '../../../theory/ratio-error/queries.js'
 import {drawnErrors} from '../../../theory/ratio-error/simulate.js'
@@ -45,7 +52,7 @@ export function predictedCurves(
   if (num_features === null) return undefined
   const {input} = context
   const sizes = sizesOf(input)
-  const most = drawnUpTo(num_features, sizes)
+  const most = drawnUpTo(num_features, sizes, method)
   const name = [method.estimator.name, method.options, cell.causal]
   const queries = queriesFor(sizes)
   const known = remembered(input, name, () => knownOf(cell, method, context, queries))
@@ -67,7 +74,7 @@ interface Draws {
 interface Squares {
   /** Of each draw, `[seeds][counts][draws]`, at the M of {@link COUNTS} that are drawn. */
   drawn: Float64Array[][]
-  /** Their means as theory has them, `[seeds][counts]`, at all M of {@link COUNTS}. */
+  /** Their means as theory has them, `[seeds][counts]`, at all M of {@link COUNTS}; `NaN` where it does not hold. */
   theory: Float64Array[]
   /** Of the exact outputs. */
   exact: number
@@ -80,19 +87,25 @@ function* headsOf(
   {causal}: Pick<ErrorSweepCell, 'causal'>,
   {estimator, options}: ResolvedMethod,
   {input, logitScale}: SweepContext,
-): Generator<{at: number; head: PositiveHead | undefined}> {
+): Generator<{at: number; head: AnyHead | undefined}> {
   const {heads} = sizesOf(input)
   for (const part of partsInView(input, causal)) {
     for (let at = 0; at < sizesOf(part).batch * heads; at++) {
       const head = headOf(part, at, {logitScale, causal})
-      yield {at: at % heads, head: estimator.positiveHead!(head, options)}
+      const positive = estimator.positiveHead?.(head, options)
+      const cosine = estimator.cosineHead?.(head, options)
+      const own = cosine ? {...cosine, cosines: true as const} : positive
+      yield {at: at % heads, head: own}
     }
   }
 }
 
+/** A head as its features see it; of sines and cosines where it says so. */
+type AnyHead = (PositiveHead & {cosines?: undefined}) | (CosineHead & {cosines: true})
+
 /** What does not depend on the rows that are drawn. */
 interface Known {
-  /** Squared errors as theory has them, `[heads][seeds][counts]`. */
+  /** Squared errors as theory has them, `[heads][seeds][counts]`; of sines and cosines 0: theirs are drawn. */
   theory: Float64Array[][]
   /** Exact outputs of sampled queries, of each head of {@link headsOf}; `undefined` where float32 cannot weigh the keys. */
   exact: (Float64Array | undefined)[]
@@ -111,7 +124,7 @@ function knownOf(
     if (!head) return undefined
     const weighs = !overflows(head)
     exact.push(weighs ? exactOutputs(head, sampledQueries(head, queries)) : undefined)
-    if (!weighs) continue
+    if (!weighs || head.cosines) continue
     for (const [seed, into] of theory[at]!.entries()) {
       const wanted = {queries: Math.ceil(THEORY_SHARE * queries), seed: SEEDS * at + seed}
       for (const [k, error] of predictError(head, COUNTS, wanted).entries())
@@ -137,10 +150,10 @@ function squaresOf(
   {most, queries: wanted, known}: Draws & {known: Known},
 ): Squares[] {
   const counts = COUNTS.filter(count => count <= most)
-  const count = rowsFor(most, sizesOf(context.input))
+  const count = rowsFor(most, sizesOf(context.input), method)
   const drawn = perHeadAndSeed(context, () => counts.map(M => new Float64Array(count / M)))
   const all = drawn.map((own, at) => ({
-    ...{drawn: own, theory: known.theory[at]!},
+    ...{drawn: own, theory: known.theory[at]!.map(ofSeed => ofSeed.slice())},
     ...{exact: 0, overflows: false},
   }))
   let place = 0
@@ -153,17 +166,48 @@ function squaresOf(
     }
     const queries = sampledQueries(head, wanted)
     const weight = head.query.length / head.headDim / queries.places.length
+    const denominators = head.cosines ? cosineDenominators(head, queries) : NONE
     own.exact += weight * exact.reduce((sum, x) => sum + x * x, 0)
     for (const [seed, into] of own.drawn.entries()) {
       const rows = rowsOf(cell, {headDim: head.headDim, count, replicate: seed * all.length + at})
-      const errors = drawnErrors(head, {queries, exact}, {rows, numFeatures: counts})
+      const errors = errorsOf(head, {queries, exact, denominators}, {rows, numFeatures: counts})
+      for (const [k, error] of errors.theory.entries()) own.theory[seed]![k]! += weight * error
       for (const [k, sums] of into.entries()) {
-        for (let draw = 0; draw < sums.length; draw++) sums[draw]! += weight * errors[k]![draw]!
+        for (let draw = 0; draw < sums.length; draw++)
+          sums[draw]! += weight * errors.drawn[k]![draw]!
       }
     }
   }
   return all
 }
+
+/** What positive features have no use for. */
+const NONE = new Float64Array(0)
+
+/** Errors of draws, and what they add to theory, at all M of {@link COUNTS}. */
+function errorsOf(
+  head: AnyHead,
+  judged: JudgedCosines,
+  rows: Parameters<typeof drawnErrors>[2],
+): {drawn: Float64Array[]; theory: readonly number[]} {
+  if (!head.cosines) return {drawn: drawnErrors(head, judged, rows), theory: []}
+  const {numFeatures} = rows
+  const [most] = numFeatures.slice(-1)
+  const first = numFeatures.filter(M => M <= PILOT)
+  const few = {rows: rows.rows.subarray(0, first.at(-1)! * head.headDim), numFeatures: first}
+  // most heads of trained models: all rows would say no more
+  if (cosineErrors(head, judged, few).spread > HOPELESS * LARGEST_SPREAD ** 2 * most!) {
+    const count = rows.rows.length / head.headDim
+    const drawn = numFeatures.map(M => new Float64Array(count / M))
+    return {drawn, theory: COUNTS.map(() => Number.NaN)}
+  }
+  const {drawn, variance, spread} = cosineErrors(head, judged, rows)
+  const theory = COUNTS.map(M => (spread > LARGEST_SPREAD ** 2 * M ? Number.NaN : variance / M))
+  return {drawn, theory}
+}
+
+/** Rows that are looked at before all are drawn, and how far beyond the limit of the spread they end it. */
+const [PILOT, HOPELESS] = [64, 4]
 
 /** Rows that no replicate of a cell has. */
 function rowsOf(
@@ -213,7 +257,8 @@ function curveOf({drawn, theory, exact, overflows}: Squares): Curve {
   const known = drawn[0]!.map((_, k) => {
     const ofSeeds = drawn.map(own => median(own[k]!))
     const all = drawn.flatMap(own => Array.from(own[k]!))
-    return agree(ofSeeds) ? Math.sqrt(median(all) / exact) : null
+    const holds = theory.every(own => !Number.isNaN(own[k]!))
+    return holds && agree(ofSeeds) ? Math.sqrt(median(all) / exact) : null
   })
   const errors: (number | null)[] = []
   let from = -1
@@ -221,7 +266,13 @@ function curveOf({drawn, theory, exact, overflows}: Squares): Curve {
     if (typeof known[k] === 'number') from = k
     errors.push(known[k] ?? carriedOn(errors, {from, to: k}, theory))
   }
-  return {errors, unknown: errors.includes(null) ? 'uncertain' : null}
+  if (!errors.includes(null)) return {errors, unknown: null}
+  return {
+    errors,
+    unknown: theory.flatMap(own => Array.from(own)).some(Number.isNaN)
+      ? 'denominator'
+      : 'uncertain',
+  }
 }
 
 /** From the last error that was drawn as theory goes on; not where its seeds differ, or it rises: there it has no rows. */

@@ -49,8 +49,31 @@ describe('figures of a variance experiment', () => {
     const figures = varianceFigures(
       norms.flatMap(norm => [0, 90].map(angle_deg => variance({norm, angle_deg}))),
     )
-    expect(figures).toHaveLength(6)
-    expect(figures.at(-1)!.caption).toContain(`${note}; the tables have all pairs.`)
+    // and one over the norm
+    expect(figures).toHaveLength(7)
+    expect(figures[5]!.caption).toContain(`${note}; the tables have all pairs.`)
     expect(figures.filter(({caption}) => caption.includes('not drawn'))).toHaveLength(1)
+  })
+
+  it('have ratios over three norms or more, at the least angle, one figure for each D', () => {
+    const records = [16, 64].flatMap(head_dim =>
+      [2, 0.5, 1].flatMap(norm =>
+        [60, 0].map(angle_deg => variance({norm, angle_deg, head_dim}, norm / 4)),
+      ),
+    )
+    const figures = varianceFigures(records).filter(({x}) => x.label.startsWith('norm'))
+    expect(figures.map(({title}) => title)).toEqual(
+      [16, 64].map(D => `Variance over that of i.i.d. rows, angle 0 degrees, D=${D}, M=32`),
+    )
+    expect(figures[0]!.series[0]!.points.map(({x, y}) => [x, y])).toEqual([
+      [0.5, 0.125],
+      [1, 0.25],
+      [2, 0.5],
+    ])
+    const two = records.filter(({cell}) => cell.norm < 2)
+    expect(varianceFigures(two).filter(({x}) => x.label.startsWith('norm'))).toEqual([])
+    // of pairs of unequal norms there is no such line
+    const unequal = records.map(record => ({...record, cell: {...record.cell, key_norm: 1}}))
+    expect(varianceFigures(unequal).filter(({x}) => x.label.startsWith('norm'))).toEqual([])
   })
 })
