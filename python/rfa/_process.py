@@ -56,21 +56,25 @@ def _run(argv: Sequence[str]) -> tuple[str, int]:
         # Ctrl-C reaches this process alone, which passes it on once
         start_new_session=True,
     )
-    told = threading.Thread(target=_pass_on, args=(process.stderr,), daemon=True)
+    passing = threading.Thread(target=_pass_on, args=(process.stderr,), daemon=True)
     if not drawn:
-        told.start()
+        passing.start()
     try:
-        text, _ = _read(process)
+        text, exit_code = _read(process)
     except KeyboardInterrupt:
         process.send_signal(signal.SIGINT)
-        process.wait()
+        try:
+            _read(process)
+        except KeyboardInterrupt:
+            process.kill()
         raise
     if not drawn:
-        told.join()
-    return text, process.returncode
+        passing.join()
+    return text, exit_code
 
 
 def _read(process: subprocess.Popen[str]) -> tuple[str, int]:
+    """What the program prints, to its end, and its exit code."""
     assert process.stdout is not None
     text = process.stdout.read()
     return text, process.wait()
