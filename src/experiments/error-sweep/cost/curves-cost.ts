@@ -8,6 +8,7 @@ import {
   coversRows,
   drawnUpTo,
   EXPONENTIAL,
+  isAffordable,
   isCosine,
   mayHaveCurves,
   queriesFor,
@@ -36,6 +37,7 @@ export function curvesCost(
 ): SharedCost | undefined {
   const {projection, num_features} = cell
   if (!mayHaveCurves(cell, method) || !coversRows(projection)) return undefined
+  if (!isAffordable(shape, method)) return undefined
   const {batch, heads, headDim, valueDim} = shape
   const most = drawnUpTo(num_features ?? 0, shape, method)
   const queries = batch * heads * queriesFor(shape)

@@ -47,8 +47,8 @@ const ANY_ROWS = 16
 const ANY_COSINES = 128
 /** Multiply-adds that rows may take, of all heads together: a second or two by the loop of `native`. */
 const BUDGET = 3e10
-/** The same of sines and cosines, for which there is no such loop. */
-const COSINE_BUDGET = 2.5e8
+/** The same of sines and cosines, for which there is no such loop; nothing is predicted where the fewest rows take more. */
+const COSINE_BUDGET = 5e7
 /** What an exponential counts, in multiply-adds. */
 export const EXPONENTIAL = 20
 
@@ -63,6 +63,11 @@ type Features = Pick<ResolvedMethod, 'estimator'>
 /** Whether the features of a method are sines and cosines. */
 export function isCosine({estimator}: Features): boolean {
   return estimator.cosineHead !== undefined
+}
+
+/** Whether a prediction takes little time beside the measurement. */
+export function isAffordable(sizes: Sizes, method: Features): boolean {
+  return !isCosine(method) || ANY_COSINES * rowWork(sizes) <= COSINE_BUDGET
 }
 
 /** Rows of each seed that are affordable: a power of two. */

@@ -22,7 +22,15 @@ import type {ResolvedMethod} from '../../method.js'
 import {COUNTS, type Curve} from '../curve.js'
 import type {ErrorSweepCell} from '../schema.js'
 import type {SweepContext} from './context.js'
-import {coversRows, drawnUpTo, mayHaveCurves, queriesFor, rowsFor, SEEDS} from './curve-plan.js'
+import {
+  coversRows,
+  drawnUpTo,
+  isAffordable,
+  mayHaveCurves,
+  queriesFor,
+  rowsFor,
+  SEEDS,
+} from './curve-plan.js'
 
 /** Of all heads together, and of each. */
 export interface Curves {
@@ -52,6 +60,7 @@ export function predictedCurves(
   if (num_features === null) return undefined
   const {input} = context
   const sizes = sizesOf(input)
+  if (!isAffordable(sizes, method)) return undefined
   const most = drawnUpTo(num_features, sizes, method)
   const name = [method.estimator.name, method.options, cell.causal]
   const queries = queriesFor(sizes)
