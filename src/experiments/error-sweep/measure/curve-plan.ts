@@ -65,7 +65,7 @@ export function isCosine({estimator}: Features): boolean {
   return estimator.cosineHead !== undefined
 }
 
-/** Whether a prediction takes little time beside the measurement. */
+/** Whether a prediction takes little time next to the measurement. */
 export function isAffordable(sizes: Sizes, method: Features): boolean {
   return !isCosine(method) || ANY_COSINES * rowWork(sizes) <= COSINE_BUDGET
 }

@@ -1,4 +1,5 @@
 /** One training run. */
+import {lookAgain} from '../../../attention/internal.js'
 import {useBackend} from '../../../backends/index.js'
 import {optimiserOf, type SmallModel, startWeights} from '../../../model/trained/index.js'
 import type {Task} from '../../../tasks/index.js'
@@ -32,6 +33,8 @@ export async function runTrainCell(
   const learner = {model, weight: optimiser.weight, attend: attention.attend}
   try {
     const state = stateSize(cell, method)
+    // features of zeros may be finite where those of tokens are not
+    lookAgain()
     const trained = await train({cell, task, learner, optimiser, attention, onStep: how.onStep})
     return {
       status: 'completed',
