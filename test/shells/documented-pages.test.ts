@@ -33,6 +33,9 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   'sh results/array/submit.sh': 'test/slurm/array.test.ts',
   'npx rfa swap --model ./all-MiniLM-L6-v2 --texts texts.txt --tuned tuned.safetensors':
     'test/python/tuned.test.ts',
+  'pip install ./rfa-0.2.0-py3-none-any.whl numpy': 'test/install/python.test.ts',
+  'python -m rfa.export --model ./all-MiniLM-L6-v2 --texts texts.txt':
+    'test/python/export-folders.test.ts',
 }
 
 /** Files of arrays that pages have their readers make. */
@@ -40,6 +43,7 @@ const INPUTS = [
   ...['qkv.safetensors', 'mine.safetensors', 'mine.npz', 'out/layer0.safetensors'],
   ...['out/layer3.safetensors', 'gpt2/layers.safetensors', 'llama/layer1.safetensors'],
   ...['out/layers.safetensors', 'layer0.safetensors', 'layer1.safetensors'],
+  'all-MiniLM-L6-v2.safetensors',
 ]
 
 /** Folders of runs that pages speak of, and what made them. */
