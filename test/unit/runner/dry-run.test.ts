@@ -194,7 +194,7 @@ describe('describeRun', () => {
   })
 
   it('counts what theory predicts once for each process, of the methods and rows that it covers', async () => {
-    const names = ['favor-pos', 'favor-trig'] as const
+    const names = ['favor-pos', 'favor-trig', 'favor-relu'] as const
     const axes = {
       projections: ['iid', 'orth-sqrt-d', 'orth'],
       num_features: [16, 32],
@@ -205,12 +205,16 @@ describe('describeRun', () => {
       ...axes,
     } as Plan
     const curves = (await planRun(plan)).jobs.map(({shared}) => shared![1])
-    const [iid, orth] = [curves[0]!, curves[4]!]
     const others = new Array<undefined>(6).fill(undefined)
-    expect(curves).toEqual([iid, iid, undefined, undefined, orth, orth, ...others])
-    // rows of each kind are drawn by themselves
-    expect(orth).toEqual({id: expect.not.stringContaining(iid.id), cost: iid.cost})
-    expect(iid.cost).toBeGreaterThan(0)
+    expect(curves.slice(12)).toEqual(others)
+    for (const first of [0, 6]) {
+      const own = curves.slice(first, first + 6)
+      const [iid, orth] = [own[0]!, own[4]!]
+      expect(own).toEqual([iid, iid, undefined, undefined, orth, orth])
+      // rows of each kind are drawn by themselves
+      expect(orth).toEqual({id: expect.not.stringContaining(iid.id), cost: iid.cost})
+      expect(iid.cost).toBeGreaterThan(0)
+    }
   })
 
   it('predicts no other time for auto than for the backend that it takes', async () => {
