@@ -205,8 +205,9 @@ describe('describeRun', () => {
       ...axes,
     } as Plan
     const curves = (await planRun(plan)).jobs.map(({shared}) => shared![1])
-    const others = new Array<undefined>(6).fill(undefined)
-    expect(curves.slice(12)).toEqual(others)
+    const others = curves.slice(12)
+    expect(others).toEqual(others.map(() => undefined))
+    expect(others.length).toBeGreaterThan(0)
     for (const first of [0, 6]) {
       const own = curves.slice(first, first + 6)
       const [iid, orth] = [own[0]!, own[4]!]
