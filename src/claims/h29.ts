@@ -109,12 +109,12 @@ async function swapping(
 const NAME = 'loss with learned maps and random vectors over loss without'
 
 function judge(runs: ClaimRuns): Judgement {
-  const rows = runs.swap(SWAP_RUN)
-  const [plain, tuned] = [false, true].map(learned => {
-    const found = rows.find(({cell}) => (cell.tuned !== undefined) === learned)
+  const swapWhere = (learned: boolean) => {
+    const found = runs.swap(SWAP_RUN).find(({cell}) => (cell.tuned !== undefined) === learned)
     if (!found) throw new Unmeasured(`there is no swap ${learned ? 'with' : 'without'} learning`)
     return found
-  }) as [(typeof rows)[number], (typeof rows)[number]]
+  }
+  const [plain, tuned] = [swapWhere(false), swapWhere(true)]
   const ratio = ratioOfMeans(damageTable(tuned), damageTable(plain))
   const {value, low, high} = ratio.estimate
   const lost = ({result}: typeof plain) => significant(result.causal_effects?.nats_added.mean)

@@ -61,15 +61,34 @@ export function trainSentences(records: readonly TrainRecord[]): string[] {
 }
 
 function taskSentences(rows: readonly MethodRow[], named: boolean): string[] {
-  const [best] = rows as [MethodRow, ...MethodRow[]]
+  const scored = rows.filter(row => !allDiverged(row))
+  const [best] = scored
+  const place = named ? `${shortTask(rows[0]!.task)}: ` : ''
+  if (!best) return [`${place}Every run diverged: no loss stayed finite. Try lower --rates.`]
   const {task, short, median} = best
-  const what = named ? `${shortTask(task)}: best` : `Best test ${measureOf(task).title}:`
+  const what = named ? `${place}best` : `Best test ${measureOf(task).title}:`
   const verdicts = isSwept(rows) ? verdictSentences(rows) : []
   return [
     `${what} ${short}, ${scoreText(task, median)}.`,
     ...verdicts,
-    ...(named ? [] : plateauSentences(rows)),
+    ...divergedSentences(rows, place),
+    ...(named ? [] : plateauSentences(scored)),
   ]
+}
+
+/** Whether a method has no score at all. */
+function allDiverged({diverged, runs}: MethodRow): boolean {
+  return diverged === runs.length
+}
+
+/** Runs with a loss that was not finite. */
+function divergedSentences(rows: readonly MethodRow[], place: string): string[] {
+  const some = rows.filter(({diverged}) => diverged > 0)
+  if (some.length === 0) return []
+  const counts = some.map(
+    ({short, diverged, runs}) => `${short} ${diverged} of ${runs.length} runs`,
+  )
+  return [`${place}Diverged, and counted as the worst score: ${counts.join(', ')}.`]
 }
 
 function verdictSentences(rows: readonly MethodRow[]): string[] {
@@ -105,7 +124,10 @@ export function trainColumns(rows: readonly MethodRow[]): ColumnSpec<MethodRow>[
       cell: ({label}) => label,
       short: {cell: ({short}) => short, lacks: 'options'},
     },
-    {title: measureOf(rows[0]!.task).title, cell: ({task, median}) => scoreText(task, median)},
+    {
+      title: measureOf(rows[0]!.task).title,
+      cell: row => (allDiverged(row) ? MISSING : scoreText(row.task, row.median)),
+    },
     {title: '95 %', cell: intervalText},
     {
       title: 'left plateau',
@@ -118,8 +140,10 @@ export function trainColumns(rows: readonly MethodRow[]): ColumnSpec<MethodRow>[
   ]
 }
 
-function intervalText({task, interval: {low, high}}: MethodRow): string {
-  if (!Number.isFinite(low) || !Number.isFinite(high)) return MISSING
+function intervalText(row: MethodRow): string {
+  const {task, interval} = row
+  const {low, high} = interval
+  if (allDiverged(row) || !Number.isFinite(low) || !Number.isFinite(high)) return MISSING
   const factor = measureOf(task).rises ? 100 : 1
   return `[${significant(factor * low)}, ${significant(factor * high)}]`
 }

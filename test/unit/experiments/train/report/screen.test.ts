@@ -54,7 +54,6 @@ describe('the screen of a training', () => {
   ])('fits for %s', (_, all) => {
     const blocks = trainScreen(all)
     expect(screenLines(blocks)).toBeLessThanOrEqual(SCREEN_LINES)
-    expect(screenLines(blocks)).toBeLessThanOrEqual(SCREEN_LINES)
     expect(renderTerminal(blocks, {width: 80, colour: false})).toMatchSnapshot()
   })
 
@@ -67,6 +66,18 @@ describe('the screen of a training', () => {
     const sentences = trainSentences(records(RECALL, [4e-3])).join(' ')
     expect(sentences).toContain('No verdict: with one rate')
     expect(sentences).not.toContain('Worse')
+  })
+
+  it('names runs that diverged, and gives a method no score where all of them did', () => {
+    const made = (method: string, accuracies: readonly (number | null)[]) =>
+      accuracies.map((accuracy, run) => trainRecordOf({method, rate: 4e-3, run, accuracy}))
+    const some = [...made('softmax', [0.99, null]), ...made('elu', [null, null])]
+    const said = trainSentences(some).join(' ')
+    expect(said).toContain('Best test accuracy: softmax')
+    expect(said).toContain('as the worst score: softmax 1 of 2 runs, elu 2 of 2 runs.')
+    expect(said).not.toMatch(/plateau .*elu/)
+    expect(renderTerminal(trainScreen(some), {width: 80, colour: false})).toMatch(/^elu +- +- /m)
+    expect(trainSentences(made('elu', [null, null]))[0]).toMatch(/^Every run diverged: /)
   })
 
   it('says what is missing where nothing was trained', () => {
