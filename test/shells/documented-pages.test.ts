@@ -85,9 +85,6 @@ function cheap(command: string): string {
   return [few, ...flags.map(flag => `${flag} ${FEWEST[flag]}`)].join(' ')
 }
 
-/** A guard against hanging, in ms: a page has up to nine runs, and all pages are followed at the same time. */
-const PATIENCE = 900_000
-
 /** Limits may be exceeded where the machine is busy. */
 const codesOf = (command: string) => (command.includes('--fail-on') ? [0, 1] : [0])
 
@@ -147,6 +144,5 @@ describe('each command of', () => {
         expect(stderr, command).not.toContain('INTERNAL')
       }
     },
-    PATIENCE,
   )
 })
