@@ -22,11 +22,12 @@ const {values: flags} = parseArgs({
     methods: {type: 'string', default: 'softmax-online,elu,rfa,favor-pos'},
     length: {type: 'string', default: '128'},
     batch: {type: 'string', default: '16'},
-    steps: {type: 'string', default: '20'},
+    steps: {type: 'string', default: '200'},
     profile: {type: 'boolean', default: false},
   },
 })
-const WARMUP = 3
+/** Steps before those that count: a training has thousands, and the first few compile. */
+const WARMUP = 30
 /** Steps of a profile. */
 const PROFILED = 7
 const STEPS = Number(flags.steps)

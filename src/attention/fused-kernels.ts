@@ -20,6 +20,7 @@ export {
   crossEntropyGradientSizes,
   crossEntropySizes,
   type DenseAttributes,
+  denseGradientSizes,
   denseSizes,
   fourAxes,
   given,

@@ -1,4 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core'
+import '@tensorflow/tfjs-core/dist/register_all_gradients.js'
 import {beforeAll, describe, expect, it} from 'vitest'
 import {DENSE_ACTIVATIONS, type DenseActivation} from '../../src/attention/kernels/checks.js'
 import {dense, normalizeRows, recordOperations} from '../../src/attention/kernels/index.js'

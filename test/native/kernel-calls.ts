@@ -73,6 +73,20 @@ const dense = fc
     }),
   )
 
+const denseGradient = fc
+  .tuple(axis, axis, axis, fc.constantFrom('linear', 'relu'), fc.boolean())
+  .map(
+    ([rows, inner, columns, activation, transposed]): Call => ({
+      inputs: {
+        x: floats(rows, inner),
+        weight: transposed ? floats(columns, inner) : floats(inner, columns),
+        out: floats(rows, columns),
+        slopes: floats(rows, columns),
+      },
+      attributes: {transposed, activation},
+    }),
+  )
+
 const normalizeRows = fc.tuple(axis, axis, fc.boolean(), fc.boolean()).map(
   ([rows, columns, centred, biased]): Call => ({
     inputs: {
@@ -482,6 +496,7 @@ export const RIGHT_CALLS: Readonly<Record<string, fc.Arbitrary<Call>>> = {
   BatchMatMul: matMul,
   _FusedMatMul: fusedMatMul,
   Dense: dense,
+  DenseGradient: denseGradient,
   AdamStep: adamStep,
   NormalizeRows: normalizeRows,
   NormalizeRowsGradient: normalizeRowsGradient,

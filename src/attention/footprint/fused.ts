@@ -56,6 +56,10 @@ export const FUSED_RULES: Readonly<Record<string, SizeRule>> = {
     const {shape} = input(call, 'weight')
     return call.meter.allocate([input(call, 'x').shape[0]!, shape[call.attrs.transposed ? 0 : 1]!])
   },
+  DenseGradient: call =>
+    [input(call, 'x').shape, input(call, 'weight').shape, [input(call, 'slopes').shape[1]!]].map(
+      shape => call.meter.allocate(shape),
+    ),
   NormalizeRows: call => call.meter.allocate(input(call, 'x').shape),
   NormalizeRowsGradient: like('x', 'weight', 'weight'),
   CausalFeatureGradient: likeGiven(CAUSAL_GRADIENTS),

@@ -1,5 +1,10 @@
 import {tf} from '../../tf.js'
-import {type DenseActivation, type DenseAttributes, denseSizes} from './checks.js'
+import {
+  type DenseActivation,
+  type DenseAttributes,
+  denseGradientSizes,
+  denseSizes,
+} from './checks.js'
 import {fusedOrComposite, type Gradient, recordsGradients} from './dispatch.js'
 
 /** Options of {@link dense}. */
@@ -54,15 +59,38 @@ export function dense(
 const GRADIENT: Gradient<DenseAttributes> = {
   inputsToSave: ['x', 'weight'],
   outputsToSave: [true],
-  gradFunc(dy, saved, {transposed, activation}) {
-    const [x, weight, y] = saved as [tf.Tensor2D, tf.Tensor2D, tf.Tensor2D]
-    const slopes = (activation === 'relu' ? tf.mul(dy as tf.Tensor, tf.step(y)) : dy) as tf.Tensor2D
-    return {
-      x: () => tf.matMul(slopes, weight, false, !transposed),
-      weight: () => (transposed ? tf.matMul(slopes, x, true) : tf.matMul(x, slopes, true)),
-      bias: () => tf.sum(slopes, 0),
-    }
+  gradFunc(dy, saved, attributes) {
+    const [x, weight, out] = saved as [tf.Tensor2D, tf.Tensor2D, tf.Tensor2D]
+    const [toX, toWeight, toBias] = denseGradient(
+      {x, weight, out, slopes: dy as tf.Tensor2D},
+      attributes,
+    )
+    return {x: () => toX!, weight: () => toWeight!, bias: () => toBias!}
   },
+}
+
+/**
+ * Gradients of a layer by its inputs, of activation `linear` or `relu`: with slopes `g`, those where the output is above 0,
+ * `g W^T`, `x^T g` and the sum of `g` over rows.
+ *
+ * @param inputs - of the layer; `out` is its output and `slopes` that of the output, `[N, out]`
+ * @returns as `x`, as `weight`, and `[out]`
+ */
+function denseGradient(
+  inputs: {x: tf.Tensor2D; weight: tf.Tensor2D; out: tf.Tensor2D; slopes: tf.Tensor2D},
+  attributes: DenseAttributes,
+): tf.Tensor[] {
+  denseGradientSizes(inputs, attributes)
+  return fusedOrComposite('DenseGradient', inputs, attributes, () => {
+    const {x, weight, out, slopes} = inputs
+    const {transposed, activation} = attributes
+    const steep: tf.Tensor2D = activation === 'relu' ? tf.mul(slopes, tf.step(out)) : slopes
+    return [
+      tf.matMul(steep, weight, false, !transposed),
+      transposed ? tf.matMul(steep, x, true) : tf.matMul(x, steep, true),
+      tf.sum(steep, 0),
+    ]
+  })
 }
 
 /** `x Phi(x)`, Phi the normal distribution function. */

@@ -1,5 +1,9 @@
 import type {TensorInfo} from '@tensorflow/tfjs-core'
-import {type DenseAttributes, denseSizes} from '../../../attention/fused-kernels.js'
+import {
+  type DenseAttributes,
+  denseGradientSizes,
+  denseSizes,
+} from '../../../attention/fused-kernels.js'
 import {tf} from '../../../tf.js'
 import {
   defineKernel,
@@ -8,7 +12,7 @@ import {
   replaceKernel,
   required,
 } from '../kernel.js'
-import {sizeOf} from '../storage.js'
+import {type NativeBackend, sizeOf} from '../storage.js'
 
 interface MatMulAttributes {
   transposeA: boolean
@@ -45,8 +49,57 @@ const matMuls: NativeKernel[] = [
     })
     return backend.own(out, [rows, columns])
   }),
+  defineKernel<DenseAttributes>('DenseGradient', ({inputs, attrs, backend, addon}) => {
+    const {rows, inner, columns} = denseGradientSizes(inputs, attrs)
+    const {transposed, activation} = attrs
+    const of = (name: string) => backend.floats(required(inputs, name))
+    const [x, weight, slopes] = [of('x'), of('weight'), of('slopes')]
+    const steep = activation === 'relu' ? above(backend, of('out'), slopes) : slopes
+    const toX = backend.uninitialised(rows * inner)
+    const toWeight = backend.uninitialised(inner * columns)
+    const toBias = backend.uninitialised(columns)
+    const plain = {
+      ...{batch: 1, aBatchStride: 0, bBatchStride: 0},
+      ...{bias: undefined, activation: addon.codes.activation.linear!},
+    }
+    const stored = transposed ? inner : columns
+    addon.matMul({
+      ...{...plain, rows, columns: inner, inner: columns, out: toX},
+      ...{a: steep, aRowStride: columns, transposeA: false},
+      ...{b: weight, bRowStride: stored, transposeB: !transposed},
+    })
+    const sides = transposed
+      ? {a: steep, aRowStride: columns, b: x, bRowStride: inner}
+      : {a: x, aRowStride: inner, b: steep, bRowStride: columns}
+    addon.matMul({
+      ...{...plain, ...sides, transposeA: true, transposeB: false},
+      ...{rows: transposed ? columns : inner, columns: stored, inner: rows, out: toWeight},
+    })
+    addon.reduce(addon.codes.reduction.Sum!, steep, toBias, 1, rows, columns)
+    if (steep !== slopes) backend.disposeData(backend.own(steep, [rows, columns]).dataId)
+    return [
+      backend.own(toX, [rows, inner]),
+      backend.own(toWeight, transposed ? [columns, inner] : [inner, columns]),
+      backend.own(toBias, [columns]),
+    ]
+  }),
 ]
 export default matMuls
+
+/** Slopes where an output is above 0, elsewhere 0. */
+function above(backend: NativeBackend, out: Float32Array, slopes: Float32Array): Float32Array {
+  const {addon} = backend
+  const steep = backend.uninitialised(out.length)
+  addon.unary(addon.codes.unary.Step!, out, steep)
+  addon.binary(
+    addon.codes.binary.Multiply!,
+    slopes,
+    steep,
+    steep,
+    Float64Array.of(out.length, 1, 1),
+  )
+  return steep
+}
 
 /** @returns `undefined` for vectors, and for a bias or a batch that broadcasts in another way than as a whole */
 function multiply(
