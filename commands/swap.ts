@@ -1,6 +1,6 @@
 import {asksEstimators} from '../src/cli/plans/method-specs.js'
 import {swapFlags, toSwapPlan} from '../src/cli/plans/swap.js'
-import {fewerDraws, tunedFile} from '../src/cli/plans/tuned.js'
+import {fewerDraws, learnedElsewhere, tunedFile} from '../src/cli/plans/tuned.js'
 import {helpText} from '../src/cli/run/base-command.js'
 import {ExperimentCommand} from '../src/cli/run/experiment-command.js'
 
@@ -26,7 +26,9 @@ export default class Swap extends ExperimentCommand {
     const {swapFiles} = await import('../src/cli/plans/swap-files.js')
     const tuned = await tunedFile(flags)
     this.caution(fewerDraws(flags.replicates, tuned))
-    const plan = toSwapPlan(flags, await swapFiles(flags), estimators, tuned)
+    const files = await swapFiles(flags)
+    for (const text of learnedElsewhere(tuned, files.facts)) this.caution(text)
+    const plan = toSwapPlan(flags, files, estimators, tuned)
     return this.runOrDescribe(plan, flags)
   }
 }

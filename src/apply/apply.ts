@@ -19,6 +19,7 @@ import {loadInput} from '../inputs/load.js'
 import type {NdArray} from '../inputs/nd-array.js'
 import type {InputSpec} from '../inputs/spec.js'
 import {tunedCall} from '../tuned/call.js'
+import {tunedWarnings} from '../tuned/index.js'
 import {type AppliedLayer, applyLayer} from './layer.js'
 import {
   APPLY_SCHEMA,
@@ -84,6 +85,8 @@ export async function applyEstimator(
     const call = tuned && tunedCall(tuned, place.layer, 0)
     const layer = applyLayer({request, method: resolved, input, layout, tuned: call})
     applied.push(outputOf(layer, {...place, input, several, layout}))
+    const setting = {layer: place.layer, causal, scale: layer.facts.logit_scale}
+    for (const text of tuned ? tunedWarnings(tuned, setting) : []) warn?.(text)
   }
   await writeOutputs(request, applied, {metadata: input.metadata, layout})
   note?.(

@@ -117,6 +117,13 @@ export async function inputWarnings(
   })
 }
 
+/** beta of an input: as asked for, else as the file says, else `1/sqrt(D)`. @throws what `loadInput` throws before it reads arrays */
+export async function logitScaleOf(spec: InputSpec, part: PartOfInput = {}): Promise<number> {
+  if (spec.kind === 'generator') return part.logitScale ?? spec.head_dim ** -0.5
+  const [first] = await readHeaders(spec, part)
+  return first!.logitScale
+}
+
 /** A setting that is another than what the file says. */
 function overridden(
   name: 'layout' | 'scale',
@@ -138,6 +145,8 @@ interface Headers extends AttentionShapes {
   projection: OptionalPlace | undefined
   layout: Layout
   texts: StatedTexts
+  /** See {@link logitScaleOf}. */
+  logitScale: number
 }
 
 /** What each file of a part says. */
@@ -154,7 +163,7 @@ async function headersOf({files, spec}: OneFile, part: PartOfInput): Promise<Hea
   const {layer, logitScale} = part
   const [name, label] = [labelOf(spec, {}), labelOf(spec, part)]
   const layout = layoutIn(files, spec, layer)
-  factsOf(files, spec, layer, {logitScale}) // which says what is wrong with a scale
+  const stated = factsOf(files, spec, layer, {logitScale}) // which says what is wrong with a scale
   const places = await placesOf(files, spec, {layer, layout})
   const [query, key, value] = places.map(({shape, where}) => ({
     shape: fourAxes(shape, where, layout),
@@ -162,12 +171,14 @@ async function headersOf({files, spec}: OneFile, part: PartOfInput): Promise<Hea
   const shapes = {query: query!, key: key!, value: value!}
   checkAttentionShapes(label, shapes, layout)
   const mask = maskPlaceOf(files, spec, layer)
-  const {batch, keyLen, heads, valueDim} = sizesOf(shapes)
+  const {batch, keyLen, heads, headDim, valueDim} = sizesOf(shapes)
   if (mask) checkMaskShape(mask.shape, mask.where, batch, keyLen)
   const {projection} = outputPlacesOf(files, layer)
   if (projection) checkProjection(projection, heads * valueDim)
   const texts = textsOf(files, layer)
-  return {name, label, ...shapes, places, mask, projection, layout, texts}
+  const beta = logitScale ?? stated.logitScale ?? headDim ** -0.5
+  const facts = {places, mask, projection, layout, texts, logitScale: beta}
+  return {name, label, ...shapes, ...facts}
 }
 
 /**

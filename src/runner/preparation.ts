@@ -21,8 +21,10 @@ import {
 import {tunedOf} from '../experiments/tuned-methods.js'
 import {heldBytes} from '../free-memory.js'
 import {pinnedInput} from '../inputs/digest.js'
-import {inputWarnings} from '../inputs/input-facts.js'
+import {inputWarnings, logitScaleOf, type PartOfInput} from '../inputs/input-facts.js'
+import type {InputSpec} from '../inputs/spec.js'
 import type {Plan} from '../results/record.js'
+import {tunedWarnings} from '../tuned/index.js'
 import type {Threading} from './schedule.js'
 import {shardsOf} from './shards.js'
 
@@ -155,9 +157,29 @@ async function warningsOf(plan: Plan): Promise<string[]> {
   const {input, logit_scale: logitScale, causal} = plan
   if (!input) return []
   const all = await Promise.all(
-    inputParts({...plan, input}).map(({input, layer}) =>
-      inputWarnings(input, {layer, logitScale, causal}),
-    ),
+    inputParts({...plan, input}).map(async part => {
+      const place = {layer: part.layer, logitScale}
+      return [
+        ...(await inputWarnings(part.input, {...place, causal})),
+        ...(await learnedElsewhere(plan, part.input, place)),
+      ]
+    }),
   )
   return [...new Set(all.flat())]
+}
+
+/** Warnings about learned parameters that were learned for other attention than a part of the input gets. */
+async function learnedElsewhere(
+  {methods = [], causal}: Plan,
+  input: InputSpec,
+  {layer, logitScale}: PartOfInput,
+): Promise<string[]> {
+  const warnings: string[] = []
+  for (const spec of methods) {
+    const tuned = await tunedOf(spec)
+    if (!tuned || causal === undefined) continue
+    const scale = await logitScaleOf(input, {layer, logitScale})
+    warnings.push(...tunedWarnings(tuned, {layer, causal, scale}))
+  }
+  return warnings
 }

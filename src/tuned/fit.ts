@@ -66,6 +66,40 @@ export function assertShapes(
   throw otherShapes(tuned, `queries ${describe(query)} and keys ${describe(key)}`)
 }
 
+/** What attention is like where parameters are used. */
+export interface TunedSetting {
+  /** `undefined`: the arrays belong to no layer. */
+  layer: number | undefined
+  causal: boolean
+  /** beta: logits are beta q.k. */
+  scale: number
+}
+
+/** Relative difference up to which two scales are the same: files round them. */
+const ROUNDED = 1e-6
+
+/** What to be wary of where parameters are used with other attention than they were learned for. */
+export function tunedWarnings(tuned: TunedFile, {layer, causal, scale}: TunedSetting): string[] {
+  const {path, layers} = tuned
+  const warnings: string[] = []
+  if (tuned.causal !== causal) {
+    const [learned, here] = [tuned.causal, causal].map(is => (is ? 'causal' : 'not causal'))
+    const remedy = `rfa tune ${causal ? '--causal' : '--no-causal'} learns for it`
+    warnings.push(
+      `${path} was learned with attention that is ${learned}, here it is ${here}: ${remedy}`,
+    )
+  }
+  const own = layers.find(found => found.layer === layer)?.scale
+  if (own !== undefined && Math.abs(own - scale) > ROUNDED * scale) {
+    const [learned, here] = [own, scale].map(beta => Number(beta.toPrecision(4)))
+    const remedy = `rfa tune --scale ${here} learns for them`
+    warnings.push(
+      `${path} was learned with logits ${learned} q.k, here they are ${here} q.k: ${remedy}`,
+    )
+  }
+  return warnings
+}
+
 function otherShapes({path, heads, keyHeads, headDim}: TunedFile, got: string) {
   const own = `${heads} heads of queries and ${keyHeads} of keys, of ${headDim} entries each`
   return expected('SHAPE_MISMATCH', path, own, got, 'tune on queries and keys of this model')

@@ -12,7 +12,7 @@ import type {BenchRecord} from '../../experiments/bench/schema.js'
 import type {SwapRecord} from '../../experiments/swap/schema.js'
 import {type ModelAdviseFlags, toModelAdviceRequest} from '../plans/advise.js'
 import {swapFiles} from '../plans/swap-files.js'
-import {tunedFile} from '../plans/tuned.js'
+import {learnedElsewhere, tunedFile} from '../plans/tuned.js'
 import type {ModelAdviceDocument} from '../program/json-documents.js'
 import type {Invocation} from '../program/services.js'
 import {type OwnRun, OwnRuns} from '../run/own-folder-run.js'
@@ -38,7 +38,10 @@ export async function runModelAdvise(
   invocation: Invocation,
 ): Promise<EndedAdvice<ModelAdviceDocument>> {
   const own = await adviceFolder(flags, FILE, invocation)
-  const request = toModelAdviceRequest(flags, await swapFiles(flags), await tunedFile(flags))
+  const files = await swapFiles(flags)
+  const tuned = await tunedFile(flags)
+  for (const text of learnedElsewhere(tuned, files.facts)) invocation.caution(text)
+  const request = toModelAdviceRequest(flags, files, tuned)
   return savedAdvice(own, FILE, invocation, async () => {
     const {advice, failed} = await measured(request, own, invocation)
     return {

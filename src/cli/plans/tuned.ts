@@ -1,7 +1,14 @@
 /** Learned parameters that a command line names. */
 import type {ProjectionName} from '../../attention/names.js'
 import type {MethodSpec} from '../../experiments/axes.js'
-import {hasLearnedRows, readTuned, type TunedFile, tunedSpecOf} from '../../tuned/index.js'
+import {
+  hasLearnedRows,
+  readTuned,
+  type TunedFile,
+  type TunedSetting,
+  tunedSpecOf,
+  tunedWarnings,
+} from '../../tuned/index.js'
 
 /** The flags that name a file of them. */
 interface TunedFlags {
@@ -50,6 +57,15 @@ export function withTunedDraws<Grid extends DrawDefaults>(
     projections: [...new Set([...grid.projections, ...projections])],
     numFeatures: [...new Set([...grid.numFeatures, ...counts])].sort((a, b) => a - b),
   }
+}
+
+/** What to say of parameters that were learned for other attention than that of a model, each text once. */
+export function learnedElsewhere(
+  file: TunedFile | undefined,
+  {causal, scale}: Pick<TunedSetting, 'causal' | 'scale'>,
+): string[] {
+  const texts = file?.layers.flatMap(({layer}) => tunedWarnings(file, {layer, causal, scale}))
+  return [...new Set(texts)]
 }
 
 /** What to say where more draws were asked for than there are learned random vectors for. */
