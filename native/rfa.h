@@ -489,6 +489,15 @@ struct CumulativeSums {
 };
 void cumulative_sums(const CumulativeSums& op);
 
+// out_i = log sum_{j <= i} exp(in_j) along the middle axis of a dense [outer, length, inner] array. The sum is relative to
+// the largest number so far, in two parts of which one starts anew every 64 places.
+struct RunningLogSums {
+  Size outer = 0, length = 0, inner = 0;
+  const float* in = nullptr;
+  float* out = nullptr;
+};
+void running_log_sums(const RunningLogSums& op);
+
 // ---- judging estimates, in double precision -------------------------------------------------
 
 // An estimate held against the exact output, head by head, and taken into a running mean of the

@@ -187,4 +187,12 @@ void cumulative_sums(const CumulativeSums& op) {
   });
 }
 
+void running_log_sums(const RunningLogSums& op) {
+  const Pool::Session session;
+  const auto function = kernels().running_log_sums;
+  const Size strips = op.outer * ceil_div(op.inner, Size{4} * kernels().lanes);
+  share_range(strips, 1, 2 * kTranscendental * product(op.outer, op.length * op.inner),
+              [&](Size first, Size n) { function(op, first, n); });
+}
+
 }  // namespace rfa

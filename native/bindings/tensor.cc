@@ -87,6 +87,17 @@ void cumulative_sums(const CallbackInfo& info) {
   rfa::cumulative_sums(op);
 }
 
+// runningLogSums(in, out, outer, length, inner)
+void running_log_sums(const CallbackInfo& info) {
+  rfa::RunningLogSums op;
+  op.in = data_of(info[0]);
+  op.out = data_of(info[1]);
+  op.outer = size_of(info[2]);
+  op.length = size_of(info[3]);
+  op.inner = size_of(info[4]);
+  rfa::running_log_sums(op);
+}
+
 // softmaxRows(in, out, rows, columns, {causalRows, present, sharedRows} or nothing)
 void softmax_rows(const CallbackInfo& info) {
   rfa::RowVisibility seen;
@@ -233,6 +244,7 @@ void export_tensor(Env env, Object exports) {
   export_procedure<select>(env, exports, "select");
   export_procedure<reduce>(env, exports, "reduce");
   export_procedure<cumulative_sums>(env, exports, "cumulativeSums");
+  export_procedure<running_log_sums>(env, exports, "runningLogSums");
   export_procedure<softmax_rows>(env, exports, "softmaxRows");
   export_procedure<cross_entropy>(env, exports, "crossEntropy");
   export_procedure<cross_entropy_gradient>(env, exports, "crossEntropyGradient");

@@ -23,6 +23,7 @@
 #include "kernels/normals-inl.h"
 #include "kernels/optimal-mixture-inl.h"
 #include "kernels/pair-products-inl.h"
+#include "kernels/running-log-sums-inl.h"
 #include "kernels/sample-keys-inl.h"
 #include "kernels/segment-means-inl.h"
 #include "kernels/softmax-attention-inl.h"
@@ -71,6 +72,7 @@ constexpr KernelTable kTable = {
     SelectRange,
     ReduceRows,
     ReduceColumns,
+    RunningLogSumStrips,
     SoftmaxRows,
     CrossEntropyRows,
     CrossEntropySlopes,

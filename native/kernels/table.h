@@ -87,6 +87,8 @@ struct KernelTable {
   void (*select)(const std::uint8_t* condition, const float* yes, const float* no, float* out, Size count);
   void (*reduce_rows)(Reduction, const float* in, float* out, Size rows, Size columns);
   void (*reduce_columns)(Reduction, const float* in, float* out, Size length, Size stride, Size columns);
+  // strips of 4 vectors of one plane
+  void (*running_log_sums)(const RunningLogSums&, Size first, Size count);
   void (*softmax_rows)(const float* in, float* out, Size first, Size count, Size columns,
                        const RowVisibility&);
   void (*cross_entropy)(const CrossEntropy&, Size first, Size count);

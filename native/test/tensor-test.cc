@@ -286,6 +286,50 @@ void check_masked_rows(Size columns, Size height) {
   });
 }
 
+void check_running_log_sums(Size length, Size inner, double scale) {
+  run_case(text("running log-sums ", length, "x", inner, " of scale ", scale), [&] {
+    constexpr Size outer = 2;
+    const Buffer in = Buffer::normals(outer * length * inner, 1, scale);
+    Buffer out(in.size(), 3);
+    running_log_sums({outer, length, inner, in.data(), out.data()});
+    expect(out.guards_hold(), "wrote outside the output");
+    for (Size column = 0; column < outer * inner; column++) {
+      double top = -kInf, sum = 0;
+      for (Size row = 0; row < length; row++) {
+        const Size at = (column / inner * length + row) * inner + column % inner;
+        const double x = in[at], next = std::max(top, x);
+        sum = sum * std::exp(top - next) + std::exp(x - next);
+        top = next;
+        const double want = top + std::log(sum);
+        // of the sum, a row adds 3 roundings of its size at most and those of an exponential, whose argument is rounded by
+        // |d| e^-|d| < 1/2 of a rounding; then a logarithm and a sum
+        const double n = static_cast<double>(row + 1);
+        const double bound = 8 * n * kUnit + 4 * kUnit * (std::fabs(want) + std::fabs(top) + std::log(n));
+        expect_near(out[at], want, bound, text("[", row, ",", column, "]"));
+      }
+    }
+  });
+}
+
+void running_log_sum_cases() {
+  for (const Size length : {1, 2, 63, 64, 65, 1000}) {
+    for (const Size inner : {1, 5, 16, 63, 64, 65}) check_running_log_sums(length, inner, length == 64 ? 30 : 3);
+  }
+  run_case("running log-sums keep what is small, and a NaN", [] {
+    // 4096 numbers of e^-18 beside 1: in one chain of float32 each would vanish
+    Buffer in(4097, 1, -18.0f), out(4097, 3);
+    in[0] = 0;
+    running_log_sums({1, 4097, 1, in.data(), out.data()});
+    const double want = std::log1p(4096 * std::exp(-18.0));
+    // a rounding for each of 64 blocks of 64 rows, a sum within one of 2^-24 of its size at most, a logarithm
+    expect_near(out[4096], want, 72 * kUnit, "what is small");
+    in[2] = kNaN;
+    in[3] = 7;
+    running_log_sums({1, 4097, 1, in.data(), out.data()});
+    expect(!std::isnan(out[1]) && std::isnan(out[2]) && std::isnan(out[4096]), "NaN from its row on");
+  });
+}
+
 void check_norm(Size rows, Size columns, double shift, bool centred, bool with_bias) {
   run_case(text("norm of ", rows, "x", columns, " around ", shift, centred ? " centred" : "",
                 with_bias ? " bias" : ""), [&] {
@@ -392,6 +436,7 @@ int main() {
     products();
     binaries();
     rows();
+    running_log_sum_cases();
     norms();
   });
   return finish("tensor operations");

@@ -19,6 +19,7 @@ export {
   checkSegments,
   crossEntropyGradientSizes,
   crossEntropySizes,
+  cumulativeAxes,
   type DenseAttributes,
   denseGradientSizes,
   denseSizes,

@@ -1,15 +1,15 @@
 import {z} from 'zod'
 import {tf} from '../../tf.js'
 import {inBuckets, type Tokens} from '../forms/buckets.js'
-import {featureStateBytes} from '../forms/costs.js'
+import {featureStateBytes, TRANSCENDENTAL} from '../forms/costs.js'
 import {mixtureDecoder} from '../forms/decoders/mixture.js'
 import type {AttendInputs, DecoderInputs} from '../forms/estimator.js'
 import {defineFeatureMap} from '../forms/feature-map.js'
 import {normalizerEpsilon} from '../forms/options.js'
 import {cumulativeLogSumExp} from '../kernels/cumulative-log-sum-exp.js'
 import {denominatorGuard} from '../kernels/guard.js'
-import {causalFeatureAttention, headMask, matMul, softmaxAttention} from '../kernels/index.js'
-import {indicator, MASKED, maskLogits} from '../kernels/masking.js'
+import {causalFeatureAttention, headMask, matMul} from '../kernels/index.js'
+import {indicator, MASKED, maskLogits, sawAnyKey} from '../kernels/masking.js'
 import type {AttendResult, CallShape, Cost, Decoder} from '../types.js'
 
 /**
@@ -104,29 +104,32 @@ export default {
       : mixtureDecoder(inputs, inputs.headDim, {query: q => tf.softmax(q), key: k => k}),
 }
 
-/** The features' cost; the softmax over keys goes through a product with unit vectors, or a scan. */
+/** The features' cost, and in the causal form that by channels a running log-sum: an exponential, a logarithm, sums. */
 function cost(shape: CallShape, options: Options): Cost {
   const {batch, heads, keyLen, headDim, causal} = shape
-  const entries = batch * heads * keyLen * headDim
-  const scan = options.causalNormalizer === 'feature' ? 150 : 0 // 7 merges of 2 exp and a log
-  return {flops: map.cost(shape, options).flops + entries * (causal ? scan : 2 * headDim)}
+  const scanned = causal && options.causalNormalizer === 'feature'
+  const scan = scanned ? batch * heads * keyLen * headDim * (2 * TRANSCENDENTAL + 8) : 0
+  return {flops: map.cost(shape, options).flops + scan}
 }
 
 /**
- * `softmax_d(Q) (softmax_n(K)^T V)`: a mean of the values for each channel, then a mixture of these for each
- * query. Each channel of the keys is the logit of a query that is a unit vector.
+ * `softmax_d(Q) (softmax_n(K)^T V)`: sums of the values for each channel, weighted by exponentials relative to the largest of
+ * its keys, then a mixture of these for each query; what divides a channel's sums divides the queries instead.
  */
 function bidirectional({query, key, value, keyMask, options}: AttendInputs<Options>): tf.Tensor4D {
   const [batch, heads, queryLen, headDim] = query.shape
-  const valueDim = value.shape[3]
-  const units: tf.Tensor4D = tf.reshape(tf.eye(headDim), [1, 1, headDim, headDim])
-  // one unit vector per channel: its logits are that channel of the keys, so O(S D (D + Dv))
-  const means = softmaxAttention(units, key, value, {keyMask}).out // [B, H, D, Dv]
-  const out = matMul(
-    tf.reshape(queryFeatures(query, options), [batch * heads, queryLen, headDim]),
-    tf.reshape(means, [batch * heads, headDim, valueDim]),
-  )
-  return tf.reshape(out, [batch, heads, queryLen, valueDim])
+  const [keyLen, valueDim] = value.shape.slice(2) as [number, number]
+  const rows = batch * heads
+  let keys: tf.Tensor3D = tf.reshape(key, [rows, keyLen, headDim])
+  if (keyMask) keys = maskLogits(keys, tf.reshape(headMask(keyMask, heads), [rows, keyLen, 1]))
+  const top: tf.Tensor3D = tf.max(keys, 1, true)
+  const weights: tf.Tensor3D = tf.exp(tf.sub(keys, top))
+  const queries: tf.Tensor3D = tf.reshape(queryFeatures(query, options), [rows, queryLen, headDim])
+  let shares: tf.Tensor3D = tf.div(queries, tf.sum(weights, 1, true))
+  // a batch element without keys has none to mix
+  if (keyMask) shares = tf.mul(shares, sawAnyKey(top))
+  const sums = matMul(weights, tf.reshape(value, [rows, keyLen, valueDim]), true) // [B H, D, Dv]
+  return tf.reshape(matMul(shares, sums), [batch, heads, queryLen, valueDim])
 }
 
 /** softmax over the channels, scaled. */

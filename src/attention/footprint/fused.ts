@@ -39,6 +39,7 @@ export const FUSED_RULES: Readonly<Record<string, SizeRule>> = {
   CausalFeatureAttention: attended('query', 'value'),
   OptimalMixture: attended('query', 'values'),
   HalfSquaredNorm: call => call.meter.allocate(input(call, 'x').shape.slice(0, 3)),
+  CumulativeLogSumExp: like('x'),
   LogSumExp: call => call.meter.allocate([...input(call, 'x').shape.slice(0, -1), 1]),
   FeatureMap: call => {
     const {shape} = input(call, 'x')

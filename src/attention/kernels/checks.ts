@@ -361,6 +361,16 @@ export function halfSquaredNormAxes(inputs: Inputs, inputScale: unknown) {
   return fourAxes(where, inputs, 'x')
 }
 
+/** What `cumulativeLogSumExp` takes. @returns `[N, rows, F]` */
+export function cumulativeAxes(inputs: Inputs): [number, number, number] {
+  const where = 'CumulativeLogSumExp'
+  const x = given(where, inputs, 'x')
+  checkElements(`${where}.x`, x)
+  const {shape} = x
+  if (shape.length === 3) return [shape[0]!, shape[1]!, shape[2]!]
+  throw expected('SHAPE_MISMATCH', where, 'x of three axes', describe([...shape]))
+}
+
 /** What `logSumExp` takes: a tensor with a last axis that is not empty. */
 export function checkRows(inputs: Inputs): void {
   const where = 'LogSumExp'

@@ -1,16 +1,28 @@
 import {tf} from '../../tf.js'
 import {CAUSAL_CHUNK} from './causal-sums.js'
+import {cumulativeAxes} from './checks.js'
+import {fusedOrComposite} from './dispatch.js'
 import {MASKED} from './masking.js'
 
 /**
- * Logarithm of running sums, `out_i = log sum_{j <= i} exp(x_j)` along the second axis, by doubling: first
- * inside chunks, then over the chunks' totals. Later rows play no part in earlier ones, and nothing
- * overflows; each entry goes through `log2(rows) + 1` merges of at most 3 roundings of its size.
+ * Logarithm of running sums, `out_i = log sum_{j <= i} exp(x_j)` along the second axis. Later rows play no part in
+ * earlier ones, and nothing overflows.
  *
  * @param x - `[N, rows, F]`; entries of MASKED take no part
  * @returns `[N, rows, F]`; about MASKED where nothing was summed
+ * @throws {SHAPE_MISMATCH | BAD_OPTION} for another
  */
 export function cumulativeLogSumExp(x: tf.Tensor3D): tf.Tensor3D {
+  cumulativeAxes({x})
+  const [out] = fusedOrComposite('CumulativeLogSumExp', {x}, {}, () => [composite(x)])
+  return out as tf.Tensor3D
+}
+
+/**
+ * By doubling: first inside chunks, then over the chunks' totals. Each entry goes through `log2(rows) + 1` merges of at most
+ * 3 roundings of its size.
+ */
+function composite(x: tf.Tensor3D): tf.Tensor3D {
   const [batch, rows, width] = x.shape
   if (rows <= CAUSAL_CHUNK) return doubled(x)
   const chunks = Math.ceil(rows / CAUSAL_CHUNK)

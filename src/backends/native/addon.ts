@@ -378,6 +378,14 @@ export interface Addon extends DrawsAddon, LoopsAddon {
     exclusive: boolean,
     reverse: boolean,
   ): void
+  /** Logarithms of running sums of exponentials along the middle one of three axes. */
+  runningLogSums(
+    input: Float32Array,
+    out: Float32Array,
+    outer: number,
+    length: number,
+    inner: number,
+  ): void
   softmaxRows(
     input: Float32Array,
     out: Float32Array,

@@ -6,6 +6,7 @@ import cacheDecode from './cache-decode.js'
 import causalFeatureAttentions from './causal-feature-attention.js'
 import crossEntropies from './cross-entropy.js'
 import cumsum from './cumsum.js'
+import cumulativeLogSumExp from './cumulative-log-sum-exp.js'
 import featureMap from './feature-map.js'
 import featureMapGradient from './feature-map-gradient.js'
 import gathers from './gather.js'
@@ -57,6 +58,7 @@ export const NATIVE_KERNELS: readonly NativeKernel[] = [
   ...moves,
   ...gathers,
   cumsum,
+  cumulativeLogSumExp,
   select,
   softmax,
   transpose,
