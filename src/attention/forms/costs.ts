@@ -51,12 +51,12 @@ export function importanceCost(
 
 /**
  * Attention with F explicit features from M projections: projection `2 (L + S) M D`, sums
- * `2 S F Dv`, read `2 L F (Dv + 1)`; causal forms add the masked products inside chunks.
+ * `2 S F Dv`, read `2 L F (Dv + 1)`; causal forms add the products inside chunks, of which the mask leaves half.
  */
 export function featureCost(shape: CallShape, featureDim: number, projected: number): Cost {
   const {batch, heads, queryLen, keyLen, headDim, valueDim, causal} = shape
   const tokens = queryLen + keyLen
-  const inside = causal ? queryLen * CAUSAL_CHUNK * (featureDim + valueDim + 1) : 0
+  const inside = causal ? queryLen * (CAUSAL_CHUNK / 2) * (featureDim + valueDim + 1) : 0
   const perHead =
     2 * tokens * projected * headDim +
     TRANSCENDENTAL * tokens * featureDim +

@@ -35,10 +35,10 @@ describe('costs', () => {
     expect(flops).toBe(6 * (2 * 12 * 17 * 11 + 10 * 12 * 17 + 2 * 12 * 17 * 14))
   })
 
-  it('causal features add the masked products inside chunks', () => {
+  it('causal features add the half of the products inside chunks that the mask leaves', () => {
     const extra =
       featureCost({...SHAPE, causal: true}, 17, 17).flops - featureCost(SHAPE, 17, 17).flops
-    expect(extra).toBe(6 * 2 * 5 * 64 * (17 + 13 + 1))
+    expect(extra).toBe(6 * 2 * 5 * 32 * (17 + 13 + 1))
   })
 
   it('a pass over the values', () => {
