@@ -518,14 +518,12 @@ export const RIGHT_CALLS: Readonly<Record<string, fc.Arbitrary<Call>>> = {
   Step: step,
   Softmax: lastAxis('logits', rank => ({dim: rank - 1})),
   MaskedSoftmax: maskedSoftmax,
-  CumulativeLogSumExp: fc
-    .tuple(axis, axis, axis)
-    .map(
-      ([outer, rows, columns]): Call => ({
-        inputs: {x: floats(outer, rows, columns)},
-        attributes: {},
-      }),
-    ),
+  CumulativeLogSumExp: fc.tuple(axis, axis, axis).map(
+    ([outer, rows, columns]): Call => ({
+      inputs: {x: floats(outer, rows, columns)},
+      attributes: {},
+    }),
+  ),
   LogSumExp: lastAxis('x', () => ({})),
   SoftmaxAttention: softmaxAttention,
   SampleKeys: sampleKeys,
