@@ -231,7 +231,7 @@ export function denseGradientSizes(
   const sizes = denseSizes(inputs, attributes)
   const {activation} = attributes
   if (activation !== 'linear' && activation !== 'relu') {
-    const wanted = 'linear or relu, whose slope can be told from the output'
+    const wanted = 'linear or relu: the output shows their slope'
     throw expected('UNSUPPORTED', 'DenseGradient', wanted, activation)
   }
   for (const name of ['out', 'slopes']) {
