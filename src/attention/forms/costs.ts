@@ -51,7 +51,7 @@ export function importanceCost(
 
 /**
  * Attention with F explicit features from M projections: projection `2 (L + S) M D`, sums
- * `2 S F Dv`, read `2 L F (Dv + 1)`; causal forms add the products inside chunks, of which the mask leaves half.
+ * `2 S F Dv`, read `2 L F (Dv + 1)`; causal forms add the products inside chunks; the mask leaves half of them.
  */
 export function featureCost(shape: CallShape, featureDim: number, projected: number): Cost {
   const {batch, heads, queryLen, keyLen, headDim, valueDim, causal} = shape
