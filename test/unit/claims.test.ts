@@ -361,9 +361,8 @@ describe('H28', async () => {
     const [exp, chunk] = [10, 64]
     // 8 rounds: 128 keys of 64 entries in scores and sums, and 96 rotations to hash by
     const reformer = 8 * (128 * (2 * (64 + 64) + exp) + 96 * (2 * 64 + 2))
-    // 256 vectors: queries and keys are projected, keys summed, queries read, products inside chunks masked
-    const features =
-      2 * 2 * 256 * 64 + 2 * exp * 256 + 2 * 2 * 256 * 65 + 2 * chunk * (256 + 64 + 1)
+    // 256 vectors: queries and keys are projected, keys summed, queries read, half of the products inside chunks masked
+    const features = 2 * 2 * 256 * 64 + 2 * exp * 256 + 2 * 2 * 256 * 65 + chunk * (256 + 64 + 1)
     expect(counted!.value).toMatchReference(reformer / features, 12)
   })
 })
