@@ -1,9 +1,8 @@
 import {stringify} from 'csv-stringify/sync'
-import {RfaError} from '../errors.js'
 import {writeAtomic} from '../files.js'
 import {type Column, cellValue} from './columns.js'
 import type {CellRecord} from './record.js'
-import type {Row, TableFormat} from './tables.js'
+import {filledTable, type TableFormat, tablesWithRows} from './tables.js'
 
 /**
  * Records as a table in CSV.
@@ -19,9 +18,8 @@ import type {Row, TableFormat} from './tables.js'
  * @throws {BAD_OPTION} for records of several experiments
  */
 export function toCsv(records: readonly CellRecord[], table: TableFormat): string {
-  if (onlySchema(records) === undefined) return ''
-  const rows = records.flatMap(record => table.rows(record))
-  return plainCsv(filled(table.columns(), rows), rows)
+  const {columns, rows} = filledTable(records, table)
+  return records.length === 0 ? '' : plainCsv(columns, rows)
 }
 
 /**
@@ -35,10 +33,7 @@ export async function writeCsv(
   records: readonly CellRecord[],
   tables: readonly TableFormat[],
 ): Promise<void> {
-  const written = tables.filter(
-    table => table.suffix === '' || records.some(record => table.rows(record).length > 0),
-  )
-  const files = written.map(table => ({
+  const files = tablesWithRows(records, tables).map(table => ({
     name: path.replace(/\.csv$/, `${table.suffix}.csv`),
     text: toCsv(records, table),
   }))
@@ -55,12 +50,6 @@ export function plainCsv(columns: readonly Column[], rows: readonly unknown[]): 
   return textOf([header, ...rows.map(row => columns.map(column => cellValue(column, row)))])
 }
 
-/** Columns in which some row has a value; all where there are no rows. */
-function filled(columns: readonly Column[], rows: readonly Row[]): readonly Column[] {
-  if (rows.length === 0) return columns
-  return columns.filter(column => rows.some(row => cellValue(column, row) !== ''))
-}
-
 /**
  * Spreadsheets run texts that begin like a formula, whoever wrote them, and take semicolons and tabs for
  * ends of cells, carriage returns for ends of lines, where quotes do not say otherwise.
@@ -71,13 +60,4 @@ function textOf(lines: (string | number)[][]): string {
     escape_formulas: true,
     quoted_match: /[;\t\r]/,
   })
-}
-
-function onlySchema(records: readonly CellRecord[]): string | undefined {
-  const [first, second] = new Set(records.map(({schema}) => schema))
-  if (second === undefined) return first
-  throw new RfaError(
-    'BAD_OPTION',
-    `CSV: expected records of one experiment, got ${first} and ${second}`,
-  )
 }

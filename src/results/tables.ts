@@ -1,6 +1,7 @@
 /** Tables of records: their columns follow the schemas of cell and result, never the data. */
 import {z} from 'zod'
-import {type Column, columnsOf} from './columns.js'
+import {RfaError} from '../errors.js'
+import {type Column, cellValue, columnsOf} from './columns.js'
 import {type CellRecord, recordFields} from './record.js'
 
 /** One line of a table before it is cut into columns. */
@@ -18,6 +19,39 @@ export interface TableFormat {
   columns(): Column[]
   /** The lines of one record. */
   rows(record: CellRecord): Row[]
+}
+
+/** The tables of an experiment that a file is written for: the first, and others that have rows. */
+export function tablesWithRows(
+  records: readonly CellRecord[],
+  tables: readonly TableFormat[],
+): TableFormat[] {
+  return tables.filter(
+    table => table.suffix === '' || records.some(record => table.rows(record).length > 0),
+  )
+}
+
+/**
+ * Rows of a table, and the columns in which some row has a value; all columns where there are no rows.
+ *
+ * @throws {BAD_OPTION} for records of several experiments
+ */
+export function filledTable(
+  records: readonly CellRecord[],
+  table: TableFormat,
+): {columns: readonly Column[]; rows: Row[]} {
+  const [first, second] = new Set(records.map(({schema}) => schema))
+  if (second !== undefined) {
+    const got = `${first} and ${second}`
+    throw new RfaError('BAD_OPTION', `tables: expected records of one experiment, got ${got}`)
+  }
+  const columns = table.columns()
+  const rows = records.flatMap(record => table.rows(record))
+  if (rows.length === 0) return {columns, rows}
+  return {
+    columns: columns.filter(column => rows.some(row => cellValue(column, row) !== '')),
+    rows,
+  }
 }
 
 /** The schemas that a table is made of. */

@@ -10,6 +10,7 @@ import type {Journal} from '../results/journal.js'
 import type {RunManifest} from '../results/manifest.js'
 import type {CellRecord} from '../results/record.js'
 import {countRecords, runCounts, writeSummary} from '../results/summary.js'
+import type {TableFile} from '../results/table-files.js'
 import type {RequestedTable} from '../results/tables.js'
 import {verdictSchema} from '../results/verdict.js'
 
@@ -45,7 +46,8 @@ export class FaultyRun extends RfaError {
 
 /** Tables to write, in formats other than the journal. */
 export interface TableOptions {
-  formats: readonly ('csv' | 'json')[]
+  /** Default: csv. */
+  formats?: readonly TableFile[] | undefined
   /** Those that runs have on request alone. Default: none. */
   requested?: readonly RequestedTable[]
 }
@@ -71,13 +73,15 @@ export async function saveTables(
 async function writeTables(
   {experiment, plan}: Own,
   {directory, manifest, records, ...rest}: ExperimentRun,
-  {formats, requested = []}: TableOptions,
+  {formats = ['csv'], requested = []}: TableOptions,
 ): Promise<void> {
   if (directory === null) return
   const found = findings.parse(rest)
-  if (formats.includes('csv')) {
-    const tables = experiment.tables.filter(({flag}) => !flag || requested.includes(flag))
-    await writeCsv(join(directory, 'records.csv'), records, tables)
+  const tables = experiment.tables.filter(({flag}) => !flag || requested.includes(flag))
+  if (formats.includes('csv')) await writeCsv(join(directory, 'records.csv'), records, tables)
+  if (formats.includes('parquet')) {
+    const {writeParquet} = await import('../results/parquet.js')
+    await writeParquet(join(directory, 'records.parquet'), records, tables)
   }
   if (formats.includes('json')) {
     await writeAtomic(join(directory, 'records.json'), `${JSON.stringify(records, null, 2)}\n`)

@@ -14,6 +14,7 @@ import {
 } from '../../attention/names.js'
 import {BACKEND_CHOICES} from '../../backends/index.js'
 import {LAYOUTS} from '../../inputs/layout.js'
+import {TABLE_FILES} from '../../results/table-files.js'
 import {defaultHelp, type Grid} from './defaults.js'
 import {
   completedWith,
@@ -257,9 +258,12 @@ export const runFlags = {
       'give up on a cell after this long; bench: on each of its processes (default: never)',
   }),
   force: toggle('run even if the predicted memory exceeds the free memory', 'RUN'),
-  format: nameList('formats', ['csv', 'json'])({
+  format: nameList(
+    'formats',
+    TABLE_FILES,
+  )({
     helpGroup: 'RUN',
-    description: 'files to write besides records.jsonl: csv, json (default: csv)',
+    description: `files to write besides records.jsonl: ${TABLE_FILES.join(', ')} (default: csv)`,
   }),
   details: detailsFlag('RUN'),
   plot: eitherWay('draw the most telling figure below the tables', 'RUN'),

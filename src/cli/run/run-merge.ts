@@ -41,7 +41,7 @@ export async function mergeFolders(
   const {experiment} = merged.manifest.plan
   const directory = output ?? (() => services.newRunDirectory(experiment, new Date()))
   const options = {
-    ...{directory, partial, onWarning: caution, formats: [...(format ?? (['csv'] as const))]},
+    ...{directory, partial, onWarning: caution, formats: format},
     requested: samples ? (['samples'] as const) : [],
   }
   const missing = merged.missing.length

@@ -170,7 +170,7 @@ export async function runPrepared(
       onNote: text => progress.aside(() => note(text)),
       onWarning: text => progress.aside(() => caution(text)),
       profile: flags.profile,
-      formats: [...(flags.format ?? (['csv'] as const))],
+      formats: flags.format,
       requested: flags.samples ? ['samples'] : [],
     })
     const {profile, details} = flags

@@ -191,7 +191,7 @@ export const NAMES: readonly Row[] = [
   ['bench --redraw every', 2, /--redraw: expected/],
   ['bench --redraw every:0', 2, /--redraw: expected/],
   ['bench --redraw pool:1', 2, /--redraw: expected a pool of at least 8 matrices, got pool:1/],
-  ['bench --format xml', 2, /one of the formats csv, json, got "xml"/],
+  ['bench --format xml', 2, /one of the formats csv, json, parquet, got "xml"/],
   ['error-sweep --generator gauss', 2, /did you mean gaussian\?/],
   ['error-sweep --generator random', 2, /one of the generators/],
   ['error-sweep --targets matched,exact', 2, /one of the targets raw, matched, got "exact"/],

@@ -214,7 +214,7 @@ describe('toCsv', () => {
 
   it('refuses records of several experiments', () => {
     expect(() => toCsv([bench, variance()])).toThrow(
-      'CSV: expected records of one experiment, got rfa.bench/1 and rfa.variance/2',
+      'tables: expected records of one experiment, got rfa.bench/1 and rfa.variance/2',
     )
   })
 })
