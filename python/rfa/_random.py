@@ -74,8 +74,8 @@ class Stream:
     def word(self) -> int:
         """A uniform 32-bit word."""
         if not self._words:
-            self._words = self._blocks(1)[0].tolist()
-        return self._words.pop(0)
+            self._words = self._blocks(64).ravel()[::-1].tolist()
+        return self._words.pop()
 
     def uniform(self) -> float:
         """A uniform double in [0, 1) with 53 random bits."""

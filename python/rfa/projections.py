@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import NormalDist
 
 import numpy as np
 
 from ._errors import UsageError
 from ._random import Reals, Stream
+from ._sobol_directions import TABLE
 
-__all__ = ["PROJECTIONS", "draw_projection"]
+__all__ = ["ORTH_SIGNS", "PROJECTIONS", "draw_projection"]
+
+#: Signs of orthogonal factors: `haar`, of a uniform rotation, or `raw`, as LAPACK leaves them.
+ORTH_SIGNS = ("haar", "raw")
 
 
 @dataclass(frozen=True)
@@ -26,6 +31,7 @@ class _Head:
     seed: int
     indices: tuple[int, int]  # repetition, head
     suffix: str  # of a redraw
+    sign: str  # of orthogonal factors
 
     def stream(self, part: str, block: int = 0) -> Stream:
         return Stream(self.seed, f"projection.{part}{self.suffix}", *self.indices, block)
@@ -41,10 +47,10 @@ def _lengths(stream: Stream, count: int, dim: int) -> Reals:
     return np.linalg.norm(stream.normals(count * dim).reshape(count, dim), axis=1)
 
 
-def _orthonormal(rows: Reals) -> Reals:
-    """Orthonormal rows, each with a positive component along its input row: Gram-Schmidt."""
+def _orthonormal(rows: Reals, sign: str = "haar") -> Reals:
+    """Orthonormal rows, each with a positive component along its input row: Gram-Schmidt. `raw`: signs of LAPACK."""
     q, r = np.linalg.qr(rows.T)
-    return (q * np.sign(np.diag(r))).T
+    return q.T if sign == "raw" else (q * np.sign(np.diag(r))).T
 
 
 def _gaussian(head: _Head, block: int, rows: int) -> Reals:
@@ -58,15 +64,59 @@ def _iid(head: _Head) -> Reals:
 def _orth(head: _Head) -> Reals:
     def block_of(block: int, rows: int) -> Reals:
         lengths = _lengths(head.stream("lengths", block), rows, head.dim)
-        return _orthonormal(_gaussian(head, block, rows)) * lengths[:, None]
+        return _orthonormal(_gaussian(head, block, rows), head.sign) * lengths[:, None]
 
     return head.in_blocks(head.dim, block_of)
 
 
 def _orth_sqrt_d(head: _Head) -> Reals:
     return head.in_blocks(
-        head.dim, lambda block, rows: _orthonormal(_gaussian(head, block, rows)) * math.sqrt(head.dim)
+        head.dim, lambda block, rows: _orthonormal(_gaussian(head, block, rows), head.sign) * math.sqrt(head.dim)
     )
+
+
+def _orth_tall(head: _Head) -> Reals:
+    """Rows of the orthogonal factor of one M x D matrix, times chi_M lengths."""
+    if head.count < head.dim:
+        raise _too_few(head, "orth-tall", f"at least the head dimension {head.dim}")
+    columns = _gaussian(head, 0, head.count).T
+    lengths = _lengths(head.stream("lengths"), head.count, head.count)
+    return _orthonormal(columns, head.sign).T * lengths[:, None]
+
+
+def _orth_columns(head: _Head) -> Reals:
+    """Orthogonal columns, as long as those that were orthogonalised."""
+    turned = replace(head, count=head.dim, dim=head.count)
+
+    def block_of(block: int, rows: int) -> Reals:
+        gaussian = _gaussian(turned, block, rows)
+        return _orthonormal(gaussian, head.sign) * np.linalg.norm(gaussian, axis=1)[:, None]
+
+    return turned.in_blocks(head.count, block_of).T
+
+
+def _orth_coupled(head: _Head) -> Reals:
+    """Orthogonal blocks with the row lengths of the matrix whose columns were orthogonalised."""
+
+    def block_of(block: int, rows: int) -> Reals:
+        gaussian = _gaussian(head, block, head.dim)
+        factor = _orthonormal(gaussian.T, head.sign)
+        return (factor * np.linalg.norm(gaussian, axis=1)[:, None])[:rows]
+
+    return head.in_blocks(head.dim, block_of)
+
+
+def _householder(head: _Head) -> Reals:
+    """sqrt(D) times the transpose of H_1 ... H_D; H_i reflects along column i of the lower triangle."""
+
+    def block_of(block: int, rows: int) -> Reals:
+        mirrors = np.tril(_gaussian(head, block, head.dim)).T
+        out = math.sqrt(head.dim) * np.eye(head.dim)
+        for mirror in mirrors[::-1]:
+            out -= np.outer(out @ mirror, 2 * mirror / (mirror @ mirror))
+        return out[:rows]
+
+    return head.in_blocks(head.dim, block_of)
 
 
 def _givens(head: _Head) -> Reals:
@@ -164,9 +214,104 @@ def _antithetic(head: _Head) -> Reals:
     return np.stack([half, -half], 1).reshape(-1, head.dim)[: head.count]
 
 
+def _quasi_normals(cells: list[list[int]], sizes: list[int], stream: Stream) -> Reals:
+    """Normal quantiles of a random place in each cell, of as many as its column has. `cells` is [M][D]."""
+
+    def quantile(cell: int, size: int) -> float:
+        offset = max(stream.uniform(), 2.0**-54)
+        if cell < size / 2:
+            return NormalDist().inv_cdf((cell + offset) / size)
+        return -NormalDist().inv_cdf((size - cell - offset) / size)
+
+    return np.array([[quantile(cell, size) for cell, size in zip(row, sizes, strict=True)] for row in cells])
+
+
+def _sobol(head: _Head) -> Reals:
+    """Sobol points: a random lower-triangular matrix and a digital shift for each dimension."""
+    numbers = TABLE.splitlines()
+    if head.dim > len(numbers) + 1:
+        raise UsageError(f"head_dim: expected at most {len(numbers) + 1} for sobol, got {head.dim}", code="BAD_OPTION")
+    used = (head.count - 1).bit_length()
+    stream = head.stream("directions")
+    directions, digits = [], []
+    for d in range(head.dim):
+        plain = _direction_numbers([int(text) for text in numbers[d - 1].split()] if d > 0 else [])[:used]
+        directions.append(_scrambled(plain, stream))
+        digits.append(stream.word())
+    cells = [digits]
+    for point in range(1, head.count):
+        zeros = (point & -point).bit_length() - 1  # Gray code: one direction number takes a point to the next
+        cells.append([last ^ own[zeros] for last, own in zip(cells[-1], directions, strict=True)])
+    return _quasi_normals(cells, [2**32] * head.dim, head.stream("offsets"))
+
+
+def _direction_numbers(row: list[int]) -> list[int]:
+    """Direction numbers of a dimension as 32-bit fractions. Source: Bratley & Fox 1988, algorithm 659."""
+    polynomial, *initial = row or [0]
+    degree = len(initial)
+    out: list[int] = []
+    for i in range(32):
+        if degree == 0 or i < degree:
+            out.append((initial[i] if degree else 1) << (31 - i))
+            continue
+        number = out[i - degree] ^ (out[i - degree] >> degree)
+        for k in range(1, degree):
+            if (polynomial >> (degree - 1 - k)) & 1:
+                number ^= out[i - k]
+        out.append(number)
+    return out
+
+
+def _scrambled(numbers: list[int], stream: Stream) -> list[int]:
+    """Each number, as a column of binary digits, times a random lower-triangular matrix of ones on the diagonal."""
+    masks = [stream.word() >> (32 - digit) << (32 - digit) | 1 << (31 - digit) for digit in range(32)]
+    return [
+        sum(((number & mask).bit_count() & 1) << (31 - digit) for digit, mask in enumerate(masks)) for number in numbers
+    ]
+
+
+def _halton(head: _Head) -> Reals:
+    """Halton points: digits in base p, the d-th prime, with a random permutation for each place."""
+    primes: list[int] = []
+    n = 2
+    while len(primes) < head.dim:
+        if all(n % prime for prime in primes):
+            primes.append(n)
+        n += 1
+    scramblings = [_scrambling(prime, head.stream("digits", d)) for d, prime in enumerate(primes)]
+    cells = [[_radical_inverse(point, places) for places in scramblings] for point in range(head.count)]
+    sizes = [prime ** len(places) for prime, places in zip(primes, scramblings, strict=True)]
+    return _quasi_normals(cells, sizes, head.stream("offsets"))
+
+
+def _scrambling(prime: int, stream: Stream) -> list[list[int]]:
+    """A permutation of the digits for each place, the most significant first."""
+    places: list[list[int]] = []
+    while prime ** len(places) < 2**32:
+        digits = list(range(prime))
+        for i in range(prime - 1, 0, -1):
+            j = stream.integer(i + 1)
+            digits[i], digits[j] = digits[j], digits[i]
+        places.append(digits)
+    return places
+
+
+def _radical_inverse(index: int, places: list[list[int]]) -> int:
+    """An index with its digits reversed and permuted."""
+    rest, cell = index, 0
+    for digits in places:
+        rest, digit = divmod(rest, len(digits))
+        cell = cell * len(digits) + digits[digit]
+    return cell
+
+
+def _too_few(head: _Head, name: str, expected: str) -> UsageError:
+    return UsageError(f"num_features: expected {expected} for {name}, got {head.count}", code="BAD_OPTION")
+
+
 def _moment(head: _Head) -> Reals:
     if head.count <= head.dim:
-        raise UsageError(f"num_features: expected more than the head dimension {head.dim} for moment, got {head.count}")
+        raise _too_few(head, "moment", f"more than the head dimension {head.dim}")
     rows = head.stream("directions").normals(head.count * head.dim).reshape(head.count, head.dim)
     rows = rows - rows.mean(0)
     factor = np.linalg.cholesky(rows.T @ rows / head.count)
@@ -184,6 +329,12 @@ PROJECTIONS: dict[str, Callable[[_Head], Reals]] = {
     "simplex-plus": lambda head: _simplex_blocks(head, _adapted),
     "antithetic": _antithetic,
     "moment": _moment,
+    "sobol": _sobol,
+    "halton": _halton,
+    "orth-tall": _orth_tall,
+    "orth-columns": _orth_columns,
+    "orth-coupled": _orth_coupled,
+    "householder": _householder,
 }
 """Draws of one head by name; `rfa methods` explains them."""
 
@@ -197,6 +348,7 @@ def draw_projection(
     seed: int = 0,
     replicate: int = 0,
     redraw: int = 0,
+    orth_sign: str = "haar",
 ) -> Reals:
     """Draws the random vectors of all heads, the same as the program with this seed.
 
@@ -208,12 +360,15 @@ def draw_projection(
         seed: of every draw, below 2^53.
         replicate: index of the independent repetition.
         redraw: index of the redraw within a repetition.
+        orth_sign: one of `ORTH_SIGNS`; projections without orthogonal factors ignore it.
 
     Returns:
         [heads, num_features, head_dim], in double precision.
     """
     if name not in PROJECTIONS:
         raise UsageError(f"projection: expected one of {', '.join(PROJECTIONS)}, got {name!r}", code="UNKNOWN_NAME")
+    if orth_sign not in ORTH_SIGNS:
+        raise UsageError(f"orth_sign: expected one of {', '.join(ORTH_SIGNS)}, got {orth_sign!r}", code="UNKNOWN_NAME")
     sizes = {"heads": heads, "num_features": num_features, "head_dim": head_dim}
     for what, value in sizes.items():
         if value < 1:
@@ -221,5 +376,5 @@ def draw_projection(
     if not 0 <= seed < 2**53:
         raise UsageError(f"seed: expected a number from 0 to 2^53 - 1, got {seed}", code="BAD_OPTION")
     suffix = "" if redraw == 0 else f".{redraw}"
-    own = [_Head(num_features, head_dim, seed, (replicate, head), suffix) for head in range(heads)]
+    own = [_Head(num_features, head_dim, seed, (replicate, head), suffix, orth_sign) for head in range(heads)]
     return np.stack([PROJECTIONS[name](head) for head in own])

@@ -18,7 +18,8 @@ sys.path.insert(0, str(ROOT / "python"))
 
 import rfa
 import rfa.torch
-from rfa.projections import PROJECTIONS, draw_projection
+from rfa._sobol_directions import TABLE
+from rfa.projections import ORTH_SIGNS, PROJECTIONS, draw_projection
 from rfa.torch import METHODS, Attention, load_tuned
 
 NODE, PROGRAM = sys.argv[1:3]
@@ -44,19 +45,24 @@ def close(one, other, digits=11):
 
 def draws_are_those_of_the_program():
     requests = [
-        dict(name=name, heads=2, numFeatures=count, headDim=dim, seed=seed, replicate=3, redraw=redraw)
+        dict(name=name, heads=2, numFeatures=count, headDim=dim, seed=seed, replicate=3, redraw=redraw, orthSign=sign)
         for name in PROJECTIONS
-        for count, dim, seed, redraw in ((11, 7, 2**40 + 5, 0), (16, 8, 0, 2), (40, 5, 7, 0))
+        for sign in ORTH_SIGNS
+        for count, dim, seed, redraw in ((11, 7, 2**40 + 5, 0), (16, 8, 0, 2), (67, 5, 7, 0), (5, 5, 1, 0))
+        if name != "moment" or count > dim
     ]
+    source = (ROOT / "src/attention/projections/sobol-directions.ts").read_text()
+    assert f"`\n{TABLE}`" in source
+    requests.append(dict(requests[0], name="sobol", numFeatures=70, headDim=512))
     place = (Path(PROGRAM).parents[1] / "dist/src/attention/index.js").as_uri()
     argv = [NODE, "--input-type=module", "-e", DRAWS, json.dumps(requests), place]
     theirs = json.loads(subprocess.run(argv, capture_output=True, text=True, check=True).stdout)
     for request, values in zip(requests, theirs):
         ours = draw_projection(
             request["name"], heads=2, num_features=request["numFeatures"], head_dim=request["headDim"],
-            seed=request["seed"], replicate=3, redraw=request["redraw"],
+            seed=request["seed"], replicate=3, redraw=request["redraw"], orth_sign=request["orthSign"],
         )  # fmt: skip
-        # sums of up to 40 numbers of a length of about 3, through a QR factorisation, in double precision
+        # sums of up to 67 numbers of a length of about 3, through a QR factorisation, in double precision
         np.testing.assert_allclose(ours.ravel(), values, rtol=0, atol=1e-12, err_msg=str(request))
 
 

@@ -31,6 +31,7 @@ class Attention(nn.Module):
         projection: how they are drawn: `rfa.projections.PROJECTIONS`.
         seed: of the draw.
         replicate: index of the independent repetition.
+        orth_sign: signs of orthogonal factors: `rfa.projections.ORTH_SIGNS`.
         causal: query i sees keys 0..i.
         scale: the factor on q.k. Default: 1/sqrt(head_dim).
         rows: random vectors [heads, M, D] in place of drawn ones.
@@ -57,6 +58,7 @@ class Attention(nn.Module):
         projection: str = "orth",
         seed: int = 0,
         replicate: int = 0,
+        orth_sign: str = "haar",
         causal: bool = False,
         scale: float | None = None,
         rows: Tensor | None = None,
@@ -88,7 +90,7 @@ class Attention(nn.Module):
         self.calibration: tuple[Tensor, Tensor] | None = None
         if facts and facts.projected and rows is None:
             sizes = {"heads": heads, "num_features": num_features, "head_dim": head_dim}
-            drawn = draw_projection(projection, **sizes, seed=seed, replicate=replicate)
+            drawn = draw_projection(projection, **sizes, seed=seed, replicate=replicate, orth_sign=orth_sign)
             rows = torch.from_numpy(drawn).float()
         self.register_buffer("rows", rows)
         self.register_buffer("query_map", query_map)
