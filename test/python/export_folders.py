@@ -4,6 +4,7 @@ Prints what was tried. Small random models of `models.py` stand in for pretraine
 """
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -31,8 +32,15 @@ def header(path):
     return json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
 
 
+def command(*argv):
+    """What `python -m rfa.export` prints."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+    argv = [sys.executable, "-m", "rfa.export", *argv]
+    return subprocess.run(argv, capture_output=True, check=True, text=True, env=environment).stdout
+
+
 for name in ("bert", "gpt2", "llama"):
-    assert main(["--model", name, "--texts", "texts.txt", "--max-tokens", "40"]) == 0
+    print(command("--model", name, "--texts", "texts.txt", "--max-tokens", "40"), end="")
     found = header(f"{name}.safetensors")
     assert {"layers.0.q", "layers.1.v", "layers.0.o", "layers.1.residual_norm", "key_mask"} <= {
         key.replace("layers.0.key_mask", "key_mask") for key in found
@@ -61,6 +69,11 @@ CASES = [
     (lambda: rfa.torch.export("gpt2", "none.txt", "x.safetensors"), rfa.InputError, "expected texts in none.txt"),
     (lambda: rfa.torch.export("gpt2", texts, "x.safetensors", max_tokens=0), rfa.UsageError, "max_tokens"),
     (lambda: rfa.torch.export("gpt2", texts, "x.safetensors", layers=[9]), rfa.InputError, "layer"),
+    (lambda: rfa.torch.swap(model, texts), rfa.UsageError, "the tokenizer of the loaded model"),
+    (lambda: rfa.torch.swap(torch.nn.Linear(2, 2), texts), rfa.ArgumentTypeError, "a model of Transformers"),
+    (lambda: rfa.torch.swap("gpt2", []), rfa.UsageError, "at least one text"),
+    (lambda: rfa.torch.swap("none", texts, progress=False), rfa.InputError, "none"),
+    (lambda: rfa.torch.swap("gpt2", texts, method="elu"), rfa.ArgumentTypeError, "methods"),
 ]
 for action, kind, words in CASES:
     try:
@@ -96,4 +109,11 @@ for name, kind in (("gpt2", transformers.AutoModelForCausalLM), ("llama", transf
     added = sums["swapped"] - sums["exact"]
     assert abs(added - found["causal_effects"]["nats_added"]["mean"]) < 1e-4, (name, added, found["causal_effects"])
     assert abs(added) > 1e-2
+    # a loaded model is measured as its folder is
+    given = {"methods": "favor-pos", "num_features": 16, "replicates": 1, "yardsticks": False, "seed": 4}
+    plain = kind.from_pretrained(name)
+    again = rfa.torch.swap(plain, texts, tokenizer=reader, output=f"loaded-{name}", progress=False, **given)
+    (same,) = [each for each in again.records if each["cell"]["projection"] == "orth"]
+    assert same["result"]["causal_effects"] == found["causal_effects"], (same["result"], found)
+    assert str(rfa.read(f"loaded-{name}")) == str(again) and name in str(again), str(again)
     print(f"{name} swapped")

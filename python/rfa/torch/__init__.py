@@ -10,7 +10,8 @@ from ..export import export
 from ._attention import Attention
 from ._features import METHODS
 from ._forms import State
+from ._swap import swap
 from ._transformers import register, use
 from ._tuned import load_tuned
 
-__all__ = ["METHODS", "Attention", "State", "export", "load_tuned", "register", "use"]
+__all__ = ["METHODS", "Attention", "State", "export", "load_tuned", "register", "swap", "use"]

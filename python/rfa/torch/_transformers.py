@@ -62,8 +62,9 @@ def register(method: str, *, name: str = "rfa", seed: int = 0, **options: Any) -
         if own is None:
             sizes = {"heads": query.shape[1], "head_dim": query.shape[-1], "causal": bool(wanted)}
             layer = int(getattr(module, "layer_idx", None) or 0)
-            own = Attention(method, **sizes, scale=scaling, seed=seed, replicate=layer, **options).to(query.device)
+            own = Attention(method, **sizes, scale=scaling, seed=seed, replicate=layer, **options)
             modules[module] = own
+        own.to(query.device)  # the model may have moved
         mask = _key_mask(attention_mask, causal)
         out = own.over(query, key, value, mask, causal)
         return out.transpose(1, 2).contiguous(), None
