@@ -4,6 +4,7 @@ import {type Sizes, SMALL} from './arrays.js'
 import {type Call, runCall} from './call.js'
 import {callName, callOf, formsOf, maskedForms} from './forms.js'
 import {changeOf} from './laws.js'
+import {boundedOutput} from './output-bound.js'
 import {partOfBatch, partOfHead} from './parts.js'
 import {Tally} from './tally.js'
 import {type Check, type Finding, notApplicable, type Subject} from './types.js'
@@ -66,9 +67,10 @@ function batchElements(subject: Subject): Finding {
   const tally = new Tally('sums, maxima or statistics over the axis of the batch')
   for (const {causal} of formsOf(subject)) {
     const given = callOf(subject, SMALL, {causal})
-    compareParts(tally, given, {what: 'batch element', count: given.sizes.batch, of: partOfBatch})
+    const {batch} = given.sizes
+    compareParts(tally, subject, {given, what: 'batch element', count: batch, of: partOfBatch})
   }
-  return tally.finding('to the bit')
+  return tally.finding(closeness(subject))
 }
 
 /** A head by itself gives the bits that it gives among others. */
@@ -82,26 +84,39 @@ function heads(subject: Subject): Finding {
   )
   for (const {causal} of formsOf(subject)) {
     const given = callOf(subject, {...SMALL, batch: 1}, {causal})
-    compareParts(tally, given, {what: 'head', count: given.sizes.heads, of: partOfHead})
+    compareParts(tally, subject, {given, what: 'head', count: given.sizes.heads, of: partOfHead})
   }
-  return tally.finding('to the bit')
+  return tally.finding(closeness(subject))
+}
+
+function closeness({estimator}: Subject): string {
+  return estimator.runsIn === undefined
+    ? 'to the bit'
+    : `within the rounding of ${estimator.runsIn}`
 }
 
 interface Parts {
+  given: Call
   what: string
   count: number
   of(given: Call, index: number): Call
 }
 
-/** Compares parts of a call by themselves with what they are in the whole. */
-function compareParts(tally: Tally, given: Call, {what, count, of}: Parts): void {
-  const whole = runCall(given).out
-  const size = whole.length / count
+/** Compares parts of a call by themselves with what they are in the whole: bits, unless other programs compute it. */
+function compareParts(tally: Tally, {estimator}: Subject, {given, what, count, of}: Parts): void {
+  const {out, bound} =
+    estimator.runsIn === undefined
+      ? {out: runCall(given).out, bound: undefined}
+      : boundedOutput(given)
+  const size = out.length / count
   for (let index = 0; index < count; index++) {
     const actual = runCall(of(given, index)).out
-    const expected = whole.subarray(index * size, (index + 1) * size)
+    const [from, to] = [index * size, (index + 1) * size]
+    const expected = out.subarray(from, to)
+    // both are rounded
+    const allowed = bound?.subarray(from, to).map(each => 2 * each) ?? 0
     tally.compare({
-      ...{label: callName(given), actual, expected, bound: 0},
+      ...{label: callName(given), actual, expected, bound: allowed},
       says: at =>
         `${what} ${index} by itself differs at element ${at} of its output by ${changeOf(expected, actual, at)}`,
     })

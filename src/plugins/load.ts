@@ -26,7 +26,8 @@ const trusted = new Set<string>()
 /** The plug-ins by the names of their estimators, in small letters. */
 const owners = new Map<string, string>()
 
-const ENDINGS = ['.js', '.mjs', '.ts', '.mts']
+const PYTHON = '.py'
+const ENDINGS = ['.js', '.mjs', '.ts', '.mts', PYTHON]
 
 /**
  * Loads a plug-in and registers its estimators, once in a process however often it is named. It is a program, and runs with
@@ -128,11 +129,7 @@ async function importPlugin(
   lockMath()
   beginPlugin({url, pins: wanted && pinsOf(file, wanted)})
   try {
-    const exported = await importModule(url)
-    if (file in createRequire(import.meta.url).cache) {
-      throw commonJs(path, 'it exports by module.exports, or nothing')
-    }
-    const estimators = exportedEstimators(exported).map(wholeEstimator)
+    const estimators = (await estimatorsOf(path, file, url)).map(wholeEstimator)
     const methods = estimators.map(({name}) => name)
     const record = await recordOf(resolve(path), file, methods)
     checkNames(methods, path)
@@ -146,6 +143,18 @@ async function importPlugin(
   } finally {
     beginPlugin(undefined)
   }
+}
+
+async function estimatorsOf(path: string, file: string, url: string): Promise<readonly unknown[]> {
+  if (extname(path) === PYTHON) {
+    const {pythonEstimators} = await import('./python/estimators.js')
+    return pythonEstimators(path, file)
+  }
+  const exported = await importModule(url)
+  if (file in createRequire(import.meta.url).cache) {
+    throw commonJs(path, 'it exports by module.exports, or nothing')
+  }
+  return exportedEstimators(exported)
 }
 
 /** Other methods compute with it, and so do tables: a module that assigns to any of it gets a TypeError. */

@@ -175,6 +175,8 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
   ignores?: Partial<Record<'query' | 'key', string>>
   /** Outputs move in steps when queries or keys do, with the reason: there are no gradients by them. Default: they do not. */
   stepwise?: string
+  /** What computes it outside of this program, e.g. `Python`: numbers may round otherwise in tensors of another shape. */
+  runsIn?: string
   /** Its option for the number of tokens to come, which the recurrent form needs beforehand. */
   lengthOption?: string
   /** Declared by random estimators: there is a projection with M rows. */

@@ -4,6 +4,10 @@ import type {BenchCell} from '../schema.js'
 
 /** The stated reason why a cell is skipped, if it is. */
 export function whyNotTimed(cell: BenchCell, method: ResolvedMethod): string | undefined {
+  const {runsIn} = method.estimator
+  if (runsIn !== undefined) {
+    return `runs in ${runsIn}: its time here would be that of copies between processes`
+  }
   const decode = cell.mode === 'decode'
   if (decode && cell.seq_len < LEAST_TOKENS) return `needs at least ${LEAST_TOKENS} tokens`
   const missing = unsupportedReason(method, {causal: cell.causal, cross: false, decode})

@@ -1,0 +1,155 @@
+/** Plug-ins in Python: docs/your-estimator.md followed, and files with one fault each. `npm run test:python`. */
+import {spawnSync} from 'node:child_process'
+import {mkdirSync, readFileSync, writeFileSync} from 'node:fs'
+import {join, resolve} from 'node:path'
+import {describe, expect, it} from 'vitest'
+import {temporaryFolder} from '../helpers/folders.js'
+import {PYTHON} from './python.js'
+
+const folder = temporaryFolder()
+/** A guard against hanging, in ms. */
+const PATIENCE = 10 * 60_000
+
+const page = readFileSync('docs/your-estimator.md', 'utf8')
+const [, map] = /^```python\n([\s\S]*?)^```$/m.exec(page)!
+
+function rfa(words: string, env: NodeJS.ProcessEnv = {}) {
+  const {status, stdout, stderr} = spawnSync(
+    process.execPath,
+    [resolve('bin/run.js'), ...words.split(' ')],
+    {cwd: folder, encoding: 'utf8', env: {...process.env, COLUMNS: '200', ...env}},
+  )
+  return {status, said: stdout + stderr}
+}
+
+/** A small sweep of a file. */
+function sweep(file: string, more = '', env: NodeJS.ProcessEnv = {}) {
+  const input = '--generator gaussian --scales 0.2 --heads 2 --head-dim 8 --seq-len 32'
+  const method = file.replace('.py', '').replaceAll('_', '-')
+  const draws = '--num-features 32 --projections orth --replicates 3 --quiet'
+  return rfa(
+    `error-sweep --plugin ${file} --methods ${method} ${input} ${draws} -o ${method}${more}`,
+    env,
+  )
+}
+
+function write(name: string, text: string) {
+  writeFileSync(join(folder, name), text)
+  return name
+}
+
+/** A map by NumPy, with a body. */
+const body = (lines: string) => `import numpy as np\n\ndef phi(x, projection):\n    ${lines}\n`
+const ROWS = 'x @ projection.swapaxes(-1, -2)'
+
+describe.runIf(PYTHON)('a map in Python', {timeout: PATIENCE}, () => {
+  it('has the errors of the method that it states', () => {
+    write('my_map.py', map!)
+    const both =
+      'error-sweep --plugin my_map.py --methods my-map,favor-pos --num-features 64 --projections orth --replicates 3 --quiet --generator gaussian --scales 0.2 --seq-len 64 --json'
+    const {status, said} = rfa(both)
+    expect(status, said).toBe(0)
+    const {records} = JSON.parse(said.slice(said.indexOf('{'))) as {
+      records: {cell: {method: string; target: string}; result: {rel_l2: {median: number}}}[]
+    }
+    const errors = (method: string) =>
+      records
+        .filter(({cell}) => cell.method === method && cell.target === 'raw')
+        .map(({result}) => result.rel_l2.median)
+    expect(errors('my-map')).toHaveLength(1)
+    // the same draws: features round otherwise, by 64 products of the size of 1
+    expect(Math.abs(errors('my-map')[0]! / errors('favor-pos')[0]! - 1)).toBeLessThan(1e-4)
+  })
+
+  it('passes the checks, gradients by autograd among them, and a biased one does not', () => {
+    write('my_map.py', map!)
+    const sound = rfa('check my_map.py --only gradients,shapes,unbiasedness')
+    expect(sound.status, sound.said).toBe(0)
+    expect(sound.said).toMatch(/^gradients +1 /m)
+    write('biased.py', map!.replace('float = 0.5', 'float = 0.45'))
+    const biased = rfa('check biased.py --only unbiasedness')
+    expect(biased.status, biased.said).toBe(1)
+    expect(biased.said).toContain('failed, kernel mean')
+    write('wrong_slope.py', map!.replace('share * x.square()', 'share * x.detach().square()'))
+    const cut = rfa('check wrong_slope.py --only gradients')
+    expect(cut.status, cut.said).toBe(1)
+  })
+
+  it('may be of NumPy, without gradients, and without random vectors', () => {
+    write('rectified.py', body(`return np.maximum(${ROWS}, 0)`))
+    const checked = rfa('check rectified.py --only gradients,shapes,facts')
+    expect(checked.status, checked.said).toBe(0)
+    expect(checked.said).toMatch(/^gradients +0 +1$/m)
+    const plain = write('plain.py', 'import numpy as np\n\ndef phi(x):\n    return np.exp(x)\n')
+    const {status, said} = rfa(
+      `error-sweep --plugin ${plain} --methods plain --generator gaussian --seq-len 32 --quiet -o p`,
+    )
+    expect(status, said).toBe(0)
+    const options = rfa('methods my-map --plugin my_map.py')
+    expect(options.said).toMatch(/^share +0.5 +number/m)
+  })
+
+  it('is not timed, with the reason', () => {
+    write('rectified.py', body(`return np.maximum(${ROWS}, 0)`))
+    const {said} = rfa(
+      'bench --plugin rectified.py --methods rectified --seq-len 64 --num-features 16 --quiet --details -o timed',
+    )
+    expect(said).toContain('runs in Python')
+  })
+
+  it.each([
+    ['raises.py', body('return x @ projection'), /ValueError: matmul.*raises\.py:4\)/],
+    ['syntax.py', 'def phi(x, projection)\n', /SyntaxError: .*\(syntax\.py:1\)/],
+    ['package.py', 'import nothing_here\n', /expected the package nothing_here.*pip install/s],
+    ['nan.py', body(`return ${ROWS} * np.nan`), /expected finite features, got NaN/],
+    ['axes.py', body(`return (${ROWS})[0]`), /expected a tensor \[B, H, n, F\]/],
+    [
+      'other.py',
+      'def psi(x):\n    return x\n',
+      /expected a function phi\(x, projection\), got psi/,
+    ],
+    ['kind.py', body('return [1.0]'), /expected phi to return a NumPy array, got list/],
+    [
+      'ends.py',
+      `import os\n${body(`os._exit(3) if x.shape[2] > 1 else None; return ${ROWS}`)}`,
+      /Python ended/,
+    ],
+    [
+      'default.py',
+      'def phi(x, projection, *, size=[1]):\n    return x\n',
+      /a default of bool, int, float or str for size/,
+    ],
+    [
+      'fact.py',
+      `unbiased_for = "everything"\n${body(`return ${ROWS}`)}`,
+      /unbiased_for: expected another value/,
+    ],
+  ])('%s is told', (name, text, wanted) => {
+    const {status, said} = sweep(write(name, text))
+    expect(status, said).not.toBe(0)
+    expect(said).toMatch(wanted)
+  })
+
+  it('needs Python, and options that it has', () => {
+    write('my_map.py', map!)
+    const none = sweep('my_map.py', '-none', {RFA_PYTHON: '/nope'})
+    expect(none.said).toMatch(/expected \/nope to run, got .*ENOENT.*RFA_PYTHON=PATH/s)
+    const option = rfa('error-sweep --plugin my_map.py --methods my-map --option my-map.shares=1')
+    expect(option.said).toContain('did you mean share?')
+  })
+
+  it('is an argument of rfa.error_sweep', () => {
+    write('my_map.py', map!)
+    mkdirSync(join(folder, 'by-package'), {recursive: true})
+    const script = `import numpy as np, rfa
+q, k, v = (np.random.default_rng(0).standard_normal((1, 2, 32, 8)) / 4 for _ in range(3))
+run = rfa.error_sweep(q, k, v, plugin="my_map.py", methods="my-map", num_features=16, replicates=2, output="by-package/run", progress=False)
+print([row["method"] for row in run.rows if row["target"] == "raw"])`
+    const {stdout, stderr} = spawnSync(PYTHON!, ['-c', script], {
+      cwd: folder,
+      encoding: 'utf8',
+      env: {...process.env, PYTHONPATH: resolve('python')},
+    })
+    expect(stdout, stderr).toMatch(/^\['my-map'/)
+  })
+})
