@@ -17,11 +17,11 @@ import type {Block} from '../src/report/document.js'
 export default class Claims extends RfaCommand {
   static override summary = "Test the papers' claims by experiments"
   static override description = helpText(
-    'Each claim is a sentence of a paper with an experiment. Setting, statistic and decision rule are fixed beforehand, and its runs are ordinary ones. The verdict is holds, refuted, depends (true under one condition and false under another), inconclusive (run it again: the machine was busy, draws were too few, or cells failed) or not measurable here (it takes training or hardware). Chance is accounted for over all claims of a run together, at 5 %. Claims about trained models are listed with the numbers of the papers.',
+    'Each claim is a sentence of a paper with an experiment. Setting, statistic and decision rule are fixed beforehand, and its runs are ordinary ones. The verdict is holds, refuted, depends (true under one condition and false under another), inconclusive (run it again: the machine was busy, draws were too few, or cells failed) or not measurable here (it takes training or hardware). Chance is accounted for over all claims of a run together, at 5 %. Claims about trained models are listed with the numbers of the papers; --with-training judges some on small models.',
     'With --figure it draws a figure of a paper anew and saves its points as a table (CSV), with the numbers of the paper.',
   )
   static override usage = [
-    'claims [CLAIM...] [--quick] [--strict] [--seed N] [--output DIR] [--explain]',
+    'claims [CLAIM...] [--quick | --with-training] [--strict] [--seed N] [--output DIR] [--explain]',
     'claims --figure NAME [--quick] [--seed N] [--output DIR]',
   ]
   static override examples = [
@@ -29,6 +29,7 @@ export default class Claims extends RfaCommand {
     '<%= config.bin %> claims H6 H13 --output results/claims',
     '<%= config.bin %> claims H6 H13 --quick --strict',
     '<%= config.bin %> claims H10 --explain',
+    '<%= config.bin %> claims H9 H17 H33 --with-training',
     '<%= config.bin %> claims --figure performer-4 --quick',
   ]
   static override args = {

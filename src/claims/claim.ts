@@ -5,6 +5,7 @@
 import type {BenchPlan} from '../experiments/bench/schema.js'
 import type {ErrorSweepPlan} from '../experiments/error-sweep/schema.js'
 import type {SwapPlan} from '../experiments/swap/schema.js'
+import type {TrainPlan} from '../experiments/train/schema.js'
 import type {TunePlan} from '../experiments/tune/schema.js'
 import type {VariancePlan} from '../experiments/variance/schema.js'
 import type {exportLayers} from '../export/export.js'
@@ -48,7 +49,7 @@ interface ClaimFacts {
 }
 
 /** A plan of one of the experiments. */
-export type ClaimPlan = VariancePlan | ErrorSweepPlan | BenchPlan | SwapPlan | TunePlan
+export type ClaimPlan = VariancePlan | ErrorSweepPlan | BenchPlan | SwapPlan | TunePlan | TrainPlan
 
 /** How plans of a claim are made. */
 export interface PlanRequest {
@@ -72,6 +73,8 @@ export interface TestedClaim extends ClaimFacts {
   statistic: string
   /** Which values of it make which verdict. */
   rule: string
+  /** Minutes of two processors, where models are trained: it is judged only where that is asked for. Default: none are */
+  trainingMinutes?: number
   /**
    * The runs by the names of their folders, if theory alone does not decide. Claims that name the same run have the
    * same plan, which is run once.
@@ -91,6 +94,14 @@ export interface QuotedClaim extends ClaimFacts {
 }
 
 export type Claim = TestedClaim | QuotedClaim
+
+/** A claim where no model is trained: one that takes training is quoted. */
+export function withoutTraining(claim: Claim): Claim {
+  if (claim.kind === 'quoted' || claim.trainingMinutes === undefined) return claim
+  const {id, sentence, source, paper, trainingMinutes: minutes} = claim
+  const needs = `small models trained for about ${minutes} minutes: rfa claims ${id} --with-training`
+  return {kind: 'quoted', id, sentence, source, paper, needs}
+}
 
 /** A number that the verdict rests on. */
 export interface Quantity {

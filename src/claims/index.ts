@@ -19,7 +19,7 @@ const REGISTRY = {
   H6: ['holds', 'sin/cos variance falls like 1/M', () => import('./h06.js')],
   H7: ['holds', 'sin/cos needs unit norms', () => import('./h07.js')],
   H8: ['depends', 'gates prefer recent tokens', () => import('./h08.js')],
-  H9: ['not_measurable', 'RFA keeps the perplexity', async () => ({default: quoted('H9')})],
+  H9: ['not_measurable', 'RFA keeps the perplexity', () => import('./h09.js')],
   H10: ['depends', 'positive wins at small kernels', () => import('./h10.js')],
   H11: ['depends', 'orthogonal rows help', () => import('./h11.js')],
   H12: ['depends', 'positive beats sin/cos', () => import('./h12.js')],
@@ -27,11 +27,7 @@ const REGISTRY = {
   H14: ['depends', 'SMREG is a close lower bound', () => import('./h14.js')],
   H15: ['holds', 'Performer costs little', () => import('./h15.js')],
   H16: ['depends', 'M = D ln D is enough', () => import('./h16.js')],
-  H17: [
-    'not_measurable',
-    'features are redrawn in training',
-    async () => ({default: quoted('H17')}),
-  ],
+  H17: ['not_measurable', 'features are redrawn in training', () => import('./h17.js')],
   H18: ['holds', 'errors grow through layers', () => import('./h18.js')],
   H19: ['holds', 'RFA is biased, RA is not', () => import('./h19.js')],
   H20: ['depends', 'RA beats LARA beats RFA', () => import('./h20.js')],
@@ -46,6 +42,7 @@ const REGISTRY = {
   H29: [undefined, 'a little learning restores a model', () => import('./h29.js')],
   H30: ['depends', 'rel L2 orders methods by damage', () => import('./h30.js')],
   H31: ['depends', 'noise adds up, bias compounds', () => import('./h31.js')],
+  H33: [undefined, 'the Taylor map recalls best', () => import('./h33.js')],
 } as const satisfies Record<string, Entry>
 
 export const CLAIM_IDS = Object.keys(REGISTRY) as readonly (keyof typeof REGISTRY)[]

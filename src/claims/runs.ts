@@ -6,6 +6,7 @@ import type {TimedRecord} from '../experiments/bench/schema.js'
 import {PairedTimes} from '../experiments/bench/times/paired-times.js'
 import type {CompletedSweep} from '../experiments/error-sweep/schema.js'
 import type {CompletedSwap} from '../experiments/swap/schema.js'
+import type {CompletedTrain} from '../experiments/train/schema.js'
 import type {CompletedTune} from '../experiments/tune/schema.js'
 import type {CompletedVariance} from '../experiments/variance/schema.js'
 import type {CellRecord} from '../results/record.js'
@@ -78,6 +79,10 @@ export class ClaimRuns {
 
   tune(name: string): CompletedTune[] {
     return this.completed(name) as CompletedTune[]
+  }
+
+  train(name: string): CompletedTrain[] {
+    return this.completed(name) as CompletedTrain[]
   }
 
   timed(name: string): TimedRecord[] {

@@ -193,9 +193,9 @@ describe('rfa claims', () => {
   })
 
   it('explains an experiment without running it', async () => {
-    const {stdout} = await claims('H10', 'H9', '--explain')
+    const {stdout} = await claims('H10', 'H23', '--explain')
     expect(stdout).toContain('rule: refuted if measurements contradict the closed forms')
-    expect(stdout).toContain('not measurable here: it takes language models trained')
+    expect(stdout).toContain('not measurable here: it takes models of vision')
     expect(runner.runExperiment).not.toHaveBeenCalled()
     const {stdout: json} = await claims('--explain', '--json')
     expect(

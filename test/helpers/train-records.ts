@@ -48,7 +48,13 @@ export function trainRecordOf({
         {step: 300, loss: 3, cpu_seconds: 6, validation: score},
         {step: 600, loss: 1, cpu_seconds: 12, validation: score},
       ],
-      ...{validation: score, test: score, plateau: 0.5, left_plateau: (accuracy ?? 0) > 0.625},
+      ...{
+        validation: score,
+        test: score,
+        fresh: null,
+        plateau: 0.5,
+        left_plateau: (accuracy ?? 0) > 0.625,
+      },
       ...result,
     },
   }

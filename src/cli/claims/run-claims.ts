@@ -1,6 +1,12 @@
 /** `rfa claims`: the runs of claims and the verdicts on them, or those of a figure and its points. */
 import {isDeepStrictEqual} from 'node:util'
-import type {Claim, ClaimPlan, PlanRequest, TestedClaim} from '../../claims/claim.js'
+import {
+  type Claim,
+  type ClaimPlan,
+  type PlanRequest,
+  type TestedClaim,
+  withoutTraining,
+} from '../../claims/claim.js'
 import {
   type Drawing,
   type Figure,
@@ -39,11 +45,14 @@ import {documentToGoOnWith, type SavedDocument, saveDocument} from './claims-fol
  */
 export async function runClaims(
   asked: readonly Claim[],
-  flags: ClaimsFlags & {strict: boolean},
+  flags: ClaimsFlags & {strict: boolean; 'with-training': boolean},
   invocation: Invocation,
 ): Promise<{document: ClaimsDocument; ending: Ending}> {
   const {request, directory, saved} = await begun('claims', 'rfa.claims/1', flags, invocation)
-  const claims = await withSaved(asked, saved, invocation)
+  const trained = (saved?.claims ?? []).flatMap(({id, runs}) => (runs.length > 0 ? [id] : []))
+  const claims = (await withSaved(asked, saved, invocation)).map(claim =>
+    flags['with-training'] || trained.includes(claim.id) ? claim : withoutTraining(claim),
+  )
   const {plans, namesOf} = await plansOf(claims, request)
   const {exportLayers} = invocation.services
   const where = {...request, directory, exportLayers}

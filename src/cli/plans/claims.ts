@@ -12,6 +12,12 @@ export const claimsFlags = {
     description: `figure of a paper instead of claims: ${FIGURE_IDS.join(', ')}`,
   }),
   quick: toggle('fewer draws and shorter times: about a minute for all claims'),
+  'with-training': Flags.boolean({
+    default: false,
+    exclusive: ['quick', 'explain', 'figure'],
+    description:
+      'judge claims about trained models, too, on small ones that are trained from scratch: about half an hour more for all of them',
+  }),
   explain: Flags.boolean({
     default: false,
     exclusive: ['quick', 'seed', 'threads', 'output', 'resume', 'details'],

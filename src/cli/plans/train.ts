@@ -105,6 +105,15 @@ const keyDim = Flags.custom<readonly [method: string | null, dim: number]>({
   },
 })
 
+/** `--redraw`: steps, 0 for `never`. */
+const redrawSteps = Flags.custom<number>({
+  helpValue: 'never|N',
+  parse: async (text, _context, {name}) =>
+    text.trim() === 'never'
+      ? 0
+      : parseNumber(text, `--${name}`, {...COUNT, what: `never, or ${COUNT.what}`}),
+})
+
 /** The flags of `rfa train`. */
 export const trainFlags = {
   task: oneName(
@@ -187,10 +196,9 @@ export const trainFlags = {
     description:
       'sequences of validation, and the number of the test (default: 512, chars 256; quick: 128, chars 64)',
   }),
-  redraw: oneNumber(COUNT)({
+  redraw: redrawSteps({
     helpGroup: 'TRAINING',
-    helpValue: 'STEPS',
-    description: 'draw the random vectors anew every STEPS steps, 0 for never (default: 0)',
+    description: 'draw the random vectors anew every N steps (default: never)',
   }),
   ...methodFlags(TRAIN),
   ...runFlags,

@@ -54,7 +54,7 @@ export const TASK_NAMES = ['mqar', 'copy', 'chars'] as const satisfies readonly 
 
 /** Most layers, runs and steps: their products number random vectors, below 2^32. */
 export const [MOST_LAYERS, MOST_RUNS] = [100, 1000]
-const MOST_STEPS = 40_000
+export const MOST_STEPS = 40_000
 
 const model = z
   .object({
@@ -163,6 +163,12 @@ export const trainResult = z.object({
   curve: z.array(curvePoint).describe('The run on its way.'),
   validation: score.describe('On all sequences of validation, at the end.'),
   test: score.describe('On those of the test, at the end.'),
+  fresh: score
+    .nullable()
+    .default(null)
+    .describe(
+      'On those of the test with random vectors that no step has seen; `null`: the method has none.',
+    ),
   plateau: nullableNumber.describe(
     'Accuracy of a model that knows which tokens a sequence asks for, but not where; `null`: no such level is known.',
   ),

@@ -91,6 +91,8 @@ export const NUMBERS: readonly Row[] = [
   ['train --rates 1e-3..3e-2x4 --pairs 4,8 -m elu --dry-run', 0, /^train: 18 cells/],
   ['train --task chars --pairs 4', 2, /--pairs: expected with --task mqar, got --task chars/],
   ['train --task copy --texts a.txt', 2, /--texts: expected with --task chars, got --task copy/],
+  ['train --quick --redraw never --dry-run', 0, /^train: 6 cells/],
+  ['train --redraw often', 2, /--redraw: expected never, or an integer of at least 0, got .often/],
   ['train --task recall', 2, /--task: expected one of the tasks mqar, copy, chars/],
   ['train --pairs 17', 2, /mqar: expected at most 16 --pairs in 64 tokens, got 17/],
   ['train --length 63', 2, /mqar: expected an even --length, got 63/],

@@ -128,7 +128,7 @@ describe('an inconclusive claim', () => {
       ...{verdict: 'inconclusive', inconclusive_because: 'times'},
       statement: 'seen; longer runs may settle it',
     })
-    const [training] = await outcomes([await claimNamed('H9')], NO_RUNS, () => [])
+    const [training] = await outcomes([await claimNamed('H23')], NO_RUNS, () => [])
     expect(countsText([busy, calm, training!])).toBe(
       '2 inconclusive (1 because the machine was busy: run again when it is quiet), 1 not measurable here.',
     )

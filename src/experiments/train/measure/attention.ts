@@ -6,13 +6,15 @@ import {RfaError} from '../../../errors.js'
 import type {CausalAttention} from '../../../model/trained/index.js'
 import {attendOptions, drawOf} from '../../axes.js'
 import type {ResolvedMethod} from '../../method.js'
-import {MOST_LAYERS, MOST_RUNS, type TrainCell, type TrainResult} from '../schema.js'
+import {MOST_LAYERS, MOST_RUNS, MOST_STEPS, type TrainCell, type TrainResult} from '../schema.js'
 
 /** Attention of all layers, with random vectors that are drawn once or now and then. */
 export interface CellAttention {
   attend: CausalAttention
   /** Draws random vectors anew, where a step is to have others. @param step - from 1 */
   before(step: number): void
+  /** Draws random vectors that no step has seen. @returns whether there are any to draw */
+  refresh(): boolean
   dispose(): void
 }
 
@@ -38,6 +40,12 @@ export function cellAttention(cell: TrainCell): CellAttention {
       if (redraw === 0 || step === 1 || (step - 1) % redraw !== 0) return
       free()
       current = all((step - 1) / redraw)
+    },
+    refresh() {
+      if (projection === null) return false
+      free()
+      current = all(MOST_STEPS)
+      return true
     },
     dispose: free,
   }

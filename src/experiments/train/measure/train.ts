@@ -30,7 +30,7 @@ export async function train(
 ): Promise<
   Pick<
     TrainResult,
-    'steps_taken' | 'diverged_step' | 'cpu_seconds' | 'curve' | 'validation' | 'test'
+    'steps_taken' | 'diverged_step' | 'cpu_seconds' | 'curve' | 'validation' | 'test' | 'fresh'
   >
 > {
   const {cell, task, learner, optimiser, attention, onStep} = training
@@ -70,6 +70,7 @@ export async function train(
   return {
     ...{steps_taken: taken, diverged_step: diverged, cpu_seconds: seconds, curve},
     ...{validation: score('validation'), test: score('test')},
+    fresh: attention.refresh() ? score('test') : null,
   }
 }
 

@@ -17,7 +17,7 @@ export function trainReport(records: readonly TrainRecord[]): Block[] {
     text(trainSentences(records).join(' ')),
     table(trainColumns(rows), rows),
     text(
-      'The rate with the best mean on validation is tested. interval: 95 % of the mean over seeds, by Student. left plateau: seeds with a test accuracy of more than a quarter of the way from the plateau to 1. state: numbers that a layer carries from token to token. CPU s: processor time of all steps, mean over seeds.',
+      'The rate with the best mean on validation is tested. interval: 95 % of the mean over seeds, by Student. left plateau: seeds with a test accuracy of more than a quarter of the way from the plateau to 1. state: numbers that a layer carries from token to token. CPU s: processor time of all steps, mean over seeds. fresh: the test with random vectors that no step has seen.',
     ),
     ...list(edgeItems(rows)),
     heading(3, 'Every run'),
@@ -68,6 +68,14 @@ function runColumns(rows: readonly MethodRow[]): ColumnSpec<RunRow>[] {
     {title: 'seed', cell: ({run}) => String(run.cell.run)},
     score('validation'),
     score('test'),
+    {
+      title: 'fresh',
+      cell: ({row: {task}, run: {result}}) => {
+        const own = result.fresh && measureOf(task).of(result.fresh)
+        return own === null ? MISSING : scoreText(task, own)
+      },
+      tells: ({run}) => run.result.fresh !== null,
+    },
     {title: 'bits', cell: ({run}) => significant(run.result.test.bits)},
     {title: 'CPU s', cell: ({run}) => significant(run.result.cpu_seconds, 2)},
     {

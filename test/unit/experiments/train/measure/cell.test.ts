@@ -76,6 +76,15 @@ describe('a training run', () => {
     expect(often.test).not.toEqual(never.test)
   })
 
+  it('is tested with fresh random vectors, too, which are the same whatever it trained with', async () => {
+    const own = {method: 'favor-pos', ...RANDOM, steps: 1}
+    const {test, fresh} = await resultOf(own)
+    expect(fresh).not.toEqual(test)
+    // the first step has the first vectors, however often others follow
+    expect((await resultOf({...own, redraw: 1})).fresh).toEqual(fresh)
+    expect((await resultOf({steps: 1})).fresh).toBeNull()
+  })
+
   it('ends in the step with a loss that is not finite, without a score', async () => {
     const {diverged_step, steps_taken, test, left_plateau} = await resultOf({rate: 1e38})
     expect(diverged_step).toBeGreaterThan(1)
