@@ -55,7 +55,7 @@ export default {
   source: 'Peng et al. 2021, arXiv:2103.02143',
   paper:
     'WikiText-103, test perplexity of small / big models: 34.5 / 26.2 of the baseline, 35.7 / 27.5 of RFA, 32.7 / 25.0 with the gate',
-  ours: `softmax, rfa and rfa-gate on characters of the package; ${SMALL}; 3 seeds, 3 rates of which validation chooses one`,
+  ours: `softmax, rfa and rfa-gate on characters of the package; ${SMALL}; 3 seeds, 3 rates, one chosen by validation`,
   statistic:
     'bits per character of the test over those of softmax with the same seed, by Student t along seeds; a run that diverged counts as log2 V',
   rule: `a method matches if it loses less than ${MATCHES} bits, beyond chance, and does not if it loses more; depends if both are settled, whatever they say: nothing of this size speaks for models of other sizes`,

@@ -98,7 +98,7 @@ export default {
   sentence: 'Features must be drawn anew during training',
   source: 'Choromanski et al. 2021, arXiv:2009.14794',
   paper: 'runs of training; the sources at hand quote no number',
-  ours: 'rfa on recall (64 tokens, 8 pairs, 600 steps) and favor-pos on characters of the package (2 layers, 400 steps), width 64, M = 32; vectors drawn never, every 100 steps or every step; 3 seeds, 3 rates of which validation chooses one; the test has the vectors of the last step, or fresh ones',
+  ours: 'rfa on recall (64 tokens, 8 pairs, 600 steps) and favor-pos on characters of the package (2 layers, 400 steps), width 64, M = 32; vectors drawn never, every 100 steps or every step; 3 seeds, 3 rates, one chosen by validation; the test has the vectors of the last step, or fresh ones',
   statistic:
     'bits of a label of the test without drawing anew less those with it, by Student t along seeds, for each task, policy and kind of vectors; a run that diverged counts as log2 V',
   rule: 'holds if all are above 0, beyond chance; refuted if all are below; depends if some are above and others below',

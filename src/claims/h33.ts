@@ -38,7 +38,7 @@ function judge(runs: ClaimRuns): Judgement {
       verdict: verdictOf(answersOf(rejected)),
       statement: `test accuracy: ${rows.map(({runs: [run], scores}) => `${run!.cell.method} ${significant(100 * mean(scores))} %`).join(', ')}; states of ${Math.min(...states)} to ${Math.max(...states)} numbers`,
       explanation:
-        'A Taylor map of queries and keys with few entries has as many features as a map of many entries, and its kernel is closest to the exponential one near zero. Which map leaves the plateau of a recall within these steps decides more than what it can hold in the end.',
+        'A Taylor map of queries and keys with few entries has the same number of features as a map of many entries, and its kernel is closest to the exponential one near zero. Which map leaves the plateau of a recall within these steps decides more than what it can hold in the end.',
     }),
   }
 }
@@ -50,7 +50,7 @@ export default {
     'Of feature maps with the same size of state, the Taylor map of second order recalls best',
   source: 'Arora et al. 2024, arXiv:2402.18668, the figure of feature maps',
   paper: 'recall (MQAR) over the size of the state: the Taylor map first',
-  ours: `64 tokens, 16 pairs, V = 256; a convolution of width 3 and a layer of width 64, 600 steps; taylor with D = 16, elu with D = ${FEATURES}, favor-pos with M = ${FEATURES}, so that states are alike; 3 seeds, 3 rates of which validation chooses one`,
+  ours: `64 tokens, 16 pairs, V = 256; a convolution of width 3 and a layer of width 64, 600 steps; taylor with D = 16, elu with D = ${FEATURES}, favor-pos with M = ${FEATURES}, so that states are alike; 3 seeds, 3 rates, one chosen by validation`,
   statistic:
     'test accuracy of taylor less that of another map with the same seed, by Student t along seeds; a run that diverged counts as 0',
   rule: 'holds if it is above 0 for both other maps, beyond chance; refuted if it is below for both; depends if above for one and below for the other',
