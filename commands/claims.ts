@@ -29,7 +29,7 @@ export default class Claims extends RfaCommand {
     '<%= config.bin %> claims H6 H13 --output results/claims',
     '<%= config.bin %> claims H6 H13 --quick --strict',
     '<%= config.bin %> claims H10 --explain',
-    '<%= config.bin %> claims H9 H17 H33 --with-training',
+    '<%= config.bin %> claims H9 H17 H32 H33 --with-training',
     '<%= config.bin %> claims --figure performer-4 --quick',
   ]
   static override args = {

@@ -5,7 +5,7 @@ import {ExperimentCommand} from '../src/cli/run/experiment-command.js'
 export default class Train extends ExperimentCommand {
   static override summary = 'Train small models from scratch and compare what they learn'
   static override description = helpText(
-    'Trains a small causal transformer with each method on a task: recall of values by keys, copying from noise, or the characters of a text. Every method gets the same learning rates; validation chooses one, and a test judges it. The size of the state and processor time are measured, too.',
+    'Trains a small causal transformer with each method on a task: recall of values by keys, copying from noise, the value of nested operations, or the characters of a text. Every method gets the same learning rates; validation chooses one, and a test judges it. The size of the state and processor time are measured, too.',
   )
   static override examples = [
     '<%= config.bin %> train --quick',

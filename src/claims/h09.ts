@@ -59,7 +59,7 @@ export default {
   statistic:
     'bits per character of the test over those of softmax with the same seed, by Student t along seeds; a run that diverged counts as log2 V',
   rule: `a method matches if it loses less than ${MATCHES} bits, beyond chance, and does not if it loses more; depends if both are settled, whatever they say: nothing of this size speaks for models of other sizes`,
-  trainingMinutes: 5,
+  trainingMinutes: 3,
   plans,
   judge,
 } satisfies TestedClaim

@@ -102,7 +102,7 @@ export default {
   statistic:
     'bits of a label of the test without drawing anew less those with it, by Student t along seeds, for each task, policy and kind of vectors; a run that diverged counts as log2 V',
   rule: 'holds if all are above 0, beyond chance; refuted if all are below; depends if some are above and others below',
-  trainingMinutes: 12,
+  trainingMinutes: 6,
   plans,
   judge,
 } satisfies TestedClaim

@@ -54,7 +54,7 @@ export default {
   statistic:
     'test accuracy of taylor less that of another map with the same seed, by Student t along seeds; a run that diverged counts as 0',
   rule: 'holds if it is above 0 for both other maps, beyond chance; refuted if it is below for both; depends if above for one and below for the other',
-  trainingMinutes: 8,
+  trainingMinutes: 5,
   plans,
   judge,
 } satisfies TestedClaim

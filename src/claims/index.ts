@@ -42,6 +42,7 @@ const REGISTRY = {
   H29: [undefined, 'a little learning restores a model', () => import('./h29.js')],
   H30: ['depends', 'rel L2 orders methods by damage', () => import('./h30.js')],
   H31: ['depends', 'noise adds up, bias compounds', () => import('./h31.js')],
+  H32: [undefined, 'Performer fails on ListOps', () => import('./h32.js')],
   H33: [undefined, 'the Taylor map recalls best', () => import('./h33.js')],
 } as const satisfies Record<string, Entry>
 

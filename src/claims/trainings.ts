@@ -41,6 +41,13 @@ export function recallPlan(
   return planOf({...RECALL, tasks: [task], key_dims: {default: 64}, ...axes, seed})
 }
 
+/** Values of nested operations, in expressions of 17 to 63 tokens. */
+export function listOpsPlan(axes: TrainAxes, {seed}: PlanRequest): TrainPlan {
+  const task = {name: 'listops', length: 64, shortest: 16, depth: 10, args: 10}
+  const sizes = {...CHARACTERS, steps: 600, batch: 32, held_out: 2000}
+  return planOf({...sizes, tasks: [task], key_dims: {default: 32}, ...axes, seed})
+}
+
 /** Characters of the texts of the package, 64 at a time. */
 export async function charactersPlan(axes: TrainAxes, {seed}: PlanRequest): Promise<TrainPlan> {
   const path = packagedFile('charlm/texts.txt')
@@ -59,8 +66,17 @@ function planOf(axes: object): TrainPlan {
 }
 
 /** The runs of a method, at the rate that validation chose. @throws {Unmeasured} where the run has none */
-export function trainedRow(runs: ClaimRuns, name: string, method: string): MethodRow {
-  const found = methodRows(runs.train(name)).find(({all}) => all[0]!.cell.method === method)
+export function trainedRow(
+  runs: ClaimRuns,
+  name: string,
+  method: string,
+  numFeatures?: number,
+): MethodRow {
+  const found = methodRows(runs.train(name)).find(
+    ({runs: [run]}) =>
+      run!.cell.method === method &&
+      (numFeatures ?? run!.cell.num_features) === run!.cell.num_features,
+  )
   if (!found) throw new Unmeasured(`${name} has no runs of ${method}`)
   return found
 }

@@ -1,4 +1,5 @@
 export {characters} from './characters.js'
+export {listOps} from './list-ops.js'
 export {type MqarOptions, mqar} from './mqar.js'
 export {selectiveCopy} from './selective-copy.js'
 export {type Examples, NO_LABEL, type Task} from './task.js'

@@ -115,6 +115,7 @@ export const BRIEF_FLAGS: Readonly<Record<string, BriefFlags>> = {
   },
   claims: {
     quick: 'fewer draws: about a minute',
+    'with-training': 'claims about trained models, too: small ones are trained',
     explain: 'print setting and rule of each claim, run nothing',
     figure: 'a figure of a paper in place of claims',
     strict: 'exit with 1 unless every claim was shown',

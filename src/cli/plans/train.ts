@@ -63,6 +63,10 @@ const RECALL = {layers: 1, width: 64, heads: 1, mlp: 0, convolution: 3, position
 const STANDARD: Record<TaskName, TaskDefaults> = {
   mqar: {length: 64, steps: 600, batch: 32, heldOut: 512, model: RECALL},
   copy: {length: 64, steps: 600, batch: 32, heldOut: 512, model: {...RECALL, layers: 2}},
+  listops: {
+    ...{length: 64, steps: 600, batch: 32, heldOut: 512},
+    model: {layers: 2, width: 64, heads: 2, mlp: 128, convolution: 0, positions: true},
+  },
   chars: {
     ...{length: 128, steps: 300, batch: 16, heldOut: 256},
     model: {layers: 2, width: 64, heads: 2, mlp: 128, convolution: 0, positions: true},
@@ -71,11 +75,14 @@ const STANDARD: Record<TaskName, TaskDefaults> = {
 const QUICK: Record<TaskName, TaskDefaults> = {
   mqar: {length: 32, steps: 200, batch: 16, heldOut: 128, model: RECALL},
   copy: {length: 32, steps: 200, batch: 16, heldOut: 128, model: {...RECALL, layers: 2}},
+  listops: {...STANDARD.listops, length: 32, steps: 60, batch: 16, heldOut: 128},
   chars: {...STANDARD.chars, length: 64, steps: 60, heldOut: 64},
 }
 const PAIRS = {standard: [8], quick: [4]}
 const VOCABULARY = {mqar: {standard: 256, quick: 64}, copy: {standard: 16, quick: 16}}
 const DATA = {standard: 8, quick: 4}
+/** Depth and arguments of expressions as Long Range Arena has them, and the shortest as a share of L. */
+const EXPRESSIONS = {depth: 10, args: 10, shortest: 0.25}
 /** a of gaps, as Zoology has it. */
 const POWER = 0.01
 /** D of methods with as many features as pairs of entries, as Based has it. */
@@ -122,7 +129,7 @@ export const trainFlags = {
   )({
     helpGroup: 'TASK',
     description:
-      'what is learned: to recall values by their keys (mqar, default), to copy tokens from noise (copy), or the next character of a text (chars)',
+      'what is learned: to recall values by their keys (mqar, default), to copy tokens from noise (copy), the value of nested operations (listops), or the next character of a text (chars)',
   }),
   length: oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'TASK',
@@ -156,7 +163,7 @@ export const trainFlags = {
   }),
   heads: oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'MODEL',
-    description: 'heads of a layer (default: 1, chars 2)',
+    description: 'heads of a layer (default: 1, listops and chars 2)',
   }),
   'key-dim': keyDim({
     helpGroup: 'MODEL',
@@ -166,14 +173,14 @@ export const trainFlags = {
   mlp: oneNumber(COUNT)({
     helpGroup: 'MODEL',
     description:
-      'entries of the hidden layer of feed-forward parts, 0 for none (default: 0, chars 128)',
+      'entries of the hidden layer of feed-forward parts, 0 for none (default: 0, listops and chars 128)',
   }),
   convolution: oneNumber(COUNT)({
     helpGroup: 'MODEL',
     description:
-      'tokens that a gated convolution before all attention sees, 0 for none (default: 3, chars 0)',
+      'tokens that a gated convolution before all attention sees, 0 for none (default: 3, listops and chars 0)',
   }),
-  positions: eitherWay('learn embeddings of places (default: for chars)', 'MODEL'),
+  positions: eitherWay('learn embeddings of places (default: for listops and chars)', 'MODEL'),
   rates: numberList(POSITIVE_NUMBER)({
     helpGroup: 'TRAINING',
     description:
@@ -185,7 +192,7 @@ export const trainFlags = {
   }),
   steps: oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'TRAINING',
-    description: 'steps of Adam (default: 600, chars 300; quick: 200, chars 60)',
+    description: 'steps of Adam (default: 600, chars 300; quick: 200, listops and chars 60)',
   }),
   batch: oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'TRAINING',
@@ -327,6 +334,10 @@ function tasksOf(
 ): TrainPlan['tasks'] {
   const size = flags.quick ? 'quick' : 'standard'
   const length = flags.length ?? own.length
+  if (name === 'listops') {
+    const shortest = Math.max(1, Math.floor(EXPRESSIONS.shortest * length))
+    return [{name, length, ...EXPRESSIONS, shortest}]
+  }
   if (name === 'chars') return [{name, length, texts: texts!}]
   const vocabulary = flags.vocabulary ?? VOCABULARY[name][size]
   if (name === 'copy') return [{name, length, vocabulary, data: flags.data ?? DATA[size]}]

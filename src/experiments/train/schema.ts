@@ -35,6 +35,13 @@ const trainTask = z
       data: positive.describe('Tokens to copy.'),
     }),
     z.object({
+      name: z.literal('listops').describe('The value of nested operations on digits.'),
+      length,
+      shortest: positive.describe('Expressions have more tokens than that.'),
+      depth: positive.describe('Nested operations, digits counted as one.'),
+      args: positive.describe('Most arguments of an operation.'),
+    }),
+    z.object({
       name: z.literal('chars').describe('The next character of a text.'),
       length,
       texts: z
@@ -50,7 +57,12 @@ const trainTask = z
   .describe('What is learned.')
 export type TrainTask = z.infer<typeof trainTask>
 export type TaskName = TrainTask['name']
-export const TASK_NAMES = ['mqar', 'copy', 'chars'] as const satisfies readonly TaskName[]
+export const TASK_NAMES = [
+  'mqar',
+  'copy',
+  'listops',
+  'chars',
+] as const satisfies readonly TaskName[]
 
 /** Most layers, runs and steps: their products number random vectors, below 2^32. */
 export const [MOST_LAYERS, MOST_RUNS] = [100, 1000]

@@ -72,6 +72,32 @@ describe('H17', () => {
   )
 })
 
+describe('H32', () => {
+  const cases: [ClaimVerdict, accuracies: [two: number, some: number, many: number]][] = [
+    ['holds', [0.2, 0.25, 0.3]],
+    ['refuted', [0.39, 0.39, 0.41]],
+    ['depends', [0.2, 0.3, 0.395]],
+  ]
+  it.each(cases)(
+    '%s with accuracies of %j, and 0.4 of softmax',
+    async (verdict, [two, some, many]) => {
+      const scores: Record<string, number> = {null: 0.4, 2: two, 16: some, 64: many}
+      const found = await outcomeWhere('H32', cell => ({
+        accuracy: near(scores[`${cell.num_features}`]!, cell, cell.num_features ?? 0),
+      }))
+      expect(found.verdict).toBe(verdict)
+      expect(found.statement).toContain('softmax 40.0 %')
+    },
+  )
+
+  it('cannot be measured where seeds differ by more than methods', async () => {
+    const found = await outcomeWhere('H32', cell => ({
+      accuracy: 0.38 + 500 * near(0, cell, cell.num_features ?? 0),
+    }))
+    expect(found.verdict).toBe('not_measurable')
+  })
+})
+
 describe('H33', () => {
   const cases: [ClaimVerdict, elu: number, favor: number][] = [
     ['holds', 0.5, 0.1],

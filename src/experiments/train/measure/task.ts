@@ -1,6 +1,6 @@
 /** The task of a cell. */
 import {expected} from '../../../errors.js'
-import {characters, mqar, selectiveCopy, type Task} from '../../../tasks/index.js'
+import {characters, listOps, mqar, selectiveCopy, type Task} from '../../../tasks/index.js'
 import {readTexts} from '../../swap/files.js'
 import type {TrainTask} from '../schema.js'
 
@@ -16,6 +16,8 @@ export async function openTask(task: TrainTask, seed: number): Promise<Task> {
       return mqar(task, seed)
     case 'copy':
       return selectiveCopy(task, seed)
+    case 'listops':
+      return listOps(task, seed)
     case 'chars': {
       const {texts, digest} = await readTexts(task.texts.path)
       if (digest !== task.texts.digest) {

@@ -19,6 +19,8 @@ export function tasksText(tasks: readonly TrainTask[]): string {
     }
     case 'copy':
       return `selective copying, ${task.data} of ${task.length} tokens, V=${task.vocabulary}`
+    case 'listops':
+      return `ListOps, ${task.shortest + 1} to ${task.length - 1} tokens`
     case 'chars':
       return `characters, ${task.length} at a time`
   }
