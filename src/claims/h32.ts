@@ -50,7 +50,7 @@ export default {
     'Tay et al. 2021, arXiv:2011.04006, table 1; lra_benchmarks/listops/configs/performer_base.py',
   paper:
     'ListOps of 500 to 2000 tokens: 36.4 % with exact attention, 18.0 % with Performer, which has 2 features in the released configuration',
-  ours: 'expressions of 17 to 63 tokens by the same generator, answered behind them by causal models of 2 layers of width 64, 600 steps; M = 2, 16, 64; 3 seeds, 3 rates of which validation chooses one',
+  ours: 'expressions of 17 to 63 tokens by the same generator, answered behind them by causal models of 2 layers of width 64, 600 steps; M = 2, 16, 64; 3 seeds, 3 rates, one chosen by validation',
   statistic:
     'test accuracy of favor-pos less that of softmax with the same seed, by Student t along seeds; a run that diverged counts as 0',
   rule: `M answers yes where more than ${100 * LOSS} % of accuracy are lost, beyond chance, and no where less are; holds if all answer yes, refuted if all answer no, depends if some yes and some no, not measurable if none answers`,

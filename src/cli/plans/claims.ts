@@ -14,7 +14,7 @@ export const claimsFlags = {
   quick: toggle('fewer draws and shorter times: about a minute for all claims'),
   'with-training': Flags.boolean({
     default: false,
-    exclusive: ['quick', 'explain', 'figure'],
+    exclusive: ['quick', 'figure'],
     description:
       'judge claims about trained models, too, on small ones that are trained from scratch: about half an hour more for all of them',
   }),
