@@ -1,6 +1,15 @@
 /** Python that is asked and waited for, see `python/rfa_plugin.py`: features are formed in the midst of a call. */
 import {type ChildProcess, spawn, spawnSync} from 'node:child_process'
-import {closeSync, constants, mkdtempSync, openSync, readSync, rmSync, writeSync} from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  mkdtempSync,
+  openSync,
+  readSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {setTimeout as delay} from 'node:timers/promises'
@@ -10,7 +19,7 @@ import {errorCode} from '../../files.js'
 import {packageRoot} from '../../package.js'
 
 /** Longest time until a file is loaded, in ms: importing PyTorch from a slow disk; and until an answer comes. */
-const [START_MS, ANSWER_MS] = [120_000, 120_000]
+const [START_MS, ANSWER_MS] = [120_000, 600_000]
 /** Between looks for an answer, in ms. */
 const PAUSE_MS = 0.05
 /** Kept of what Python complains of, in characters. */
@@ -190,7 +199,8 @@ async function started(
   })
   const lastWords = () => {
     const bytes = Buffer.alloc(LAST_WORDS)
-    return bytes.toString('utf8', 0, readSync(words, bytes, 0, LAST_WORDS, null))
+    const from = Math.max(0, fstatSync(words).size - LAST_WORDS)
+    return bytes.toString('utf8', 0, readSync(words, bytes, 0, LAST_WORDS, from))
   }
   let text = ''
   let ended: string | undefined
@@ -238,11 +248,11 @@ async function started(
     const [issue] = facts.error.issues
     throw failed(expected('BAD_PLUGIN', issue!.path.join('.'), 'another value', issue!.message))
   }
-  const requests = openSync(requestsPath, constants.O_RDWR | constants.O_NONBLOCK)
-  const one = Buffer.alloc(3)
+  // opened for both, as nobody may read it yet; then for writing alone, which fails once Python has ended
+  const held = openSync(requestsPath, constants.O_RDWR | constants.O_NONBLOCK)
   const greeted = () => {
     try {
-      return readSync(answers, one) > 0
+      return readSync(answers, Buffer.alloc(HELLO)) > 0
     } catch {
       return false
     }
@@ -250,10 +260,15 @@ async function started(
   if (!(await until(greeted))) {
     throw failed(expected('PLUGIN_FAILED', 'Python', 'an answer', ended ?? 'nothing'))
   }
+  const requests = openSync(requestsPath, constants.O_WRONLY | constants.O_NONBLOCK)
+  closeSync(held)
   child.unref()
   child.stdout!.destroy()
   return new PythonModule(path, facts.data, child, {requests, answers}, lastWords)
 }
+
+/** Bytes of the line that says that both pipes are open. */
+const HELLO = 3
 
 const REMEDY = 'RFA_PYTHON=PATH names the Python of an environment that has what the file imports'
 
