@@ -1,8 +1,7 @@
 // Puts what `rfa` itself runs into a few files: Node takes about half a millisecond to find, read and link one, and a run
 // would load some eight hundred in its two processes. The library, dist/src, stays as it was compiled.
 import {copyFileSync, readdirSync} from 'node:fs'
-import {createRequire} from 'node:module'
-import {dirname, isAbsolute, join} from 'node:path'
+import {isAbsolute, join} from 'node:path'
 import {rolldown} from 'rolldown'
 import {replaceFolder} from './aside.js'
 
@@ -18,6 +17,9 @@ const ENTRIES = [
   'src/runner/worker.js',
 ]
 
+/** Packages of which the program holds what it uses: each is large, and the program needs a small part of it. */
+const HELD = ['csv-stringify', 'hyparquet', 'hyparquet-writer', 'zod']
+
 /** What is loaded together is one file; the rest is divided by who needs it. */
 const GROUPS = [
   {name: 'zod', test: /node_modules[\\/]zod[\\/]/},
@@ -32,12 +34,12 @@ const GROUPS = [
   {name: 'run-directory', test: /results[\\/](run-directory|plan-|plugins)/},
 ]
 
-/** Exports all of zod, which the program only needs for plug-ins. */
+/** Exports all of zod, which only plug-ins need: it takes the package itself. */
 const DOOR = /[\\/]attention[\\/]index\.js$/
 
 /**
- * Writes dist/program from dist/src and dist/commands. Of other packages only zod, a hundred files, comes along, with
- * its licence: what the program takes of it. Plug-ins that ask for it get the package.
+ * Writes dist/program from dist/src and dist/commands. Of other packages only what it uses of HELD comes along, with
+ * their licences. Plug-ins that ask for zod get the package.
  *
  * @param root - folder of the package
  */
@@ -59,7 +61,7 @@ async function writeProgram(dist, output) {
     external: (id, importer) =>
       !id.startsWith('.') &&
       !isAbsolute(id) &&
-      (!/^zod($|\/)/.test(id) || DOOR.test(importer ?? '')),
+      (!HELD.includes(id.split('/')[0]) || DOOR.test(importer ?? '')),
   })
   await program.write({
     dir: output,
@@ -70,6 +72,8 @@ async function writeProgram(dist, output) {
     codeSplitting: {includeDependenciesRecursively: false, groups: GROUPS},
   })
   await program.close()
-  const zod = dirname(createRequire(import.meta.url).resolve('zod/package.json'))
-  copyFileSync(join(zod, 'LICENSE'), join(output, 'parts', 'zod-LICENSE'))
+  for (const name of HELD) {
+    const licence = join(dist, '..', 'node_modules', name, 'LICENSE')
+    copyFileSync(licence, join(output, 'parts', `${name}-LICENSE`))
+  }
 }
