@@ -11,7 +11,10 @@ import ts from 'typescript'
  * A folder ends in a slash.
  */
 const FLOORS = [
-  ['src/errors.ts', 'src/host-loops.ts', 'src/package.ts', 'src/shell-words.ts', 'src/tf.ts'],
+  [
+    ...['src/errors.ts', 'src/host-loops.ts', 'src/package.ts', 'src/python-path.ts'],
+    ...['src/shell-words.ts', 'src/tf.ts'],
+  ],
   ['src/files.ts'],
   ['src/free-memory.ts', 'src/random/'],
   ['src/theory/', 'src/stats/', 'src/tasks/'],

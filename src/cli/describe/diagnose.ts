@@ -5,7 +5,7 @@ import {execFile} from 'node:child_process'
 import {readFile} from 'node:fs/promises'
 import {loadavg, platform} from 'node:os'
 import {promisify} from 'node:util'
-import {pythonPath} from '../../experiments/bench/measure/peers/peer-process.js'
+import {pythonPath} from '../../python-path.js'
 import {type Diagnosis, pythonFound} from '../../report/doctor.js'
 
 /** A Python that does not answer is not waited for, in ms. */

@@ -17,6 +17,7 @@ import {z} from 'zod'
 import {expected, messageOf, RfaError} from '../../errors.js'
 import {errorCode} from '../../files.js'
 import {packageRoot} from '../../package.js'
+import {pythonPath} from '../../python-path.js'
 
 /** Longest time until a file is loaded, in ms: importing PyTorch from a slow disk; and until an answer comes. */
 const [START_MS, ANSWER_MS] = [120_000, 600_000]
@@ -186,7 +187,7 @@ async function started(
   file: string,
   [requestsPath, answersPath]: readonly [string, string],
 ): Promise<PythonModule> {
-  const python = process.env.RFA_PYTHON || 'python3'
+  const python = pythonPath()
   const script = join(packageRoot(), 'python', 'rfa_plugin.py')
   // several workers share the processors, each with a Python of its own
   const env = {OMP_NUM_THREADS: '1', ...process.env, PYTHONDONTWRITEBYTECODE: '1'}
@@ -217,6 +218,7 @@ async function started(
   const failed = (error: RfaError) => {
     child.kill('SIGKILL')
     closeSync(answers)
+    closeSync(words)
     return error
   }
   const end = performance.now() + START_MS

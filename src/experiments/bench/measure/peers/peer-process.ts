@@ -4,6 +4,7 @@ import {z} from 'zod'
 import {PRESET_NAMES} from '../../../../attention/names.js'
 import {messageOf, RfaError} from '../../../../errors.js'
 import {packageRoot} from '../../../../package.js'
+import {pythonPath} from '../../../../python-path.js'
 import {peerParts} from '../../fields/peers.js'
 import {type ChildCommand, type Conversation, conversation} from './conversation.js'
 
@@ -78,11 +79,6 @@ const PATIENCE_MS = 600_000
  * Time for Python to start on a busy machine: a program that is silent for longer is not Python, or waits for something.
  */
 const START_MS = 30_000
-
-/** Python that peers run in. */
-export function pythonPath(environment = process.env): string {
-  return environment.RFA_PYTHON || 'python3'
-}
 
 /** Binds each of several threads to one core, as this package does while it is timed; the user's setting stands. */
 const BOUND = {OMP_PROC_BIND: 'close', OMP_PLACES: 'cores'}
