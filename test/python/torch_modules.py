@@ -139,6 +139,13 @@ def hidden_keys_count_for_nothing():
     assert torch.equal(module("elu")(q, k, v, key_mask=mask & False), torch.zeros(2, H, L, DV).double())
 
 
+def what_was_calibrated_moves_with_the_module():
+    own = module("oprf").calibrate(q, k)
+    held = list(own.state_dict())
+    moved = own.to("meta")(*(x.to("meta") for x in (q, k, v)))
+    assert moved.is_meta and held == ["rows"]
+
+
 def values_keep_their_kind():
     for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
         out = module("favor-pos")(*(x.to(dtype) for x in (q, k, v)))

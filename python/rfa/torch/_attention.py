@@ -45,6 +45,8 @@ class Attention(nn.Module):
     """
 
     rows: Tensor | None
+    calibration_query: Tensor | None
+    calibration_key: Tensor | None
     query_map: Tensor | None
     key_map: Tensor | None
 
@@ -87,12 +89,14 @@ class Attention(nn.Module):
         self.seed, self.replicate, self.causal = seed, replicate, causal
         self.scale = head_dim**-0.5 if scale is None else scale
         self.options = {**known[method], **options}
-        self.calibration: tuple[Tensor, Tensor] | None = None
         if facts and facts.projected and rows is None:
             sizes = {"heads": heads, "num_features": num_features, "head_dim": head_dim}
             drawn = draw_projection(projection, **sizes, seed=seed, replicate=replicate, orth_sign=orth_sign)
             rows = torch.from_numpy(drawn).float()
         self.register_buffer("rows", rows)
+        # tokens are no parameters: they move with the module, but no state_dict has them
+        self.register_buffer("calibration_query", None, persistent=False)
+        self.register_buffer("calibration_key", None, persistent=False)
         self.register_buffer("query_map", query_map)
         self.register_buffer("key_map", key_map)
 
@@ -175,7 +179,7 @@ class Attention(nn.Module):
     def calibrate(self, query: Tensor, key: Tensor) -> Attention:
         """Takes the statistics of oprf and saderf from these tokens, in place of those of each call."""
         q, k, _ = self._prepared(query, key, key)
-        self.calibration = (q.detach(), k.detach())
+        self.calibration_query, self.calibration_key = q.detach(), k.detach()
         return self
 
     def extra_repr(self) -> str:
@@ -206,9 +210,11 @@ class Attention(nn.Module):
         groups = self.heads // k.shape[1]
         return q, k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)
 
-    def _call(self, q: Tensor, **given: Any) -> Call:
-        rows = q.new_zeros(0) if self.rows is None else self.rows.to(q)
-        return Call(rows, self.scale, self.causal, self.options, calibration=self.calibration, **given)
+    def _call(self, tokens: Tensor, **given: Any) -> Call:
+        rows = tokens.new_zeros(0) if self.rows is None else self.rows.to(tokens)
+        q, k = self.calibration_query, self.calibration_key
+        calibration = None if q is None or k is None else (q, k)
+        return Call(rows, self.scale, self.causal, self.options, calibration=calibration, **given)
 
     def _softmax(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal_form: bool) -> Tensor:
         seen = None if mask is None else mask[:, None, None]
