@@ -2,14 +2,15 @@
 
     python3 rfa_plugin.py FILE REQUESTS ANSWERS
 
-The first line that it prints says what the file has, as JSON, or {"fault": message, "line": "file:line"}. Then it answers each
-request of the pipe REQUESTS, a JSON object in a line followed by float32 arrays of its `shapes`:
+The first line that it prints says what the file has, as JSON, or what is wrong with it: {"fault": message, "line": n}, or
+{"expected": what, "line": n}; n is the line of the file, or null. Then it answers each request of the pipe REQUESTS, a JSON
+object in a line followed by float32 arrays of its `shapes`:
 
   {"do": "phi", "options": {...}, "shapes": [x, projection]}  features: {"shape": [...]} and their float32
   {"do": "size", ...}  the same for F alone: {"size": F}
   {"do": "gradient", ..., "shapes": [x, projection, slopes]}  the gradient by x, where phi is of PyTorch
 
-or with {"fault": ..., "line": ...}. The script ends when the pipe does.
+or with what is wrong. The script ends when the pipe does.
 """
 
 import importlib.util
@@ -84,7 +85,10 @@ class Module:
         if request["do"] == "gradient":
             *inputs, slopes = arrays
             x = inputs[0].clone().requires_grad_()
-            self.features([x, *inputs[1:]], options).backward(slopes)
+            out = self.features([x, *inputs[1:]], options)
+            if not out.requires_grad:  # features do not depend on x, or not that autograd knows
+                return self.floats(self.torch.zeros_like(x))
+            out.backward(slopes)
             return self.floats(x.grad)
         if self.torch:
             with self.torch.no_grad():
