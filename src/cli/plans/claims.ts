@@ -16,7 +16,7 @@ export const claimsFlags = {
     default: false,
     exclusive: ['quick', 'figure'],
     description:
-      'judge claims about trained models, too, on small ones that are trained from scratch: about half an hour more for all of them',
+      'judge claims about trained models, too, on small ones that are trained from scratch: about 20 minutes more for all of them',
   }),
   explain: Flags.boolean({
     default: false,

@@ -46,7 +46,7 @@ describe('H9', () => {
     expect(found.verdict).toBe(verdict)
     expect(found.statement).toContain('width 64')
     expect(found.quantities[1]!.name).toBe('bits per character of rfa-gate over softmax')
-    if (spread === 0) expect(found.quantities[1]!.value).toBeCloseTo(gate - 3, 10)
+    if (spread === 0) expect(found.quantities[1]!.value).toMatchReference(gate - 3, 10)
   })
 })
 
@@ -146,9 +146,9 @@ describe('claims that take training', () => {
 
   it('compare runs with the same number', () => {
     const {estimate, above, below} = differenceOf([1, 2, 3.5], [0, 1, 2])
-    expect(estimate.value).toBeCloseTo(7 / 6, 12)
+    expect(estimate.value).toMatchReference(7 / 6, 12)
     // t = (7/6) / (1/6) = 7 with two degrees of freedom
-    expect(above(0)).toBeCloseTo((1 - 7 / Math.sqrt(51)) / 2, 10)
-    expect(above(0) + below(0)).toBeCloseTo(1, 12)
+    expect(above(0)).toMatchReference((1 - 7 / Math.sqrt(51)) / 2, 10)
+    expect(above(0) + below(0)).toMatchReference(1, 12)
   })
 })
