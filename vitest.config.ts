@@ -12,6 +12,7 @@ const ALONE = [
   'test/unit/attention/registering/register.test.ts',
   'test/unit/check/index.test.ts',
   'test/unit/experiments/bench/fields/grouped.test.ts',
+  'test/unit/experiments/bench/fields/peers.test.ts',
   'test/unit/free-memory.test.ts',
   'test/unit/results/run-directory.test.ts',
 ]

@@ -6,9 +6,12 @@ The first line that it prints says what the file has, as JSON, or what is wrong 
 {"expected": what, "line": n}; n is the line of the file, or null. Then it answers each request of the pipe REQUESTS, a JSON
 object in a line followed by float32 arrays of its `shapes`:
 
-  {"do": "phi", "options": {...}, "shapes": [x, projection]}  features: {"shape": [...]} and their float32
+  {"do": "value", "options": {...}, "shapes": [x, projection]}  features: {"shape": [...]} and their float32
   {"do": "size", ...}  the same for F alone: {"size": F}
-  {"do": "gradient", ..., "shapes": [x, projection, slopes]}  the gradient by x, where phi is of PyTorch
+  {"do": "gradient", ..., "shapes": [x, projection, slopes]}  the gradient by x, where the file is of PyTorch
+
+An attention takes query, key, value and projection in place of x and projection, then 0 or 1 for each key [B, S] where the
+request has "masked", and "causal" in the request; its gradient is that by all three, flat, one after the other.
 
 or with what is wrong. The script ends when the pipe does.
 """
@@ -23,7 +26,14 @@ import sys
 import traceback
 
 KINDS = {bool: "boolean", int: "integer", float: "number", str: "text"}
-#: What a file may state besides phi.
+#: What a file has, and how it is called.
+SIGNATURES = {
+    "phi": "phi(x, projection, *, option=default)",
+    "attention": "attention(query, key, value, projection, *, causal=False, key_mask=None, option=default)",
+}
+#: Arguments of attention for what it need not have.
+FORMS = ("causal", "key_mask")
+#: What a file may state besides.
 FACTS = ("name", "title", "unbiased_for", "non_negative", "citation")
 
 
@@ -32,28 +42,33 @@ class Wrong(Exception):
 
 
 class Module:
-    """A file with phi."""
+    """A file with phi or attention; of PyTorch where it imports that, unless `library` says otherwise."""
 
-    def __init__(self, path):
+    def __init__(self, path, library=None):
         sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
         spec = importlib.util.spec_from_file_location("rfa_plugin_file", path)
         self.module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(self.module)
-        self.phi = getattr(self.module, "phi", None)
-        if not callable(self.phi):
+        found = [name for name in SIGNATURES if callable(getattr(self.module, name, None))]
+        if len(found) != 1:
             names = ", ".join(name for name in vars(self.module) if not name.startswith("_")) or "nothing"
-            raise Wrong(f"a function phi(x, projection), got {names}")
-        self.torch = sys.modules.get("torch")
+            raise Wrong(f"a function phi(x, projection) or attention(query, key, value), one of them, got {names}")
+        self.name = found[0]
+        self.function = getattr(self.module, self.name)
+        self.torch = None if library == "numpy" else sys.modules.get("torch")
         if self.torch is None:
             import numpy
 
             self.numpy = numpy
-        parameters = list(inspect.signature(self.phi).parameters.values())
+        parameters = list(inspect.signature(self.function).parameters.values())
         fixed = [p.name for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-        if fixed not in (["x"], ["x", "projection"]):
-            raise Wrong(f"phi(x, projection, *, option=default), got phi({', '.join(fixed)})")
-        self.projected = "projection" in fixed
-        self.options = {p.name: self.option(p) for p in parameters if p.default is not p.empty}
+        tokens = 1 if self.name == "phi" else 3
+        if len(fixed) < tokens or fixed[tokens:] not in ([], ["projection"]):
+            raise Wrong(f"{SIGNATURES[self.name]}, got {self.name}({', '.join(fixed)})")
+        self.projected = len(fixed) > tokens
+        given = {p.name: p for p in parameters if p.default is not p.empty}
+        self.forms = [form for form in FORMS if self.name == "attention" and given.pop(form, None)]
+        self.options = {name: self.option(p) for name, p in given.items()}
 
     def option(self, parameter):
         for kind, name in KINDS.items():
@@ -64,37 +79,44 @@ class Module:
     def facts(self):
         stated = {name: getattr(self.module, name) for name in FACTS if hasattr(self.module, name)}
         library = "torch" if self.torch else "numpy"
-        text = (inspect.getdoc(self.phi) or "").split("\n")[0]
-        return {"library": library, "projected": self.projected, "options": self.options, "says": text, **stated}
+        text = (inspect.getdoc(self.function) or "").split("\n")[0]
+        own = {"does": self.name, "library": library, "projected": self.projected, "forms": self.forms}
+        return {**own, "options": self.options, "says": text, **stated}
 
     def array(self, floats, shape):
         if self.torch:
             return self.torch.frombuffer(floats, dtype=self.torch.float32).reshape(shape)
         return self.numpy.frombuffer(floats, dtype=self.numpy.float32).reshape(shape)
 
-    def features(self, arrays, options):
-        out = self.phi(*arrays[: 2 if self.projected else 1], **options)
+    def value(self, arrays, options, **forms):
+        """What the function gives; options of others are left out."""
+        own = {name: options[name] for name in self.options}
+        out = self.function(*arrays, **own, **{name: given for name, given in forms.items() if name in self.forms})
         kind = self.torch.Tensor if self.torch else self.numpy.ndarray
         if not isinstance(out, kind):
-            raise Wrong(f"phi to return a {'tensor' if self.torch else 'NumPy array'}, got {type(out).__name__}")
+            want = "tensor" if self.torch else "NumPy array"
+            raise Wrong(f"{self.name} to return a {want}, got {type(out).__name__}")
         return out
 
     def answer(self, request, arrays):
         """A header and what follows it."""
         options = request["options"]
-        if request["do"] == "gradient":
-            *inputs, slopes = arrays
-            x = inputs[0].clone().requires_grad_()
-            out = self.features([x, *inputs[1:]], options)
-            if not out.requires_grad:  # features do not depend on x, or not that autograd knows
-                return self.floats(self.torch.zeros_like(x))
-            out.backward(slopes)
-            return self.floats(x.grad)
+        slopes = arrays.pop() if request["do"] == "gradient" else None
+        mask = arrays.pop() > 0.5 if request.get("masked") else None
+        forms = {"causal": request.get("causal", False), "key_mask": mask}
+        if slopes is not None:
+            count = 1 if self.name == "phi" else 3
+            tokens = [x.clone().requires_grad_() for x in arrays[:count]]
+            out = self.value([*tokens, *arrays[count:]], options, **forms)
+            if out.requires_grad:  # else it depends on no token, or not that autograd knows
+                out.backward(slopes)
+            slopes = [self.torch.zeros_like(x) if x.grad is None else x.grad for x in tokens]
+            return self.floats(slopes[0] if self.name == "phi" else self.torch.cat([x.flatten() for x in slopes]))
         if self.torch:
             with self.torch.no_grad():
-                out = self.features(arrays, options)
+                out = self.value(arrays, options, **forms)
         else:
-            out = self.features(arrays, options)
+            out = self.value(arrays, options, **forms)
         if request["do"] == "size":
             return {"size": out.shape[-1] if out.ndim > 0 else 0}, b""
         return self.floats(out)

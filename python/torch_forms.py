@@ -1,11 +1,13 @@
 """PyTorch as a peer of rfa: its fused attention, attention and linear attention as textbooks have them, eager and compiled."""
 
 import ctypes
+import functools
 
 import torch
 import torch.nn.functional as F
 
 from rfa_peers import Form, decoding
+from rfa_plugin import Module
 
 PACKAGES = {"torch": torch.__version__}
 INSTRUCTION_SET = torch.backends.cpu.get_cpu_capability()
@@ -147,6 +149,32 @@ def attention(case, q, k, v, projection, compiler=None):
     return Form(lambda: once(q, k, v, rows))
 
 
+module_of = functools.cache(Module)
+
+
+def of_file(case, q, k, v, projection, compiler=None):
+    """A map or an attention of a file, see rfa_plugin.py; features are summed as those of this one."""
+    file = case["file"]
+    module = module_of(file["path"], file["library"])
+    scale = case["head_dim"] ** -0.25
+    rows = [] if projection is None else [projection]
+    combine = (linear_causal_at_once if compiler else linear_causal) if case["causal"] else linear
+
+    def value(*arrays):
+        if module.torch:
+            return module.value(arrays, file["options"], causal=case["causal"])
+        given = [x.numpy() for x in arrays]
+        return torch.from_numpy(module.value(given, file["options"], causal=case["causal"])).float()
+
+    def attend(q, k, v, *rows):
+        if module.name == "attention":
+            return value(q, k, v, *rows)
+        return combine(value(q * scale, *rows), value(k * scale, *rows), v)
+
+    once = compiler(attend) if compiler else attend
+    return Form(lambda: once(q, k, v, *rows))
+
+
 def tokens_of(*arrays):
     """Each token in separate tensors, as a model makes them."""
     return [tuple(x[:, :, t : t + 1].contiguous() for x in arrays) for t in range(arrays[0].shape[2])]
@@ -188,6 +216,8 @@ def decode(case, q, k, v, projection, compiler=None):
 
 
 def forms(case):
+    if "file" in case:
+        return {"eager": of_file, "compile": lambda *given: of_file(*given, compiler=compiled)}
     if case["decode"]:
         exact, make = {"softmax": {"sdpa": decode_sdpa}}, decode
     else:

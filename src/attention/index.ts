@@ -34,6 +34,7 @@ export {
   type KernelFacts,
   type MomentDraw,
   type Preset,
+  type PythonFile,
   type RowChoice,
   type Supports,
 } from './forms/estimator.js'

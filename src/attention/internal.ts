@@ -10,7 +10,7 @@ export {
   type MeteredBackend,
   plainSeconds,
 } from './footprint/index.js'
-export {TRANSCENDENTAL} from './forms/costs.js'
+export {softmaxCost, TRANSCENDENTAL} from './forms/costs.js'
 export {extendedDecoder} from './forms/decoders/stateful.js'
 export {type AttendInputs, givesRows, type KernelFacts, type RowChoice} from './forms/estimator.js'
 export {symmetricEigen} from './forms/exponential/symmetric.js'

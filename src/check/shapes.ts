@@ -90,9 +90,7 @@ function heads(subject: Subject): Finding {
 }
 
 function closeness({estimator}: Subject): string {
-  return estimator.runsIn === undefined
-    ? 'to the bit'
-    : `within the rounding of ${estimator.runsIn}`
+  return estimator.python === undefined ? 'to the bit' : 'within the rounding of Python'
 }
 
 interface Parts {
@@ -105,7 +103,7 @@ interface Parts {
 /** Compares parts of a call by themselves with what they are in the whole: bits, unless other programs compute it. */
 function compareParts(tally: Tally, {estimator}: Subject, {given, what, count, of}: Parts): void {
   const {out, bound} =
-    estimator.runsIn === undefined
+    estimator.python === undefined
       ? {out: runCall(given).out, bound: undefined}
       : boundedOutput(given)
   const size = out.length / count

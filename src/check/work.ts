@@ -7,7 +7,7 @@ import {SMALL, toTensors} from './arrays.js'
 import {hostCall} from './call.js'
 import {callOf, formsOf, square} from './forms.js'
 import {Tally} from './tally.js'
-import type {Check, Finding, Subject} from './types.js'
+import {type Check, type Finding, notApplicable, type Subject} from './types.js'
 
 /** Large enough that products outweigh what is done once. */
 const SIZES = {...square(SMALL, 64), batch: 1, heads: 2, headDim: 16, valueDim: 16, numFeatures: 16}
@@ -74,6 +74,9 @@ async function countedWork(subject: Subject): Promise<Finding> {
     'cost: floating-point operations of one forward call, a multiply-add counting two',
   )
   const {estimator, method, seed} = subject
+  if (estimator.python && !estimator.features) {
+    return notApplicable('computed in Python, where operations are not counted')
+  }
   const options = resolveOptions(estimator, 'exact')
   for (const {name, causal} of formsOf(subject)) {
     const given = callOf(subject, SIZES, {causal})

@@ -11,7 +11,7 @@ const folder = temporaryFolder()
 const PATIENCE = 10 * 60_000
 
 const page = readFileSync('docs/your-estimator.md', 'utf8')
-const [, map] = /^```python\n([\s\S]*?)^```$/m.exec(page)!
+const [map, windowed] = [...page.matchAll(/^```python\n([\s\S]*?)^```$/gm)].map(([, code]) => code)
 
 function rfa(words: string, env: NodeJS.ProcessEnv = {}) {
   const {status, stdout, stderr} = spawnSync(
@@ -97,12 +97,37 @@ describe.runIf(PYTHON)('a map in Python', {timeout: PATIENCE}, () => {
     expect(options.said).toMatch(/^share +0.5 +number/m)
   })
 
-  it('is not timed, with the reason', () => {
+  it('is timed where PyTorch is, and left out elsewhere with the reason', () => {
     write('rectified.py', body(`return np.maximum(${ROWS}, 0)`))
-    const {said} = rfa(
-      'bench --plugin rectified.py --methods rectified --seq-len 64 --num-features 16 --quiet --details -o timed',
-    )
-    expect(said).toContain('runs in Python')
+    write('my_map.py', map!)
+    write('windowed.py', windowed!)
+    const plugins = ['rectified.py', 'my_map.py', 'windowed.py'].map(file => `--plugin ${file}`)
+    const bench = `bench ${plugins.join(' ')} --seq-len 64 --heads 2 --head-dim 16 --num-features 16 --processes 1 --min-time 0 --quiet --json`
+    const methods = 'rectified,my-map,windowed,favor-pos'
+    for (const form of ['', ' --causal']) {
+      const {status, said} = rfa(
+        `${bench} --methods ${methods} --option my-map.share=0.4 --peers torch${form}`,
+      )
+      expect(status, said).toBe(0)
+      const {records} = JSON.parse(said.slice(said.indexOf('{'))) as {
+        records: {
+          cell: {method: string; peer?: string}
+          status: string
+          result: {work_flops: number; gate: {rows: number}}
+        }[]
+      }
+      const of = (name: string) => records.filter(({cell}) => cell.method === name)
+      expect(of('favor-pos').map(({cell}) => cell.peer)).toEqual([undefined, 'torch'])
+      for (const name of ['rectified', 'my-map', 'windowed']) {
+        expect(of(name)).toMatchObject([
+          {cell: {peer: 'torch'}, status: 'completed', result: {gate: {rows: 64}}},
+        ])
+      }
+      expect(of('my-map')[0]!.result.work_flops).toBeGreaterThan(0)
+      expect(of('windowed')[0]!.result.work_flops).toBe(0)
+    }
+    const {said} = rfa(`${bench} --methods rectified`)
+    expect(said).toContain('runs in Python, where --peers torch times it')
   })
 
   it.each([
@@ -114,7 +139,19 @@ describe.runIf(PYTHON)('a map in Python', {timeout: PATIENCE}, () => {
     [
       'other.py',
       'def psi(x):\n    return x\n',
-      /expected a function phi\(x, projection\), got psi/,
+      /expected a function phi\(x, projection\) or attention\(query, key, value\), one of them, got psi/,
+    ],
+    [
+      'both.py',
+      'def phi(x):\n    return x\n\ndef attention(q, k, v):\n    return v\n',
+      /one of them, got phi, attention/,
+    ],
+    ['two.py', 'def attention(query, key):\n    return key\n', /got attention\(query, key\)/],
+    [
+      'width.py',
+      'import numpy\n\ndef attention(q, k, v):\n    return v[..., 1:]\n',
+      // the sweep has values with a column of ones
+      /expected out \[1, 2, 32, 9\], got \[1, 2, 32, 8\]/,
     ],
     ['kind.py', body('return [1.0]'), /expected phi to return a NumPy array, got list/],
     [
@@ -144,6 +181,39 @@ describe.runIf(PYTHON)('a map in Python', {timeout: PATIENCE}, () => {
     expect(none.said).toMatch(/expected \/nope to run, got .*ENOENT.*RFA_PYTHON=PATH/s)
     const option = rfa('error-sweep --plugin my_map.py --methods my-map --option my-map.shares=1')
     expect(option.said).toContain('did you mean share?')
+  })
+
+  it('may be a whole attention, which is swept and checked', () => {
+    write('windowed.py', windowed!)
+    const swept = rfa(
+      'error-sweep --plugin windowed.py --methods windowed,softmax --option windowed.width=64 --generator gaussian --scales 0.3 --seq-len 64 --quiet --json -o windows',
+    )
+    expect(swept.status, swept.said).toBe(0)
+    const {records} = JSON.parse(swept.said.slice(swept.said.indexOf('{'))) as {
+      records: {cell: {method: string}; result: {rel_l2: {median: number}}}[]
+    }
+    const [own] = records.filter(({cell}) => cell.method === 'windowed')
+    // a window of all tokens is softmax attention: rounded sums of at most 64 terms, relative to their size
+    expect(own!.result.rel_l2.median).toBeLessThan(64 * 2 ** -24)
+    const sound = rfa('check windowed.py')
+    expect(sound.status, sound.said).toBe(0)
+    expect(sound.said).toMatch(/^gradients +1 /m)
+    write('leaks.py', windowed!.replace('if causal:', 'if causal and key_mask is not None:'))
+    const leaks = rfa('check leaks.py --only laws')
+    expect(leaks.status, leaks.said).toBe(1)
+    expect(leaks.said).toContain('failed, causality')
+    write('open.py', windowed!.replace('if key_mask is not None:', 'if False:'))
+    const open = rfa('check open.py --only laws')
+    expect(open.status, open.said).toBe(1)
+    write(
+      'slope.py',
+      windowed!.replace(
+        'attention(query, key, value, attn',
+        'attention(query.detach(), key, value, attn',
+      ),
+    )
+    const cut = rfa('check slope.py --only gradients')
+    expect(cut.status, cut.said).toBe(1)
   })
 
   it('is an argument of rfa.error_sweep', () => {

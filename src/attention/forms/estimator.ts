@@ -175,8 +175,8 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
   ignores?: Partial<Record<'query' | 'key', string>>
   /** Outputs move in steps when queries or keys do, with the reason: there are no gradients by them. Default: they do not. */
   stepwise?: string
-  /** What computes it outside of this program, e.g. `Python`: numbers may round otherwise in tensors of another shape. */
-  runsIn?: string
+  /** The file that computes it outside of this program: numbers may round otherwise in tensors of another shape. */
+  python?: PythonFile
   /** Its option for the number of tokens to come, which the recurrent form needs beforehand. */
   lengthOption?: string
   /** Declared by random estimators: there is a projection with M rows. */
@@ -248,6 +248,14 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
   decoder?(inputs: DecoderInputs<z.output<Schema>>): Decoder
   /** Options that reproduce a public implementation, with the quirk and its price in one line each. */
   presets: Partial<Record<PresetName, Preset<Schema>>>
+}
+
+/** A file of Python that has an estimator. */
+export interface PythonFile {
+  path: string
+  library: 'numpy' | 'torch'
+  /** Options that its function takes. */
+  options: readonly string[]
 }
 
 /** Which forms there are. */

@@ -88,18 +88,28 @@ function blocksOf(plan: BenchPlan): Promise<Block[]> {
   )
 }
 
+type Computer = Pick<BenchCell, 'backend' | 'peer'>
+
 /** Who computes: backends, then peers. */
-function computersOf({backend, peers = []}: BenchPlan): Pick<BenchCell, 'backend' | 'peer'>[] {
+function computersOf({backend, peers = []}: BenchPlan): Computer[] {
   return [
     ...valuesOf(backend).map(choice => ({backend: choice})),
     ...distinct(peers).map(peer => ({backend: 'auto' as const, peer})),
   ]
 }
 
+/** Those that a backend or a peer computes: what is written in Python is left to a peer that runs it, if one is timed. */
+function blocksFor({peer}: Computer, {peers}: BenchPlan, blocks: readonly Block[]): Block[] {
+  const left = peer === undefined && peers?.includes('torch')
+  return blocks.filter(({method}) => !(left && method.estimator.python))
+}
+
 function countOf(plan: BenchPlan, blocks: readonly Block[]): number {
-  const perLength = blocks.reduce((sum, {draws}) => sum + draws.length, 0)
   const lengths = runLengths(plan).length * valuesOf(plan.batch).length
-  return computersOf(plan).length * lengths * perLength
+  const perLength = computersOf(plan)
+    .flatMap(computer => blocksFor(computer, plan, blocks))
+    .reduce((sum, {draws}) => sum + draws.length, 0)
+  return lengths * perLength
 }
 
 /** As listed, by computers, then batches, then lengths, then methods, then draws; or shuffled. */
@@ -107,7 +117,9 @@ function pointsOf(plan: BenchPlan, blocks: readonly Block[]): Point[] {
   const points = computersOf(plan).flatMap(computer =>
     valuesOf(plan.batch).flatMap(batch =>
       runLengths(plan).flatMap(seq_len =>
-        blocks.flatMap(block => pointsAt(plan, block, {batch, seq_len, ...computer})),
+        blocksFor(computer, plan, blocks).flatMap(block =>
+          pointsAt(plan, block, {batch, seq_len, ...computer}),
+        ),
       ),
     ),
   )
@@ -123,7 +135,7 @@ function runLengths({mode, seq_lens}: BenchPlan): number[] {
 function pointsAt(
   plan: BenchPlan,
   {spec, method, draws}: Block,
-  {batch, seq_len, ...computer}: Pick<BenchCell, 'batch' | 'seq_len' | 'backend' | 'peer'>,
+  {batch, seq_len, ...computer}: Pick<BenchCell, 'batch' | 'seq_len'> & Computer,
 ): Point[] {
   const {heads, head_dim, value_dim, causal, timing, seed, threads} = plan
   const sizes = {batch, heads, ...kvHeadsOf(plan), head_dim, value_dim}

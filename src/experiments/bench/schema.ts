@@ -252,7 +252,8 @@ export const benchResult = z.object({
   ),
   work_flops: z.number().meta({
     unit: 'FLOP',
-    description: 'Floating-point operations of a timed run, counted (a multiply-add counts two).',
+    description:
+      'Floating-point operations of a timed run, counted (a multiply-add counts two); 0: an attention in Python, where they are not.',
   }),
   fma_peak_gflops: nullableNumber.default(null).meta({
     unit: 'GFLOP/s',

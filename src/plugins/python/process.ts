@@ -38,11 +38,15 @@ const option = z.discriminatedUnion('type', [
 ])
 /** What a file says of itself. */
 const moduleFacts = z.object({
+  /** Its function. */
+  does: z.enum(['phi', 'attention']),
   library: z.enum(['numpy', 'torch']),
-  /** Whether phi takes random vectors. */
+  /** Whether it takes random vectors. */
   projected: z.boolean(),
+  /** What else an attention takes. */
+  forms: z.array(z.enum(['causal', 'key_mask'])),
   options: z.record(z.string(), option),
-  /** First line of the doc string of phi. */
+  /** First line of the doc string of the function. */
   says: z.string(),
   name: z.string().optional(),
   title: z.string().optional(),
@@ -56,8 +60,11 @@ const sized = z.object({size: z.number().int()})
 
 /** What is asked for. */
 export interface Request {
-  do: 'phi' | 'gradient' | 'size'
+  do: 'value' | 'gradient' | 'size'
   options: object
+  causal?: boolean
+  /** Whether one of the arrays says which keys are seen. */
+  masked?: boolean
 }
 
 /** An array and its shape. */
@@ -72,7 +79,7 @@ export interface HostArray {
  * @param path - as it was given
  * @param file - without symbolic links
  * @throws {BACKEND_MISSING} without Python, or without a package that the file imports
- * @throws {BAD_PLUGIN} for a file without phi, or one that cannot be read
+ * @throws {BAD_PLUGIN} for a file without phi or attention, or one that cannot be read
  * @throws {PLUGIN_FAILED} for what it raises
  */
 export async function loadPython(path: string, file: string): Promise<PythonModule> {
@@ -108,7 +115,7 @@ export class PythonModule {
     return sized.parse(this.ask({...request, do: 'size'}, arrays)).size
   }
 
-  /** Features or a gradient. @throws {PLUGIN_FAILED} for what the file raises, and where Python ends or waits */
+  /** Features, outputs or a gradient. @throws {PLUGIN_FAILED} for what the file raises, and where Python ends or waits */
   array(request: Request, arrays: readonly HostArray[]): HostArray {
     const {shape} = shaped.parse(this.ask(request, arrays))
     const bytes = Buffer.alloc(4 * shape.reduce((size, length) => size * length, 1))
@@ -278,7 +285,10 @@ function faultOf(path: string, wrong: z.infer<typeof fault>): RfaError {
   const at = wrong.line === null ? '' : ` (${path}:${wrong.line})`
   if ('expected' in wrong) {
     return new RfaError('BAD_PLUGIN', `expected ${wrong.expected}${at}`, {
-      suggestions: ['write def phi(x, projection): ..., which gives features [B, H, n, F]'],
+      suggestions: [
+        'write def phi(x, projection): ..., which gives features [B, H, n, F]',
+        'or def attention(query, key, value): ..., which gives outputs [B, H, L, Dv]',
+      ],
     })
   }
   const {fault: said, missing} = wrong

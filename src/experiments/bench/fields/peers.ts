@@ -1,4 +1,5 @@
 /** What else than this package a benchmark times: other implementations of its methods, where they are installed. */
+import type {PythonFile} from '../../../attention/index.js'
 import {BACKEND_NAMES} from '../../../backends/index.js'
 import type {MethodSpec} from '../../axes.js'
 import {type Heads, keyHeads} from './grouped.js'
@@ -20,16 +21,25 @@ export function peerParts(peer: string): {name: string; form: string | undefined
   return {name, form: form.join(' ') || undefined}
 }
 
-/** The stated reason why a peer does not time a cell, if it does not. A form that is named is one that the peer has. */
+/**
+ * The stated reason why a peer does not time a cell, if it does not. A form that is named is one that the peer has.
+ *
+ * @param file - the file of Python that has the method, which PyTorch runs
+ */
 export function whyNoPeer(
   peer: string,
   cell: Omit<MethodSpec, 'plugin'> & Heads & {redraw: string},
+  file?: PythonFile,
 ): string | undefined {
   const {method, preset, options, redraw, tuned} = cell
   const methods = METHODS[peer]
-  if (methods && !methods.includes(method))
-    return `${peer} is timed with ${methods.join(', ')} only`
-  if ((methods && preset !== 'exact') || Object.keys(options).length > 0) {
+  const ofFile = file !== undefined && peer === 'torch'
+  if (methods && !methods.includes(method) && !ofFile) {
+    return `${peer} is timed with ${methods.join(', ')} only, and with maps in Python`
+  }
+  const taken = ofFile ? file.options : []
+  const others = Object.keys(options).filter(name => !taken.includes(name))
+  if ((methods && preset !== 'exact') || others.length > 0) {
     return `${peer} has it with its default options only`
   }
   if (tuned) return `${peer} is timed without learned parameters only`

@@ -4,9 +4,8 @@ import type {BenchCell} from '../schema.js'
 
 /** The stated reason why a cell is skipped, if it is. */
 export function whyNotTimed(cell: BenchCell, method: ResolvedMethod): string | undefined {
-  const {runsIn} = method.estimator
-  if (runsIn !== undefined) {
-    return `runs in ${runsIn}: its time here would be that of copies between processes`
+  if (method.estimator.python && !cell.peer) {
+    return 'runs in Python, where --peers torch times it: its time here would be that of copies between processes'
   }
   const decode = cell.mode === 'decode'
   if (decode && cell.seq_len < LEAST_TOKENS) return `needs at least ${LEAST_TOKENS} tokens`

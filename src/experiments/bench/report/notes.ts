@@ -97,7 +97,9 @@ export function oddityItems(rows: readonly TimedRecord[]): string[] {
 /** Share of the multiply-add peak of all threads that the fastest run reached; `null` where that is unknown. */
 export function fastestShare({result}: TimedRecord): number | null {
   const {work_flops, min_ns, threads, fma_peak_gflops} = result
-  return shareOfPeak({flops: work_flops, ns: min_ns, threads}, fma_peak_gflops)
+  return work_flops === 0
+    ? null
+    : shareOfPeak({flops: work_flops, ns: min_ns, threads}, fma_peak_gflops)
 }
 
 /** Rows that did more work than the processor can, one sentence each. */

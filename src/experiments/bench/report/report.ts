@@ -130,7 +130,8 @@ const RESOURCE_COLUMNS: readonly ColumnSpec<TimedRecord>[] = [
   {
     title: 'GFLOP/s',
     priority: 5,
-    cell: ({result}) => significant(result.work_flops / result.median_ns),
+    cell: ({result: {work_flops, median_ns}}) =>
+      work_flops === 0 ? MISSING : significant(work_flops / median_ns),
     tells: ({result}) => result.work_flops > 0,
   },
   {

@@ -35,8 +35,8 @@ interface Row {
   line: Line
   /** Lines of one batch on one backend stand together. */
   group: number
-  /** Among those: the first ones stay longest. */
-  rank: number
+  /** Its kind among those, and its place among them: the first ones stay longest. */
+  rank: readonly [kind: number, place: number]
 }
 
 /** Blocks of the first screen; nothing without records. @param lines - that it may take; default: those of a screen */
@@ -123,13 +123,14 @@ function rowsOf({shapes}: View): Row[] {
     const batch = shapes.length > 1 ? ` B=${lines[0]!.records[0]!.cell.batch}` : ''
     return lines
       .toSorted((a, b) => place(a) - place(b) || compare(time(a), time(b)))
-      .map((line, rank) => ({name: `${line.name}${batch}`, line, group, rank}))
+      .map((line, at) => ({name: `${line.name}${batch}`, line, group, rank: [place(line), at]}))
   })
 }
 
-/** As many rows of each group as of the others, in their order. */
+/** As many rows of each kind of each group as of the others, in their order. */
 function chosenRows(rows: readonly Row[], most: number): Row[] {
-  const first = rows.toSorted((a, b) => a.rank - b.rank).slice(0, most)
+  const order = ({rank: a}: Row, {rank: b}: Row) => a[0] - b[0] || a[1] - b[1]
+  const first = rows.toSorted(order).slice(0, most)
   return rows.filter(row => first.includes(row))
 }
 

@@ -36,7 +36,7 @@ export async function runPeerCell(
   // the judge's; nothing of ours is timed
   await useBackend('cpu')
   const method = await resolveMethod(cell)
-  const reason = whyNoPeer(name, cell) ?? whyNotTimed(cell, method)
+  const reason = whyNoPeer(name, cell, method.estimator.python) ?? whyNotTimed(cell, method)
   if (reason) return {status: 'skipped', reason}
   const threads = cell.threads ?? threadShare ?? availableParallelism()
   const peer = await sharedPeer(name, threads)
@@ -83,7 +83,7 @@ function passPeerGate(peer: Peer, {cell, method}: PeerTask) {
 }
 
 async function timePeer(peer: Peer, {cell, method}: PeerTask, others: Others): Promise<Found> {
-  const made = await peer.make(peerCaseOf(cell), inputsOf(cell, method))
+  const made = await peer.make(caseOf(cell, method), inputsOf(cell, method))
   const found = await whileHeld(made, async () => {
     const before = measurePeak()
     const watch = watchConditions()
@@ -105,7 +105,8 @@ async function timePeer(peer: Peer, {cell, method}: PeerTask, others: Others): P
     ...found,
     live_bytes: null,
     projection_ns: null,
-    work_flops: workOf(cell, method),
+    // no one counts what an attention in Python does
+    work_flops: method.estimator.python && !method.estimator.features ? 0 : workOf(cell, method),
     // the process holds what other cells have made, too
     peak_rss_over_baseline_bytes: null,
   }
@@ -129,7 +130,7 @@ async function gateOutput(
 ): Promise<Float32Array> {
   const one = {...cell, batch: 1, heads: 1, seq_len: rows}
   const inputs: PeerInputs = {...arrays, projection: projectionOf(one, method)}
-  const made = await peer.make({...peerCaseOf(one), tokens: rows}, inputs)
+  const made = await peer.make({...caseOf(one, method), tokens: rows}, inputs)
   return whileHeld(made, () => made.output())
 }
 
@@ -145,6 +146,14 @@ function projectionOf(cell: BenchCell, method: ResolvedMethod): Float32Array | u
   const source = newSource(cell, method)
   if (!source) return undefined
   return hostData(() => ({projection: source.next()})).projection as Float32Array
+}
+
+/** The case of a cell, with the file that has its method. */
+function caseOf(cell: BenchCell, {estimator, options}: ResolvedMethod): PeerCase {
+  const {python} = estimator
+  if (!python) return peerCaseOf(cell)
+  const {path, library} = python
+  return {...peerCaseOf(cell), file: {path, library, options}}
 }
 
 /** A cell as its peer is asked for it. */

@@ -37,6 +37,8 @@ export interface PeerCase {
   head_dim: number
   value_dim: number
   num_features: number
+  /** Of Python, which has the method, with the options of its function. */
+  file?: {path: string; library: string; options: Record<string, unknown>} | undefined
 }
 
 /** Its tensors, `[B, H, n, D]`, `[B, H, n, D]`, `[B, H, n, Dv]` and, where the method draws one, `[H, M, D]`. */

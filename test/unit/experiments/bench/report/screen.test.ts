@@ -185,3 +185,19 @@ describe('benchAnswers', () => {
     expect(benchScreen([])).toEqual([])
   })
 })
+
+describe('methods that only a peer has', () => {
+  const by = (backend: string, records: typeof QUICK) =>
+    records.map(({cell, result}) => timed(cell, result.median_ns, {...result, backend}))
+  const own = linear('my-map', 900, FREE)
+  const records = [...by('native', exact()), ...by('torch', [...exact(), ...own])]
+
+  it('are what the answer is about, and stay in the table before other exact forms', () => {
+    expect(benchAnswers(benchView(records))[0]).toMatch(/^my-map on torch is .* faster than exact/)
+    const shown = renderTerminal(benchScreen(records, 14), {
+      ...{width: 100, colour: false, unicode: true},
+    })
+    expect(shown).toMatch(/^my-map on torch /m)
+    expect(shown).not.toMatch(/^softmax on native /m)
+  })
+})
