@@ -12,7 +12,8 @@ export const PYTHON = process.env.RFA_PYTHON
  * @throws Error with what it complained of
  */
 export async function python(argv: readonly string[], cwd = process.cwd()): Promise<string> {
-  const env = {...process.env, TOKENIZERS_PARALLELISM: 'false', HF_HUB_OFFLINE: '1'}
+  const offline = {HF_HUB_OFFLINE: '1', WANDB_MODE: 'offline', MLFLOW_DISABLE_TELEMETRY: 'true'}
+  const env = {...process.env, TOKENIZERS_PARALLELISM: 'false', ...offline}
   const child = spawn(PYTHON!, argv, {cwd, env, stdio: ['ignore', 'pipe', 'pipe']})
   const [stdout, stderr, [code]] = await Promise.all([
     text(child.stdout),
