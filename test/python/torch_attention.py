@@ -11,6 +11,7 @@ g = 1 + |w|.|x|, which adds (D + 2) u (g_i.|phi_j| + |phi_i|.g_j); a row errs by
 """
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,7 +24,8 @@ sys.path.insert(0, str(ROOT / "python"))
 
 from rfa.projections import PROJECTIONS
 from rfa.torch import METHODS, Attention
-from rfa.torch._features import Call
+from rfa.torch._features import Call, guard_of
+from rfa.torch._forms import guarded
 
 NODE, LIBRARY = sys.argv[1:3]
 #: Takes arrays, then cases one a line on stdin; answers each with a line of numbers.
@@ -104,18 +106,21 @@ def bound(method, attention, out, hidden):
     relative = (logs.mT - torch.where(seen, logs.mT, -torch.inf).amax(-1, keepdim=True)).exp() * seen
     summed = (L + sizes[1].shape[-1] + 6) * (sizes[0] @ sizes[1].mT)
     above = (summed + (D + 2) * (errors[0] @ sizes[1].mT + sizes[0] @ errors[1].mT)) * relative
-    below = (queries.values @ keys.values.mT * relative).sum(-1, keepdim=True).abs()
+    below = (queries.values @ keys.values.mT * relative).sum(-1, keepdim=True)
+    guard = guard_of(attention.options, attention.causal)
+    if guard is not None:  # acts on the sums as they are: it moves by no more than they do
+        offset = torch.where(seen, logs.mT, -torch.inf).amax(-1, keepdim=True).nan_to_num(neginf=0)
+        scale = (offset + (0 if queries.logs is None else queries.logs)).exp()
+        below = guarded(below * scale, *guard) / scale
+    below = below.abs()
     spread = 1 + logs.abs().max()
     found = U * spread * (above @ values.abs() + above.sum(-1, keepdim=True) * out.abs()) / below
     return torch.where(below == 0, 0, found)  # queries without features
 
 
-#: Options of the modules by those of the program.
-NAMES = {"constantGate": "constant_gate", "maxLength": "max_length"}
-
 
 def held(title, method, masked=False, causal=False, projection="orth", **options):
-    own = {NAMES.get(name, name): value for name, value in options.items()}
+    own = {re.sub("[A-Z]", lambda capital: "_" + capital[0].lower(), name): value for name, value in options.items()}
     sizes = {"heads": H, "head_dim": D, "num_features": M}
     attention = Attention(method, **sizes, causal=causal, seed=SEED, projection=projection, **own)
     given = {"projection": projection} if method in METHODS and METHODS[method].projected else {}
@@ -151,6 +156,18 @@ held("rfa-gate 0.5", "rfa-gate", causal=True, constantGate=0.5)
 held("oprf a", "oprf", a=-0.1)
 held("oprf prefix", "oprf", causal=True, prefix=20)
 held("saderf ridge", "saderf", ridge=0.1)
+held("cosformer epsilon", "cosformer", causal=True, featureEpsilon=0.1, denGuard="clamp:1e-2")
+held("favor-relu epsilon", "favor-relu", featureEpsilon=1e-3, causalDenGuard="add:1")
+held("rfa norm", "rfa", normEpsilon=0.5, featureScale=0.1, denGuard="abs-clamp:1")
+held("rfa-arccos norm", "rfa-arccos", causal=True, normEpsilon=0.5, featureScale=0.1, featureEpsilon=0.01, denGuard="add:0.1")
+for method, facts in METHODS.items():
+    if "den_guard" in facts.options:
+        for guard in ("add:2", "clamp:3", "abs-clamp:0.3"):
+            for masked in (False, True):
+                held(f"{method} {guard} causal{masked * ' masked'}", method, masked, True, denGuard=guard)
+            if not facts.causal_only:
+                held(f"{method} {guard}", method, True, denGuard=guard, causalDenGuard="none")
+                held(f"{method} {guard} causal only", method, causal=True, causalDenGuard=guard)
 held("cosformer length", "cosformer", maxLength=200)
 held("favor-pos scale", "favor-pos", scale=0.2)
 program.stdin.close()

@@ -80,6 +80,27 @@ def tokens_one_by_one_give_the_causal_form():
         close(torch.cat(outs, 2), whole, 7 if method in ("rfa", "rfa-gate", "favor-trig") else 10)
 
 
+def guards_act_token_by_token_too():
+    for method, facts in METHODS.items():
+        if "den_guard" not in facts.options:
+            continue
+        own = module(method, True, den_guard="clamp:0.9", **({"max_length": L} if method == "cosformer" else {}))
+        state, outs = None, []
+        for t in range(L):
+            out, state = own.step(*(x[:, :, t : t + 1] for x in (q, k, v)), state)
+            outs.append(out)
+        close(torch.cat(outs, 2), own(q, k, v), 7)
+    plain, guarded = (module("rfa-gate", True, den_guard=guard)(q, k, v) for guard in ("none", "clamp:0.9"))
+    assert not torch.allclose(plain, guarded)
+    for guard in ("clamp", "clip:1", "add:-1", 3):
+        try:
+            module("rfa", den_guard=guard)
+        except rfa.UsageError as error:
+            assert "abs-clamp:E" in str(error)
+        else:
+            raise AssertionError(guard)
+
+
 def gates_may_be_given():
     gate = torch.rand(2, H, L)
     own = module("rfa-gate", True)
@@ -221,7 +242,7 @@ def wrong_uses_are_refused():
     cases = [
         (lambda: module("favr"), U, "method: expected one of"),
         (lambda: module("favor-pos", tau=1), T, "favor-pos: expected no options, got tau"),
-        (lambda: module("rfa", temperature=1), T, "rfa: expected tau, got temperature"),
+        (lambda: module("rfa", temperature=1), T, "rfa: expected tau, norm_epsilon, feature_scale, den_guard, causal_den_guard, got temperature"),
         (lambda: module("rfa-gate"), U, "expected causal=True"),
         (lambda: module("lara", True), U, "expected causal=False"),
         (lambda: module("rfa", projection="haar"), U, "projection: expected one of iid"),

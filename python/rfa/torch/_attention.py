@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from .._errors import ArgumentTypeError, InputError, UsageError
 from .._random import Stream
 from ..projections import draw_projection
-from ._features import METHODS, Call, log_gates
+from ._features import METHODS, Call, guard_of, log_gates
 from ._forms import State, causal, over_all
 from ._lara import lara, proposal_count
 
@@ -89,6 +89,7 @@ class Attention(nn.Module):
         self.seed, self.replicate, self.causal = seed, replicate, causal
         self.scale = head_dim**-0.5 if scale is None else scale
         self.options = {**known[method], **options}
+        guard_of(self.options, causal)
         if facts and facts.projected and rows is None:
             sizes = {"heads": heads, "num_features": num_features, "head_dim": head_dim}
             drawn = draw_projection(projection, **sizes, seed=seed, replicate=replicate, orth_sign=orth_sign)
@@ -145,9 +146,10 @@ class Attention(nn.Module):
         if self.method == "lara":
             return self._lara(q, k, v, mask).to(value.dtype)
         queries, keys = METHODS[self.method].features(q, k, self._call(q, key_mask=mask, gate=gate))
+        guard = guard_of(self.options, self.causal)
         if causal_form:
-            return causal(queries, keys, v, mask)[0].to(value.dtype)
-        return over_all(queries, keys, v, mask).to(value.dtype)
+            return causal(queries, keys, v, mask, guard=guard)[0].to(value.dtype)
+        return over_all(queries, keys, v, mask, guard).to(value.dtype)
 
     def step(
         self, query: Tensor, key: Tensor, value: Tensor, state: State | None = None, gate: Tensor | None = None
@@ -170,7 +172,7 @@ class Attention(nn.Module):
         position = state.count if state else 0
         call = self._call(q, gate=gate, position=position, gate_sum=state.gate_sum if state else None)
         queries, keys = METHODS[self.method].features(q, k, call)
-        out, after = causal(queries, keys, v, None, state)
+        out, after = causal(queries, keys, v, None, state, guard_of(self.options, causal=True))
         if self.method == "rfa-gate":
             keep, _ = log_gates(k, call)
             after.gate_sum = keep if call.gate_sum is None else call.gate_sum + keep

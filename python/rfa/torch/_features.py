@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +18,7 @@ from .._errors import UsageError
 @dataclass(frozen=True)
 class Features:
     """Features of tokens, `values * exp(logs)`: `values` [B, H, n, F] with `logs` [B, H, n, 1] or without, or `logs`
-    [B, H, n, F] alone."""
+    [B, H, n, F] alone. Without a guard factors of queries cancel."""
 
     values: Tensor | None = None
     logs: Tensor | None = None
@@ -51,6 +52,26 @@ class Method:
     causal_only: bool = False
 
 
+#: Guards on the denominator, that of the causal form where it is another one.
+_GUARDS = {"den_guard": "none", "causal_den_guard": None}
+_UNIT = {"norm_epsilon": 0.0, "feature_scale": None}
+
+
+def guard_of(options: dict[str, Any], causal: bool) -> tuple[str, float] | None:
+    """Policy and bound of the guard in force.
+
+    Raises:
+        UsageError: for a text that is no guard.
+    """
+    text = (options.get("causal_den_guard") if causal else None) or options.get("den_guard", "none")
+    if text == "none":
+        return None
+    found = re.fullmatch(r"(add|clamp|abs-clamp|nudge):(\d+(?:\.\d+)?(?:e-?\d+)?)", str(text).lower())
+    if found is None:
+        raise UsageError(f"den_guard: expected none, add:E, clamp:E, abs-clamp:E or nudge:E, got {text!r}")
+    return found[1], float(found[2])
+
+
 def _canonical(q: Tensor, k: Tensor, call: Call) -> tuple[Tensor, Tensor]:
     return q * math.sqrt(call.scale), k * math.sqrt(call.scale)
 
@@ -60,8 +81,14 @@ def _half_norms(x: Tensor) -> Tensor:
 
 
 def _unit(x: Tensor, call: Call) -> Tensor:
-    length = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+    length = torch.linalg.vector_norm(x, dim=-1, keepdim=True) + call.options["norm_epsilon"]
     return x / torch.where(length == 0, 1, length) / call.options.get("tau", 1)
+
+
+def _factor(call: Call) -> float:
+    """On features of unit vectors; it matters only with a guard or an epsilon."""
+    own = call.options["feature_scale"]
+    return call.rows.shape[-2] ** -0.5 if own is None else own
 
 
 def _waves(products: Tensor) -> Tensor:
@@ -85,26 +112,28 @@ def _favor_trig(q: Tensor, k: Tensor, call: Call) -> tuple[Features, Features]:
 
 
 def _favor_relu(q: Tensor, k: Tensor, call: Call) -> tuple[Features, Features]:
-    x, y = _canonical(q, k, call)
-    return Features(F.relu(x @ call.rows.mT)), Features(F.relu(y @ call.rows.mT))
+    added = call.options["feature_epsilon"]
+    x, y = (F.relu(z @ call.rows.mT) + added for z in _canonical(q, k, call))
+    return Features(x), Features(y)
 
 
 def _rfa(q: Tensor, k: Tensor, call: Call) -> tuple[Features, Features]:
-    x, y = _unit(q, call), _unit(k, call)
-    return Features(_waves(x @ call.rows.mT)), Features(_waves(y @ call.rows.mT))
+    x, y = (_factor(call) * _waves(_unit(z, call) @ call.rows.mT) for z in (q, k))
+    return Features(x), Features(y)
 
 
 def _rfa_arccos(q: Tensor, k: Tensor, call: Call) -> tuple[Features, Features]:
-    x, y = _unit(q, call), _unit(k, call)
-    return Features(F.relu(x @ call.rows.mT)), Features(F.relu(y @ call.rows.mT))
+    added = call.options["feature_epsilon"]
+    x, y = (_factor(call) * F.relu(_unit(z, call) @ call.rows.mT) + added for z in (q, k))
+    return Features(x), Features(y)
 
 
 def _rfa_gate(q: Tensor, k: Tensor, call: Call) -> tuple[Features, Features]:
     queries, keys = _rfa(q, k, call)
     keep, take = log_gates(k, call)
-    before = 0 if call.gate_sum is None else call.gate_sum
-    # key i has at t the weight (1 - g_i) prod_{j = i+1..t} g_j; what depends on t alone cancels
-    return queries, Features(keys.values, (take - (keep.cumsum(-1) + before)).unsqueeze(-1))
+    kept = keep.cumsum(-1) + (0 if call.gate_sum is None else call.gate_sum)
+    # key i has at t the weight (1 - g_i) prod_{j = i+1..t} g_j
+    return Features(queries.values, kept[:, :, -q.shape[2] :, None]), Features(keys.values, (take - kept).unsqueeze(-1))
 
 
 def log_gates(k: Tensor, call: Call) -> tuple[Tensor, Tensor]:
@@ -150,7 +179,8 @@ def _cosformer(q: Tensor, k: Tensor, call: Call) -> tuple[Features, Features]:
     def phased(x: Tensor) -> Tensor:
         places = torch.arange(x.shape[2], device=x.device, dtype=x.dtype) + (call.position or 0)
         angle = (math.pi / 2) * places.view(1, 1, -1, 1) / length
-        return torch.cat([F.relu(x) * angle.cos(), F.relu(x) * angle.sin()], -1)
+        rectified = F.relu(x) + call.options["feature_epsilon"]
+        return torch.cat([rectified * angle.cos(), rectified * angle.sin()], -1)
 
     return Features(phased(q)), Features(phased(k))
 
@@ -216,17 +246,19 @@ def _moments(q: Tensor, k: Tensor, call: Call) -> tuple[list[Tensor], list[Tenso
 _STATISTICS = {"prefix": 64}
 
 METHODS: dict[str, Method] = {
-    "elu": Method(_elu, projected=False),
-    "rfa": Method(_rfa, options={"tau": 1.0}),
-    "rfa-arccos": Method(_rfa_arccos),
-    "rfa-gate": Method(_rfa_gate, options={"tau": 1.0, "constant_gate": 0.95}, causal_only=True),
+    "elu": Method(_elu, projected=False, options=_GUARDS),
+    "rfa": Method(_rfa, options={"tau": 1.0, **_UNIT, **_GUARDS}),
+    "rfa-arccos": Method(_rfa_arccos, options={**_UNIT, "feature_epsilon": 0.0, **_GUARDS}),
+    "rfa-gate": Method(
+        _rfa_gate, options={"tau": 1.0, "constant_gate": 0.95, **_UNIT, "den_guard": "none"}, causal_only=True
+    ),
     "favor-pos": Method(_favor_pos),
     "favor-hyp": Method(_favor_hyp),
     "favor-trig": Method(_favor_trig),
-    "favor-relu": Method(_favor_relu),
+    "favor-relu": Method(_favor_relu, options={"feature_epsilon": 0.0, **_GUARDS}),
     "oprf": Method(_oprf, options={"a": None, **_STATISTICS}),
     "saderf": Method(_saderf, options={"ridge": 1e-3, **_STATISTICS}),
-    "cosformer": Method(_cosformer, projected=False, options={"max_length": None}),
-    "taylor": Method(_taylor, projected=False),
+    "cosformer": Method(_cosformer, projected=False, options={"max_length": None, "feature_epsilon": 0.0, **_GUARDS}),
+    "taylor": Method(_taylor, projected=False, options=_GUARDS),
 }
 """The feature maps by name; `rfa methods NAME` has the formula of each."""

@@ -30,10 +30,27 @@ def _with_one(value: Tensor) -> Tensor:
     return torch.cat([value, torch.ones_like(value[..., :1])], -1)
 
 
-def _ratio(sums: Tensor) -> Tensor:
-    """Rows that see no key are zero."""
+#: Policy and bound: what is done to a denominator before the division.
+Guard = tuple[str, float]
+
+
+def _ratio(sums: Tensor, logs: Tensor | None = None, guard: Guard | None = None) -> Tensor:
+    """Rows that see no key are zero. A guard needs the sums as they are, times exp(logs)."""
+    if guard is not None and logs is not None:
+        sums = sums * logs.exp().to(sums.dtype)
     weights = sums[..., -1:]
+    if guard is not None:
+        weights = guarded(weights, *guard)
     return sums[..., :-1] / torch.where(weights == 0, 1, weights)
+
+
+def guarded(weights: Tensor, policy: str, bound: float) -> Tensor:
+    """Denominators after a guard."""
+    if policy == "add":
+        return weights + bound
+    if policy == "nudge":
+        return weights + 2 * bound * (weights.abs() <= bound)
+    return (weights if policy == "clamp" else weights.abs()).clamp_min(bound)
 
 
 def _masked(keys: Features, key_mask: Tensor | None) -> Features:
@@ -65,17 +82,25 @@ def _queries(queries: Features, shift: Tensor) -> Tensor:
     return (logs - logs.detach().amax(-1, keepdim=True)).exp()
 
 
-def over_all(queries: Features, keys: Features, value: Tensor, key_mask: Tensor | None) -> Tensor:
+def over_all(
+    queries: Features, keys: Features, value: Tensor, key_mask: Tensor | None, guard: Guard | None = None
+) -> Tensor:
     """Every query sees every key, [B, H, L, Dv]."""
     keys = _masked(keys, key_mask)
     assert keys.logs is not None
     shift = keys.logs.detach().amax(-2, keepdim=True).clamp_min(_LOWEST)
     sums = _weighted(keys, shift, value.dtype).mT @ _with_one(value)
-    return _ratio(_queries(queries, shift) @ sums)
+    logs = None if keys.values is None else shift if queries.logs is None else shift + queries.logs
+    return _ratio(_queries(queries, shift) @ sums, logs, guard)
 
 
 def causal(
-    queries: Features, keys: Features, value: Tensor, key_mask: Tensor | None, state: State | None = None
+    queries: Features,
+    keys: Features,
+    value: Tensor,
+    key_mask: Tensor | None,
+    state: State | None = None,
+    guard: Guard | None = None,
 ) -> tuple[Tensor, State]:
     """Query i sees the keys of the state and the keys 0..i.
 
@@ -87,13 +112,15 @@ def causal(
     keys = _masked(keys, key_mask)
     extended = _with_one(value)
     outs: list[Tensor] = []
+    scales: list[Tensor] = []
     for start in range(0, value.shape[2], CHUNK):
         part = slice(start, start + CHUNK)
         state = state or _empty(queries, keys, extended)
-        sums, state = _chunk(_rows(queries, part), _rows(keys, part), extended[:, :, part], state)
+        sums, logs, state = _chunk(_rows(queries, part), _rows(keys, part), extended[:, :, part], state)
         outs.append(sums)
+        scales += [] if logs is None else [logs]
     assert state is not None
-    return _ratio(torch.cat(outs, 2)), state
+    return _ratio(torch.cat(outs, 2), torch.cat(scales, 2) if scales else None, guard), state
 
 
 def _rows(features: Features, part: slice) -> Features:
@@ -108,7 +135,9 @@ def _empty(queries: Features, keys: Features, extended: Tensor) -> State:
     return State(sums, keys.logs.new_full((batch, heads, 1, keys.logs.shape[-1]), _LOWEST))
 
 
-def _chunk(queries: Features, keys: Features, extended: Tensor, state: State) -> tuple[Tensor, State]:
+def _chunk(queries: Features, keys: Features, extended: Tensor, state: State) -> tuple[Tensor, Tensor | None, State]:
+    """Sums of each query, the logarithm of what they are to be multiplied by, where it is one number, and the state."""
+    logs: Tensor | None = None
     assert keys.logs is not None
     dtype, length = extended.dtype, extended.shape[2]
     past = torch.ones(length, length, dtype=torch.bool, device=extended.device).tril()
@@ -120,12 +149,12 @@ def _chunk(queries: Features, keys: Features, extended: Tensor, state: State) ->
     else:
         assert queries.values is not None
         # one logarithm for each key: each query has the largest that it sees
-        logs = keys.logs.detach()
-        largest = torch.maximum(state.shift, logs.cummax(-2).values)  # [B, H, L, 1]
+        largest = torch.maximum(state.shift, keys.logs.detach().cummax(-2).values)  # [B, H, L, 1]
+        logs = largest if queries.logs is None else largest + queries.logs
         shift = largest[:, :, -1:]
         factor = (keys.logs.mT - largest).masked_fill(~past, -torch.inf).exp().to(dtype)
         weights = queries.values @ keys.values.mT * factor
         sums = (queries.values @ state.sums) * (state.shift - largest).exp().to(dtype) + weights @ extended
         before = state.sums * (state.shift - shift).exp().to(dtype)
         rows = _weighted(keys, shift, dtype)
-    return sums, State(before + rows.mT @ extended, shift, state.count + length, state.gate_sum)
+    return sums, logs, State(before + rows.mT @ extended, shift, state.count + length, state.gate_sum)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,6 @@ from torch import Tensor
 
 from .._errors import InputError
 from ._attention import Attention
-
-#: Names that the program has for options, by those of the modules.
-_OPTIONS = {"constantGate": "constant_gate", "maxLength": "max_length"}
 
 
 def load_tuned(path: str | os.PathLike[str], *, layer: int | None = None, draw: int = 0, **given: Any) -> Attention:
@@ -43,7 +41,7 @@ def load_tuned(path: str | os.PathLike[str], *, layer: int | None = None, draw: 
     if array("query_map") is None and array("projection") is None:
         raise InputError(f"{place}: expected layer {layer} and draw {draw}, got none", code="ARRAY_MISSING")
     texts: dict[str, Any] = json.loads(metadata.get("options", "{}"))
-    options = {_OPTIONS.get(name, name): value for name, value in texts.items()}
+    options = {re.sub("[A-Z]", lambda capital: f"_{capital[0].lower()}", name): value for name, value in texts.items()}
     sizes = {"heads": int(metadata["heads"]), "head_dim": int(metadata["head_dim"])}
     facts: dict[str, Any] = {
         **sizes,
