@@ -152,13 +152,13 @@ def attention(case, q, k, v, projection, compiler=None):
 module_of = functools.cache(Module)
 
 
-def of_file(case, q, k, v, projection, compiler=None):
-    """A map or an attention of a file, see rfa_plugin.py; features are summed as those of this one."""
+def of_file(case, q, k, v, projection):
+    """A map or an attention of a file, see rfa_plugin.py; features are summed as those of the methods above."""
     file = case["file"]
     module = module_of(file["path"], file["library"])
     scale = case["head_dim"] ** -0.25
     rows = [] if projection is None else [projection]
-    combine = (linear_causal_at_once if compiler else linear_causal) if case["causal"] else linear
+    combine = linear_causal if case["causal"] else linear
 
     def value(*arrays):
         if module.torch:
@@ -166,13 +166,12 @@ def of_file(case, q, k, v, projection, compiler=None):
         given = [x.numpy() for x in arrays]
         return torch.from_numpy(module.value(given, file["options"], causal=case["causal"])).float()
 
-    def attend(q, k, v, *rows):
+    def attend():
         if module.name == "attention":
             return value(q, k, v, *rows)
         return combine(value(q * scale, *rows), value(k * scale, *rows), v)
 
-    once = compiler(attend) if compiler else attend
-    return Form(lambda: once(q, k, v, *rows))
+    return Form(attend)
 
 
 def tokens_of(*arrays):
@@ -217,7 +216,7 @@ def decode(case, q, k, v, projection, compiler=None):
 
 def forms(case):
     if "file" in case:
-        return {"eager": of_file, "compile": lambda *given: of_file(*given, compiler=compiled)}
+        return {"eager": of_file}
     if case["decode"]:
         exact, make = {"softmax": {"sdpa": decode_sdpa}}, decode
     else:
