@@ -33,6 +33,22 @@ function sweep(file: string, more = '', env: NodeJS.ProcessEnv = {}) {
   )
 }
 
+interface Swept {
+  cell: {method: string; target: string}
+  result: {rel_l2: {median: number}}
+}
+interface Timed {
+  cell: {method: string; peer?: string}
+  status: string
+  result: {work_flops: number; gate: {rows: number}}
+}
+
+/** The records of a run with `--json`, after its notes. */
+function recordsIn<Kind>(said: string): Kind[] {
+  const {records}: {records: Kind[]} = JSON.parse(said.slice(said.indexOf('{')))
+  return records
+}
+
 function write(name: string, text: string) {
   writeFileSync(join(folder, name), text)
   return name
@@ -49,9 +65,7 @@ describe.runIf(PYTHON)('a map in Python', {timeout: PATIENCE}, () => {
       'error-sweep --plugin my_map.py --methods my-map,favor-pos --num-features 64 --projections orth --replicates 3 --quiet --generator gaussian --scales 0.2 --seq-len 64 --json'
     const {status, said} = rfa(both)
     expect(status, said).toBe(0)
-    const {records} = JSON.parse(said.slice(said.indexOf('{'))) as {
-      records: {cell: {method: string; target: string}; result: {rel_l2: {median: number}}}[]
-    }
+    const records = recordsIn<Swept>(said)
     const errors = (method: string) =>
       records
         .filter(({cell}) => cell.method === method && cell.target === 'raw')
@@ -109,13 +123,7 @@ describe.runIf(PYTHON)('a map in Python', {timeout: PATIENCE}, () => {
         `${bench} --methods ${methods} --option my-map.share=0.4 --peers torch${form}`,
       )
       expect(status, said).toBe(0)
-      const {records} = JSON.parse(said.slice(said.indexOf('{'))) as {
-        records: {
-          cell: {method: string; peer?: string}
-          status: string
-          result: {work_flops: number; gate: {rows: number}}
-        }[]
-      }
+      const records = recordsIn<Timed>(said)
       const of = (name: string) => records.filter(({cell}) => cell.method === name)
       expect(of('favor-pos').map(({cell}) => cell.peer)).toEqual([undefined, 'torch'])
       for (const name of ['rectified', 'my-map', 'windowed']) {
@@ -189,9 +197,7 @@ describe.runIf(PYTHON)('a map in Python', {timeout: PATIENCE}, () => {
       'error-sweep --plugin windowed.py --methods windowed,softmax --option windowed.width=64 --generator gaussian --scales 0.3 --seq-len 64 --quiet --json -o windows',
     )
     expect(swept.status, swept.said).toBe(0)
-    const {records} = JSON.parse(swept.said.slice(swept.said.indexOf('{'))) as {
-      records: {cell: {method: string}; result: {rel_l2: {median: number}}}[]
-    }
+    const records = recordsIn<Swept>(swept.said)
     const [own] = records.filter(({cell}) => cell.method === 'windowed')
     // a window of all tokens is softmax attention: rounded sums of at most 64 terms, relative to their size
     expect(own!.result.rel_l2.median).toBeLessThan(64 * 2 ** -24)

@@ -118,7 +118,6 @@ def bound(method, attention, out, hidden):
     return torch.where(below == 0, 0, found)  # queries without features
 
 
-
 def held(title, method, masked=False, causal=False, projection="orth", **options):
     own = {re.sub("[A-Z]", lambda capital: "_" + capital[0].lower(), name): value for name, value in options.items()}
     sizes = {"heads": H, "head_dim": D, "num_features": M}
