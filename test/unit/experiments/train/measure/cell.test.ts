@@ -108,6 +108,15 @@ describe('a training run', () => {
     await expect(resultOf({task})).rejects.toMatchObject({code: 'FILE_CHANGED'})
   })
 
+  it('learns the same on the portable backend, to rounding', async () => {
+    const own = {steps: 20, batch: 8, held_out: 20}
+    const [first, second] = [await resultOf(own), await resultOf({...own, backend: 'wasm'})]
+    expect(second.backend).toBe('wasm')
+    first.curve.forEach(({loss}, at) => {
+      expect(second.curve[at]!.loss).toBeCloseTo(loss!, 3)
+    })
+  })
+
   it('skips what has no causal form', async () => {
     const outcome = await runTrainCell(trainCellOf({method: 'nystrom', num_features: 4}))
     expect(outcome).toEqual({status: 'skipped', reason: 'bidirectional only'})
