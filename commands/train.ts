@@ -1,4 +1,4 @@
-import {readsTexts, toTrainPlan, trainFlags} from '../src/cli/plans/train.js'
+import {readsTexts, toTrainPlan, trainFlags, withRunsOf} from '../src/cli/plans/train.js'
 import {helpText} from '../src/cli/run/base-command.js'
 import {ExperimentCommand} from '../src/cli/run/experiment-command.js'
 
@@ -21,6 +21,10 @@ export default class Train extends ExperimentCommand {
     const estimators = await this.estimators(true)
     const {trainTexts} = await import('../src/cli/plans/train-texts.js')
     const texts = readsTexts(flags) ? await trainTexts(flags) : undefined
-    return this.runOrDescribe(toTrainPlan(flags, estimators, texts), flags)
+    const plan = toTrainPlan(flags, estimators, texts)
+    const {output, resume} = flags
+    const earlier =
+      resume && output !== undefined ? await this.services.readPlan(output) : undefined
+    return this.runOrDescribe(withRunsOf(plan, earlier), flags)
   }
 }

@@ -67,6 +67,8 @@ export interface CellContext {
   process?: number | undefined
   /** Called with the progress of the cell, never while something is timed. */
   onStep?: OnStep | undefined
+  /** File in which a cell of minutes keeps how far it is, to go on from there when it is run again. Default: it starts anew. */
+  checkpoint?: string | undefined
   /** Of a timed cell: asked for its first turn once it is ready, then lets the others compute. Default: there are no others. */
   yieldTurn?: YieldTurn | undefined
 }
@@ -130,8 +132,12 @@ export interface Experiment<
    * with a process of their own do.
    */
   keepsParts?: boolean
+  /** Cells may take minutes, and keep how far they are in {@link CellContext.checkpoint}. Default: they do not. */
+  keepsCheckpoints?: boolean
   /** Writes beside the folder of a run what its records hold and tables cannot. Default: nothing. */
   save?(records: readonly CellRecord<Cell, Held>[], directory: string): Promise<void>
+  /** A larger plan, where this one says how well numbers are to be known and they are not. Default: a plan is all there is. */
+  enlarged?(plan: P, records: readonly CellRecord<Cell, Held>[]): Promise<P | undefined>
   /** Answers to its questions. Default: it has none. */
   verdicts?(records: readonly CellRecord<Cell, Held>[]): Promise<Verdict[]>
   /** Findings from all records, as data. Default: nothing. */

@@ -1,3 +1,4 @@
+import {rm} from 'node:fs/promises'
 import {RfaError} from '../errors.js'
 import type {Experiment} from '../experiments/experiment.js'
 import type {Job} from '../experiments/planned-run.js'
@@ -42,6 +43,8 @@ export interface PoolOptions extends WorkerOptions {
   onTurn?: ((part: Part, own: boolean) => void) | undefined
   /** Where each worker writes a profile of itself when it ends; called once for each. Default: nowhere. */
   profileFile?: (() => string) | undefined
+  /** Where a job may keep how far it is, by its key; removed with its record. Default: nowhere. */
+  checkpointFile?: ((key: string) => string) | undefined
   /** How long a worker may take to write it, in ms: after its last cell, and when it is stopped in one. */
   profilePatienceMs?: {ended: number; stopped: number}
   /** Called with what went wrong without harm to the records. */
@@ -250,7 +253,8 @@ class Pool {
     onStart?.(part)
     const {job, cell} = part
     const {threadShare, processes} = schedule
-    const context = {threadShare, processes, process: part.index}
+    const checkpoint = this.#options.checkpointFile?.(job.key)
+    const context = {threadShare, processes, process: part.index, ...(checkpoint && {checkpoint})}
     const plugins = pluginsOf(cell, this.#options.plugins)
     const task = {experiment: experiment.name, cell, context, ...(plugins && {plugins})}
     const yieldTurn = async () => {
@@ -292,6 +296,8 @@ class Pool {
     own.results.clear()
     if (count === 1) this.#underway.delete(key)
     await this.#onRecord(whole)
+    const checkpoint = this.#options.checkpointFile?.(key)
+    if (checkpoint) await rm(checkpoint, {force: true})
     this.#ended++
   }
 

@@ -1,3 +1,5 @@
+import {rm} from 'node:fs/promises'
+import {join} from 'node:path'
 import {RfaError} from '../errors.js'
 import {allExperiments} from '../experiments/index.js'
 import {type Job, type PlannedRun, planKeys, planLabels} from '../experiments/planned-run.js'
@@ -138,9 +140,15 @@ async function runMissing(
     onProgress?.(meter.count(record.status === 'failed'))
   }
   const {directory, profile} = options
+  const checkpoints =
+    experiment.keepsCheckpoints && directory !== null ? join(directory, 'checkpoints') : undefined
   const pool = {
     ...options,
     profileFile: profile && directory !== null ? await profileFiles(directory) : undefined,
+    checkpointFile:
+      checkpoints === undefined
+        ? undefined
+        : (key: string) => join(checkpoints, `${key}.safetensors`),
     experiment,
     plugins: plan.plugins,
     signal: eitherOf(options.signal, journal?.lost),
@@ -153,6 +161,8 @@ async function runMissing(
   const inOrder = () => jobs.map(({key}) => records.get(key)).filter(one => one !== undefined)
   try {
     await runJobs(missing, pool, onRecord)
+    // what a process that was killed has left of a file is there, too
+    if (checkpoints) await rm(checkpoints, {recursive: true, force: true})
     return {records: inOrder()}
   } catch (error) {
     if (journal?.lost.aborted) throw journal.lost.reason

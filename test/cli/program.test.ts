@@ -360,3 +360,21 @@ function said(stream: NodeJS.ReadableStream): () => string {
   })
   return () => text
 }
+
+it('train adds seeds until intervals are narrow, and goes on with a run that has more of them', async () => {
+  const line =
+    'train --quick --methods elu --steps 12 --seeds 2 --until-ci 0.1% --max-seeds 3 --output seeds --quiet'
+  const {code, stdout} = await rfa(...line.split(' '))
+  expect([code, stdout]).toEqual([0, expect.stringContaining('3 seeds')])
+  const run = join(folder, 'seeds')
+  const numbers = () =>
+    readFileSync(join(run, 'records.jsonl'), 'utf8')
+      .trim()
+      .split('\n')
+      .map(text => JSON.parse(text).cell.run)
+  expect(numbers().sort()).toEqual([0, 1, 2])
+  expect(readdirSync(run)).not.toContain('checkpoints')
+  expect((await rfa(...line.split(' '), '--resume')).code).toBe(0)
+  expect((await rfa('train', '--output', 'seeds', '--resume', '--quiet')).code).toBe(0)
+  expect(numbers()).toHaveLength(3)
+})

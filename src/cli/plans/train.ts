@@ -9,6 +9,7 @@ import {
   type TrainPlan,
   trainPlan,
 } from '../../experiments/train/schema.js'
+import type {Plan} from '../../results/record.js'
 import {gridOf} from '../flags/defaults.js'
 import {
   eitherWay,
@@ -16,12 +17,16 @@ import {
   numberList,
   oneName,
   oneNumber,
+  oneShare,
   oneText,
 } from '../flags/kinds.js'
 import {COUNT, POSITIVE_INTEGER, POSITIVE_NUMBER, parseNumber} from '../flags/ranges.js'
 import {methodFlags, runFlags} from '../flags/shared.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
-import {checkedPlan, drawAxesOf, listOr} from './values.js'
+import {checkedPlan, drawAxesOf, listOr, replicatesOf} from './values.js'
+
+/** Most seeds of a run that adds some until it knows enough. */
+const MOST_SEEDS = 12
 
 /** What runs where nothing is typed. */
 interface TrainGrid {
@@ -190,6 +195,15 @@ export const trainFlags = {
     helpGroup: 'TRAINING',
     description: 'runs of each method at each rate (default: 3)',
   }),
+  'until-ci': oneShare({
+    helpGroup: 'TRAINING',
+    description:
+      'double the seeds until the 95 % interval of every method is within this share of its score, such as 0.05 or 5%; --seeds is then the minimum',
+  }),
+  'max-seeds': oneNumber(POSITIVE_INTEGER)({
+    helpGroup: 'TRAINING',
+    description: `with --until-ci: seeds at which it ends all the same (default: ${MOST_SEEDS})`,
+  }),
   steps: oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'TRAINING',
     description: 'steps of Adam (default: 600, chars 300; quick: 200, listops and chars 60)',
@@ -248,7 +262,7 @@ export function toTrainPlan(
     ),
     ...drawAxesOf(flags, grid),
     rates: listOr(flags.rates, '--rates', grid.rates),
-    runs: flags.seeds ?? grid.seeds,
+    ...seedsOf(flags, grid.seeds),
     model,
     key_dims: keyDimsOf(flags, model),
     steps: flags.steps ?? own.steps,
@@ -258,6 +272,31 @@ export function toTrainPlan(
     seed: flags.seed ?? 0,
     backend: flags.backend ?? 'auto',
   })
+}
+
+/** Runs, and until when. @throws {USAGE} for most that nothing asks for or below the fewest, and for a part of the cells */
+function seedsOf(
+  {seeds, 'until-ci': width, 'max-seeds': most, shard}: TrainFlags,
+  standard: number,
+): Pick<TrainPlan, 'runs' | 'until_ci'> {
+  if (width !== undefined && shard) {
+    const remedy = 'ask for --seeds: how many are enough depends on all cells'
+    throw expected('USAGE', '--shard', 'without --until-ci', 'with it', remedy)
+  }
+  const counts = replicatesOf(
+    {replicates: seeds, 'until-ci': width, 'max-replicates': most},
+    {replicates: standard, most: MOST_SEEDS},
+    {replicates: '--seeds', most: '--max-seeds'},
+  )
+  const {replicates: runs, until_ci} = counts
+  return {runs, ...(until_ci && {until_ci})}
+}
+
+/** The plan with the runs of another one that it goes on with, where a rule has made them more. */
+export function withRunsOf(plan: TrainPlan, saved: Plan | undefined): TrainPlan {
+  const {success, data} = trainPlan.safeParse(saved)
+  if (!success || !plan.until_ci || data.runs <= plan.runs) return plan
+  return {...plan, runs: data.runs}
 }
 
 /**

@@ -57,14 +57,16 @@ interface ReplicateFlags {
  * Replicates, and until when. Most that were typed move the default of the fewest out of their way.
  *
  * @param standard - replicates where none are typed, and the most of them
+ * @param names - of the flags, for errors
  * @throws {USAGE} for most that nothing asks for, or that are below the fewest
  */
 export function replicatesOf(
   {'until-ci': width, 'max-replicates': most, replicates}: ReplicateFlags,
   standard: {replicates: number; most: number},
+  names = {replicates: '--replicates', most: '--max-replicates'},
 ): {replicates: number; until_ci?: UntilCi} {
   if (width === undefined) {
-    if (most !== undefined) throw onlyWithUntilCi('--max-replicates')
+    if (most !== undefined) throw onlyWithUntilCi(names.most)
     return {replicates: replicates ?? standard.replicates}
   }
   const least = replicates ?? Math.min(standard.replicates, most ?? standard.replicates)
@@ -72,8 +74,8 @@ export function replicatesOf(
   if (max_replicates >= least) {
     return {replicates: least, until_ci: {relative_half_width: width, max_replicates}}
   }
-  const what = `at least --replicates ${least}`
-  throw expected('USAGE', '--max-replicates', what, String(max_replicates))
+  const what = `at least ${names.replicates} ${least}`
+  throw expected('USAGE', names.most, what, String(max_replicates))
 }
 
 /** Error of a flag that says more of `--until-ci`. */

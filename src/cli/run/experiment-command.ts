@@ -137,6 +137,11 @@ export abstract class ExperimentCommand extends RfaCommand {
       const prepared = await prepare(plan, flags, worker, invocation)
       const {run, closing, fault} = await runPrepared(prepared, flags, invocation)
       const {experiment} = prepared.run
+      const larger = fault ? undefined : await experiment.enlarged?.(plan, run.records)
+      if (larger && run.directory !== null) {
+        const goOn = {...flags, output: run.directory, resume: true}
+        return await this.compute(larger, goOn, invocation)
+      }
       const report = await this.printedBlocks(experiment, run, flags)
       const {blocks, draw} = await this.withPlot(report, experiment, run, flags)
       if (blocks.length > 0) await this.printBlocks(this.withFlags(blocks), draw)

@@ -9,6 +9,7 @@ import {
   seed,
 } from '../../results/record.js'
 import {drawAxes, drawPoint, featureDim, methodAxes, methodSpec} from '../axes.js'
+import {untilCi} from '../until-ci.js'
 
 const positive = z.number().int().positive()
 
@@ -114,6 +115,11 @@ export const trainPlan = z.object({
     .max(MOST_RUNS)
     .describe('Runs of each method at each rate, which differ in weights, data and random vectors.')
     .meta({flag: 'seeds'}),
+  until_ci: untilCi
+    .optional()
+    .describe(
+      'The number of runs doubles until the interval of each method at its best rate is narrow enough, starting from `runs`; at the end `runs` is what it came to. Absent: it is `runs`.',
+    ),
   key_dims: z
     .record(z.string(), positive)
     .describe('D, entries of a query or key, by method; `default`: of all others.')
@@ -144,7 +150,7 @@ const score = z.object({
 export type Score = z.output<typeof score>
 
 /** A look at a run on its way. */
-const curvePoint = z.object({
+export const curvePoint = z.object({
   step: z.number().int().describe('Steps taken.'),
   loss: nullableNumber.describe('Mean loss of the steps since the last look.').meta({unit: 'nats'}),
   cpu_seconds: z.number().describe('Processor time of all steps so far.').meta({unit: 's'}),

@@ -18,8 +18,21 @@ export interface Optimiser {
   gradients(loss: () => tf.Scalar): {loss: tf.Scalar; grads: tf.NamedTensorMap}
   /** One step of Adam. @returns the loss before it */
   step(loss: () => tf.Scalar, options: StepOptions): number
+  /** All that the next step depends on: arrays by their names, and the steps taken. */
+  state(): OptimiserState
+  /** Goes on from a state of the same weights. */
+  restore(state: OptimiserState): void
   dispose(): void
 }
+
+/** Weights and running means. */
+export interface OptimiserState {
+  steps: number
+  /** `value.NAME`, `first.NAME` and `second.NAME` for each weight. */
+  arrays: Record<string, {shape: number[]; data: Float32Array}>
+}
+
+const PARTS = ['value', 'first', 'second'] as const
 
 /** A weight and the running means of its gradient and of the square of that. */
 interface State {
@@ -67,6 +80,25 @@ export function optimiserOf(weights: readonly NamedWeight[]): Optimiser {
         })
       })
       return before
+    },
+    state() {
+      const arrays: OptimiserState['arrays'] = {}
+      weights.forEach(({name, shape}, at) => {
+        for (const part of PARTS) {
+          const {data} = hostData(() => ({data: tf.clone(states[at]![part])}))
+          arrays[`${part}.${name}`] = {shape, data: Float32Array.from(data)}
+        }
+      })
+      return {steps, arrays}
+    },
+    restore(state) {
+      steps = state.steps
+      weights.forEach(({name, shape}, at) => {
+        for (const part of PARTS) {
+          const {data} = state.arrays[`${part}.${name}`]!
+          tf.tidy(() => states[at]![part].assign(tf.tensor(data, shape)))
+        }
+      })
     },
     dispose: () => tf.dispose(states.flatMap(({value, first, second}) => [value, first, second])),
   }

@@ -11,7 +11,7 @@ import {MOST_LAYERS, MOST_RUNS, MOST_STEPS, type TrainCell, type TrainResult} fr
 /** Attention of all layers, with random vectors that are drawn once or now and then. */
 export interface CellAttention {
   attend: CausalAttention
-  /** Draws random vectors anew, where a step is to have others. @param step - from 1 */
+  /** Draws random vectors anew, where a step is to have others. @param step - from 1, */
   before(step: number): void
   /** Draws random vectors that no step has seen. @returns whether there are any to draw */
   refresh(): boolean
@@ -32,14 +32,17 @@ export function cellAttention(cell: TrainCell): CellAttention {
   }
   const all = (epoch: number) => Array.from({length: layers}, (_, layer) => drawn(layer, epoch))
   const free = () => tf.dispose(current.flatMap(({rows}) => rows ?? []))
-  let current = all(0)
+  const epochOf = (step: number) => (redraw === 0 ? 0 : Math.floor((step - 1) / redraw))
+  let epoch = 0
+  let current = all(epoch)
   return {
     attend: ({query, key, value, gate, layer}) =>
       attend(query, key, value, {...current[layer]!.options, ...(gate && {gate})}).out,
     before(step) {
-      if (redraw === 0 || step === 1 || (step - 1) % redraw !== 0) return
+      if (epochOf(step) === epoch) return
       free()
-      current = all((step - 1) / redraw)
+      epoch = epochOf(step)
+      current = all(epoch)
     },
     refresh() {
       if (projection === null) return false

@@ -35,7 +35,8 @@ export async function runTrainCell(
     const state = stateSize(cell, method)
     // features of zeros may be finite where those of tokens are not
     lookAgain()
-    const trained = await train({cell, task, learner, optimiser, attention, onStep: how.onStep})
+    const {onStep, checkpoint} = how
+    const trained = await train({cell, task, learner, optimiser, attention, onStep, checkpoint})
     return {
       status: 'completed',
       result: {

@@ -5,6 +5,7 @@ import type {Task} from '../../../tasks/index.js'
 import type {OnStep} from '../../experiment.js'
 import type {CurvePoint, TrainCell, TrainResult} from '../schema.js'
 import type {CellAttention} from './attention.js'
+import {goOn, keep} from './checkpoint.js'
 import {type Learner, lossOf, scoreOf, someExamples} from './score.js'
 
 /** Looks at a run on its way, and the sequences of each. */
@@ -14,6 +15,9 @@ const WARM_UP = 0.05
 /** Most norm of the gradients of a step: denominators of random features near zero have steep ones. */
 const MOST_NORM = 1
 
+/** Default time between two states that are kept, in ms: what an interruption may cost. */
+const CHECKPOINT_MS = 30_000
+
 /** What a run trains. */
 export interface Training {
   cell: TrainCell
@@ -22,6 +26,10 @@ export interface Training {
   optimiser: Optimiser
   attention: CellAttention
   onStep?: OnStep | undefined
+  /** File in which it keeps how far it is, and goes on from. Default: none. */
+  checkpoint?: string | undefined
+  /** Time between two states that are kept, in ms. Default: {@link CHECKPOINT_MS}. */
+  checkpointMs?: number | undefined
 }
 
 /** Trains until all steps are taken or a loss is not finite, then measures. */
@@ -38,10 +46,14 @@ export async function train(
   const validation = task.examples({part: 'validation', count, run})
   const looked = someExamples(validation, 0, LOOKED_AT)
   const every = Math.max(1, Math.round(steps / LOOKS))
-  const curve: CurvePoint[] = []
-  let [seconds, losses, taken] = [0, 0, 0]
+  const {checkpoint, checkpointMs = CHECKPOINT_MS} = training
+  const before = checkpoint === undefined ? undefined : await goOn(checkpoint, optimiser)
+  let {seconds, losses, taken} = before ?? {seconds: 0, losses: 0, taken: 0}
+  const curve: CurvePoint[] = before?.curve ?? []
+  if (taken > 0) attention.before(taken) // it is judged with the vectors of its last step
   let diverged: number | null = null
-  for (let step = 1; step <= steps; step++) {
+  let kept = performance.now()
+  for (let step = taken + 1; step <= steps; step++) {
     const begin = process.cpuUsage()
     attention.before(step)
     const examples = task.examples({part: 'train', count: batch, run, step})
@@ -55,13 +67,18 @@ export async function train(
       break
     }
     taken = step
-    if (step % every !== 0 && step !== steps) continue
-    const since = step % every || every
-    const score = scoreOf(learner, looked, batch)
-    curve.push({step, loss: finiteOrNull(losses / since), cpu_seconds: seconds, validation: score})
-    losses = 0
-    onStep?.(step, steps)
-    await new Promise(setImmediate) // messages of the runner come in between
+    if (step % every === 0 || step === steps) {
+      const loss = finiteOrNull(losses / (step % every || every))
+      const score = scoreOf(learner, looked, batch)
+      curve.push({step, loss, cpu_seconds: seconds, validation: score})
+      losses = 0
+      onStep?.(step, steps)
+      await new Promise(setImmediate) // messages of the runner come in between
+    }
+    if (checkpoint !== undefined && performance.now() - kept >= checkpointMs) {
+      await keep(checkpoint, optimiser, {taken, seconds, losses, curve})
+      kept = performance.now()
+    }
   }
   const score = (part: 'validation' | 'test') =>
     diverged === null
