@@ -85,8 +85,11 @@ export function mixtureWeight(tilt: RowTilt, headDim: number) {
 export interface RowLengths {
   /** D */
   headDim: number
-  /** P, where a length follows one of P normals, which may be tilted; `undefined`: it is as the projection draws it. */
-  lengthDim: number | undefined
+  /**
+   * The law of what a length follows, which may be tilted: of P normals, or of D coordinates of a uniform vector of length sqrt(P) in P
+   * dimensions; `undefined`: lengths are as the projection draws them.
+   */
+  lengths: {dim: number; sphere?: boolean} | undefined
 }
 
 /**
@@ -97,24 +100,27 @@ export interface RowLengths {
  * `[e^{2ka c^2} O_P(k b c |z|) / N_k] [e^{k b w.z} / O_D(k b l |z|)]`, `b = (1 - 4a)^(1/2)`,
  *
  * O_n(r) the mean of `e^{r u}`, u an entry of a uniform direction in n dimensions, and `N_k` the mean of the first bracket's
- * numerator. For rows of N(0, I), where l = c and P = D, it is `r_k / r`.
+ * numerator. For rows of N(0, I), where l = c and P = D, it is `r_k / r`. Where c is the length of D coordinates on a sphere of
+ * P dimensions, the first bracket is `O_D(k b c |z|) / O_P(k b P^(1/2) |z|)`: factors e^{2ka c^2} are left to the weights.
  */
-export function turnedWeight(tilt: RowTilt, {headDim, lengthDim}: RowLengths) {
+export function turnedWeight(tilt: RowTilt, {headDim, lengths}: RowLengths) {
   const {squaredNorm: s, exponent: a = 0, even, sphere} = tilt
   const [slope, norm] = [Math.sqrt(1 - 4 * a), Math.sqrt(s)]
-  const [first, second] = [1, 2].map(k => logLengthMean({k, a, s}, lengthDim ?? headDim)) as [
-    number,
-    number,
-  ]
+  const {dim: lengthDim = headDim, sphere: drawn = false} = lengths ?? {}
+  const [first, second] = [1, 2].map(k =>
+    drawn
+      ? logDirectionMean(lengthDim, k * slope * Math.sqrt(lengthDim) * norm)
+      : logLengthMean({k, a, s}, lengthDim),
+  ) as [number, number]
   let [sum, rows] = [0, 0]
   const add = (k: 1 | 2, whole: number, [product, length, source]: Row) => {
     const reach = sphere ? k * Math.sqrt(headDim) * norm : k * slope * length * norm
     const along = sphere ? (reach * product) / (length * norm) : k * slope * product
-    let log = 2 * k * a * source * source - whole
-    if (lengthDim === undefined) log = -logDirectionMean(headDim, reach)
-    else if (lengthDim !== headDim || length !== source) {
-      log += logDirectionMean(lengthDim, k * slope * source * norm)
-      log -= logDirectionMean(headDim, reach)
+    const dim = drawn ? headDim : lengthDim
+    let log = (drawn ? 0 : 2 * k * a * source * source) - whole
+    if (!lengths) log = -logDirectionMean(headDim, reach)
+    else if (dim !== headDim || length !== source) {
+      log += logDirectionMean(dim, k * slope * source * norm) - logDirectionMean(headDim, reach)
     }
     sum += even ? (Math.exp(log + along) + Math.exp(log - along)) / 2 : Math.exp(log + along)
   }

@@ -5,7 +5,8 @@
 import type {RandomStream} from '../../random/index.js'
 import {haltonRows} from './halton.js'
 import {type ProjectionName, projectionNamed} from './index.js'
-import {tallGiven} from './released.js'
+import {momentGiven} from './moment.js'
+import {columnsGiven, tallGiven} from './released.js'
 import {norm, rowOf} from './rows.js'
 import {sobolRows} from './sobol.js'
 import type {GivenRow, MatrixShape, StreamOf} from './types.js'
@@ -31,6 +32,14 @@ export interface MatrixRequest extends MatrixShape {
   given?: GivenLength | undefined
 }
 
+/** The law of what a row follows. */
+export interface LengthLaw {
+  /** P */
+  dim: number
+  /** It is the length of D coordinates of a uniform vector of length sqrt(P) in P dimensions. Default: of P normals. */
+  sphere?: boolean
+}
+
 /** Which normals a row follows: those of one stream, in vectors of `size`. */
 interface Source {
   part: string
@@ -40,8 +49,6 @@ interface Source {
   rows: number
   /** Rows that share a vector. Default 1. */
   shared?: number
-  /** Vectors are columns of what is drawn. */
-  columns?: boolean
 }
 
 /** Normals that rows of a projection follow; `undefined`: lengths are as they are drawn. */
@@ -54,8 +61,6 @@ function sourceOf(name: ProjectionName, {numFeatures, headDim}: MatrixShape): So
       return {part: 'directions', ...block}
     case 'antithetic':
       return {...ofRows, rows: Number.POSITIVE_INFINITY, shared: 2}
-    case 'moment':
-      return {...ofRows, rows: Number.POSITIVE_INFINITY}
     case 'orth':
     case 'simplex':
     case 'simplex-plus':
@@ -68,11 +73,6 @@ function sourceOf(name: ProjectionName, {numFeatures, headDim}: MatrixShape): So
     case 'orth-tall':
       // a square one is a block of orthogonal rows
       return numFeatures > headDim ? undefined : {part: 'lengths', ...block}
-    case 'orth-columns':
-      // with fewer rows than columns, entries of a row lie in several blocks
-      return numFeatures < headDim
-        ? undefined
-        : {...ofRows, rows: Number.POSITIVE_INFINITY, columns: true}
     default:
       return undefined
   }
@@ -80,15 +80,34 @@ function sourceOf(name: ProjectionName, {numFeatures, headDim}: MatrixShape): So
 
 /** Draws of which a whole row can be given, where sizes allow. */
 const BY_ROW: Partial<Record<ProjectionName, (shape: MatrixShape) => RowDraw | undefined>> = {
-  sobol: () => sobolRows,
-  halton: () => haltonRows,
-  'orth-tall': ({numFeatures, headDim}) => (numFeatures > headDim ? tallGiven : undefined),
+  sobol: ({headDim: dim}) => ({law: {dim}, draw: sobolRows}),
+  halton: ({headDim: dim}) => ({law: {dim}, draw: haltonRows}),
+  'orth-tall': ({numFeatures, headDim: dim}) =>
+    numFeatures > dim ? {law: {dim}, draw: tallGiven} : undefined,
+  // square factors have rows of one length
+  moment: ({numFeatures, headDim}) =>
+    numFeatures > headDim + 1
+      ? {law: {dim: numFeatures - 1, sphere: true}, draw: momentGiven}
+      : undefined,
+  'orth-columns': ({numFeatures, headDim}) =>
+    numFeatures > headDim ? {law: {dim: numFeatures, sphere: true}, draw: columnsGiven} : undefined,
 }
-type RowDraw = (shape: MatrixShape, stream: StreamOf, given?: GivenRow) => Float64Array
+interface RowDraw {
+  law: LengthLaw
+  /** @returns sources where rows are not as long as what they follow */
+  draw(
+    shape: MatrixShape,
+    stream: StreamOf,
+    given?: GivenRow,
+  ): Float64Array | {matrix: Float64Array; sources: Float64Array}
+}
 
-/** P, where the length of one row can be given; `undefined`: it cannot. */
-export function lengthDim(name: ProjectionName, shape: MatrixShape): number | undefined {
-  return BY_ROW[name]?.(shape) ? shape.headDim : sourceOf(name, shape)?.size
+/** The law of the length that one row can be given; `undefined`: none can. */
+export function lengthLaw(name: ProjectionName, shape: MatrixShape): LengthLaw | undefined {
+  const byRow = BY_ROW[name]?.(shape)
+  if (byRow) return byRow.law
+  const source = sourceOf(name, shape)
+  return source && {dim: source.size}
 }
 
 /** Draws one matrix, with Haar signs. */
@@ -97,8 +116,9 @@ export function matrixGiven(request: MatrixRequest): DrawnMatrix {
   const shape = {numFeatures, headDim}
   const byRow = BY_ROW[name]?.(shape)
   if (byRow) {
-    const matrix = byRow(shape, stream, given && rowGiven(given, headDim, stream('given')))
-    return {matrix, sources: lengthsOf(matrix, headDim)}
+    const drawn = byRow.draw(shape, stream, given && rowGiven(given, headDim, stream('given')))
+    if ('sources' in drawn) return drawn
+    return {matrix: drawn, sources: lengthsOf(drawn, headDim)}
   }
   const {draw} = projectionNamed(name)
   const source = sourceOf(name, shape)
@@ -134,7 +154,7 @@ interface Steering {
 
 /** The same streams; vectors of the source are stretched where a length is given, and their lengths noted. */
 function steered(source: Source, {stream, given, sources}: Steering): StreamOf {
-  const {part, size, rows, shared = 1, columns} = source
+  const {part, size, rows, shared = 1} = source
   return (name, block = 0) => {
     const own = stream(name, block)
     if (name !== part) return own
@@ -145,11 +165,9 @@ function steered(source: Source, {stream, given, sources}: Steering): StreamOf {
       const count = out.length / size
       for (let vector = 0; vector < count; vector++, at++) {
         const row = first + at * shared
-        const entries = columns
-          ? {from: vector, step: count, size}
-          : {from: vector * size, step: 1, size}
+        const entries = out.subarray(vector * size, (vector + 1) * size)
         const wanted = given && Math.floor(given.row / shared) * shared === row
-        const length = stretched(out, entries, wanted ? given.length : undefined)
+        const length = stretched(entries, wanted ? given.length : undefined)
         for (let i = row; i < Math.min(row + shared, sources.length); i++) sources[i] = length
       }
     }
@@ -169,16 +187,11 @@ function wrapped(own: RandomStream): RandomStream {
 }
 
 /** Stretches a vector to a length, where one is asked for. @returns its length */
-function stretched(
-  out: Float64Array | Float32Array,
-  {from, step, size}: {from: number; step: number; size: number},
-  wanted: number | undefined,
-): number {
+function stretched(vector: Float64Array | Float32Array, wanted: number | undefined): number {
   let squares = 0
-  for (let i = 0, at = from; i < size; i++, at += step) squares += out[at]! ** 2
+  for (const entry of vector) squares += entry ** 2
   const length = Math.sqrt(squares)
   if (wanted === undefined) return length
-  const scale = wanted / length
-  for (let i = 0, at = from; i < size; i++, at += step) out[at]! *= scale
+  for (let d = 0; d < vector.length; d++) vector[d]! *= wanted / length
   return wanted
 }

@@ -1,6 +1,7 @@
 import {normals} from '../../random/index.js'
+import {factorGiven, withRow} from './released.js'
 import {rowOf} from './rows.js'
-import type {ProjectionDefinition} from './types.js'
+import type {GivenRow, MatrixShape, ProjectionDefinition, StreamOf} from './types.js'
 
 /**
  * Moment matching: independent rows shifted and whitened so that their mean is exactly zero and
@@ -24,6 +25,30 @@ export const moment: ProjectionDefinition = {
         },
   draw: ({numFeatures, headDim}, stream) =>
     whitened(normals(stream('directions'), numFeatures * headDim), headDim),
+}
+
+/**
+ * {@link moment} with M > D + 1 and one row given. Over sqrt(M), columns are orthogonal to each other and to 1: a factor of M - 1 rows in a
+ * basis that begins with the part of axis i across 1. Of that axis alone, row i has a part.
+ */
+export function momentGiven(
+  {numFeatures, headDim}: MatrixShape,
+  stream: StreamOf,
+  given?: GivenRow,
+): Float64Array {
+  const gaussian = normals(stream('directions'), numFeatures * headDim)
+  if (!given) return whitened(gaussian, headDim)
+  const {row, vector} = given
+  const others = gaussian.subarray(headDim)
+  centre(others, headDim)
+  const root = Math.sqrt(numFeatures - 1)
+  const factor = factorGiven(
+    others,
+    vector.map(entry => entry / root),
+  )
+  const scale = Math.sqrt(numFeatures)
+  const own = factor.map((entry, at) => scale * entry - vector[at % headDim]! / (numFeatures - 1))
+  return withRow(own, {row, vector})
 }
 
 /**

@@ -64,23 +64,39 @@ export function tallGiven(
   const {row, vector} = given
   const outside = normals(stream('outside'), numFeatures - headDim)
   const whole = Math.hypot(norm(vector), norm(outside))
-  const others = gaussian.subarray(0, (numFeatures - 1) * headDim)
-  const ones = new Float64Array(numFeatures - 1).fill(1)
-  const factor = tallRows(others, ones, 'haar')
-  const share = norm(vector) / whole
-  const shrink = 1 - Math.sqrt(1 - share * share)
-  const unit = vector.map(entry => entry / norm(vector))
-  const out = new Float64Array(numFeatures * headDim)
-  for (let at = 0, from = 0; at < numFeatures; at++) {
-    const own = rowOf(out, at, headDim)
-    if (at === row) {
-      own.set(vector)
-      continue
-    }
-    const other = rowOf(factor, from++, headDim)
+  const own = vector.map(entry => entry / whole)
+  const others = factorGiven(gaussian.subarray(0, (numFeatures - 1) * headDim), own)
+  lengths[row] = whole
+  return scaleRows(withRow(others, {row, vector: own}), lengths)
+}
+
+/**
+ * The other rows of an orthogonal factor of which one row q is given: `U (I - q q^T)^(1/2)`, U that of the others.
+ *
+ * @param gaussian - `[M - 1, D]`, at least as many rows as columns
+ */
+export function factorGiven(gaussian: Float64Array, own: Float64Array): Float64Array {
+  const headDim = own.length
+  const count = gaussian.length / headDim
+  const factor = tallRows(gaussian, new Float64Array(count).fill(1), 'haar')
+  const size = norm(own)
+  const shrink = 1 - Math.sqrt(Math.max(0, 1 - size * size))
+  const unit = own.map(entry => entry / size)
+  for (let at = 0; at < count; at++) {
+    const other = rowOf(factor, at, headDim)
     const along = other.reduce((sum, entry, d) => sum + entry * unit[d]!, 0)
-    own.set(other.map((entry, d) => lengths[at]! * (entry - shrink * along * unit[d]!)))
+    for (let d = 0; d < headDim; d++) other[d]! -= shrink * along * unit[d]!
   }
+  return factor
+}
+
+/** A matrix with one row more. */
+export function withRow(others: Float64Array, {row, vector}: GivenRow): Float64Array {
+  const place = row * vector.length
+  const out = new Float64Array(others.length + vector.length)
+  out.set(others.subarray(0, place))
+  out.set(vector, place)
+  out.set(others.subarray(place), place + vector.length)
   return out
 }
 
@@ -105,6 +121,30 @@ export const orthColumns: ProjectionDefinition = {
     })
     return transpose(columns, numFeatures)
   },
+}
+
+/**
+ * {@link orthColumns} with M > D, a row of its orthogonal factor, times sqrt(M), given.
+ *
+ * @returns sources: the lengths of rows of that factor, times sqrt(M)
+ */
+export function columnsGiven(
+  {numFeatures, headDim}: MatrixShape,
+  stream: StreamOf,
+  given?: GivenRow,
+): {matrix: Float64Array; sources: Float64Array} {
+  const gaussian = normals(stream('directions'), numFeatures * headDim)
+  const columns = chiLengths(stream('columns'), headDim, numFeatures)
+  const root = Math.sqrt(numFeatures)
+  const factor = given
+    ? rowGivenIn(gaussian.subarray(headDim), {...given, vector: given.vector.map(e => e / root)})
+    : tallRows(gaussian, new Float64Array(numFeatures).fill(1), 'haar')
+  const sources = rowNorms(factor, headDim).map(length => root * length)
+  return {matrix: factor.map((entry, at) => entry * columns[at % headDim]!), sources}
+}
+
+function rowGivenIn(gaussian: Float64Array, given: GivenRow): Float64Array {
+  return withRow(factorGiven(gaussian, given.vector), given)
 }
 
 /**

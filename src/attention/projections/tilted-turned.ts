@@ -6,7 +6,7 @@
  */
 import {chis, fisherCosine, normals, randomStream} from '../../random/index.js'
 import {normalTilt, type RowTilt, turnedWeight} from '../../theory/row-tilt.js'
-import {lengthDim, matrixGiven} from './given-lengths.js'
+import {type LengthLaw, lengthLaw, matrixGiven} from './given-lengths.js'
 import {projectionNamed} from './index.js'
 import {orthonormalizeRows} from './orthogonal.js'
 import {norm, rowOf} from './rows.js'
@@ -32,8 +32,8 @@ export function tiltedTurnedRows(request: TiltedTurnedRequest): TiltedRows {
   const {name, draws, numFeatures, headDim, columns, tilt, along, first = 0} = request
   const axes = turnedAxes(columns, headDim)
   const size = Math.sqrt(tilt.squaredNorm)
-  const lengths = tilt.sphere ? undefined : lengthDim(name, request)
-  const weight = turnedWeight(tilt, {headDim, lengthDim: lengths})
+  const lengths = tilt.sphere ? undefined : lengthLaw(name, request)
+  const weight = turnedWeight(tilt, {headDim, lengths})
   const mirror = mirrorOf(along, axes)
   const rows = new Float32Array(draws * numFeatures * columns)
   const weights = new Float64Array(draws)
@@ -64,8 +64,8 @@ interface DrawLaw {
   draw: number
   /** 0: plain; 1, 2: of that moment. */
   moment: number
-  /** Normals that make a length, where one may be given. */
-  lengths: number | undefined
+  /** The law of a length, where one may be given. */
+  lengths: LengthLaw | undefined
   axes: number
 }
 
@@ -81,7 +81,9 @@ function turnedDraw(request: TiltedTurnedRequest, {draw, moment, lengths, axes}:
   const row = source.integer(numFeatures)
   const sign = tilt.even && source.integer(2) === 1 ? -1 : 1
   const given =
-    lengths === undefined ? undefined : {row, length: tiltedLength({moment, lengths}, tilt, stream)}
+    lengths === undefined
+      ? undefined
+      : {row, length: tiltedLength({moment, lengths, headDim}, tilt, stream)}
   const drawn = matrixGiven({...shape, given})
   const vector = rowOf(drawn.matrix, row, headDim)
   const length = tilt.sphere ? Math.sqrt(headDim) : norm(vector)
@@ -91,17 +93,25 @@ function turnedDraw(request: TiltedTurnedRequest, {draw, moment, lengths, axes}:
   return {...drawn, turn: orthonormalizeRows(turn, headDim)}
 }
 
-/** |N(shift z, spread^2 I)| in P dimensions. */
+/** |N(shift z, spread^2 I)| in P dimensions; or of D coordinates of a vector of length sqrt(P), its direction tilted to one of them. */
 function tiltedLength(
-  {moment, lengths}: {moment: number; lengths: number},
+  {moment, lengths, headDim}: {moment: number; lengths: LengthLaw; headDim: number},
   {exponent = 0, squaredNorm}: RowTilt,
   stream: StreamOf,
 ): number {
+  const {dim, sphere} = lengths
+  const chi = (part: string, count: number) =>
+    count === 0 ? 0 : chis({normal: stream(part), again: stream(`${part}.again`)}, 1, count)[0]!
+  if (sphere) {
+    const reach = moment * Math.sqrt((1 - 4 * exponent) * dim * squaredNorm)
+    const cosine = fisherCosine(stream('along'), dim, reach)
+    const [inside, outside] = [chi('rest', headDim - 1), chi('outside', dim - headDim)]
+    const share = inside / Math.hypot(inside, outside)
+    return Math.sqrt(dim) * Math.hypot(cosine, Math.sqrt(Math.max(0, 1 - cosine ** 2)) * share)
+  }
   const {shift, spread} = normalTilt(moment, exponent)
   const along = shift * Math.sqrt(squaredNorm) + spread * stream('along').normal()
-  if (lengths === 1) return Math.abs(along)
-  const rest = chis({normal: stream('rest'), again: stream('rest.again')}, 1, lengths - 1)
-  return Math.hypot(along, spread * rest[0]!)
+  return Math.hypot(along, spread * chi('rest', dim - 1))
 }
 
 /** Makes a vector of normals a unit vector with that cosine to another one, in place. */

@@ -6,6 +6,7 @@ import {
   logProductMoments,
   mixtureWeight,
   normalTilt,
+  type RowLengths,
   type RowTilt,
   turnedWeight,
 } from '../../../src/theory/row-tilt.js'
@@ -100,7 +101,10 @@ describe('weights of whole matrices', () => {
       {squaredNorm: 2, even: true},
       {squaredNorm: 4, exponent: -0.3},
     ]) {
-      const [own, whole] = [mixtureWeight(tilt, D), turnedWeight(tilt, {headDim: D, lengthDim: D})]
+      const [own, whole] = [
+        mixtureWeight(tilt, D),
+        turnedWeight(tilt, {headDim: D, lengths: {dim: D}}),
+      ]
       for (const [product, length] of [
         [1, 2],
         [-3, 2.5],
@@ -114,22 +118,24 @@ describe('weights of whole matrices', () => {
   })
 
   it('are 3 over 1 and both densities: of a length of P normals and a direction in D dimensions', () => {
-    for (const [lengthDim, ratio] of [
-      [8, 0.6],
-      [3, 1.5],
+    for (const [lengths, ratio] of [
+      [{dim: 8}, 0.6],
+      [{dim: 3}, 1.5],
+      [{dim: 9, sphere: true}, 1.2],
+      [{dim: 6, sphere: true}, 1],
       [undefined, 2],
     ] as const) {
       for (const tilt of Object.values(TILTS)) {
-        if (tilt.sphere && lengthDim !== undefined) continue
-        const weight = turnedWeight(tilt, {headDim: D, lengthDim})
-        const mean = meanOverLengths(lengthDim, length =>
+        if (tilt.sphere && lengths !== undefined) continue
+        const weight = turnedWeight(tilt, {headDim: D, lengths})
+        const mean = meanOverLengths(lengths, length =>
           meanOverCosines(cosine => {
-            const own = lengthDim === undefined ? ratio : ratio * length
+            const own = lengths === undefined ? ratio : ratio * length
             weight.add(own * cosine * Math.sqrt(tilt.squaredNorm), own, length)
             return 3 / weight.take() - 1
           }),
         )
-        expect(mean, `${lengthDim} ${JSON.stringify(tilt)}`).toMatchReference(2, 8)
+        expect(mean, `${JSON.stringify(lengths)} ${JSON.stringify(tilt)}`).toMatchReference(2, 8)
       }
     }
   })
@@ -155,10 +161,20 @@ function meanOverCosines(of: (cosine: number) => number): number {
   return sum / total
 }
 
-/** Over the length of so many normals; of `undefined`, at 1. */
-function meanOverLengths(dim: number | undefined, of: (length: number) => number): number {
-  if (dim === undefined) return of(1)
+/** Over the length of so many normals, or of D coordinates on a sphere; of `undefined`, at 1. */
+function meanOverLengths(lengths: RowLengths['lengths'], of: (length: number) => number): number {
+  if (!lengths) return of(1)
+  const {dim, sphere} = lengths
   let [sum, total] = [0, 0]
+  if (sphere) {
+    // the length is sqrt(P) times the sine of an angle
+    for (const [angle, weight] of panels(0, Math.PI / 2, 0.1)) {
+      const density = weight * Math.sin(angle) ** (D - 1) * Math.cos(angle) ** (dim - D - 1)
+      sum += density * of(Math.sqrt(dim) * Math.sin(angle))
+      total += density
+    }
+    return sum / total
+  }
   for (const [length, weight] of panels(0, 20, 0.5)) {
     const density = weight * length ** (dim - 1) * Math.exp((-length * length) / 2)
     sum += density * of(length)

@@ -1,5 +1,5 @@
 import {describe, expect, it} from 'vitest'
-import {lengthDim, matrixGiven} from '../../../../src/attention/projections/given-lengths.js'
+import {lengthLaw, matrixGiven} from '../../../../src/attention/projections/given-lengths.js'
 import type {PROJECTION_NAMES} from '../../../../src/attention/projections/index.js'
 import {norm, rowOf} from '../../../../src/attention/projections/rows.js'
 import type {StreamOf} from '../../../../src/attention/projections/types.js'
@@ -25,7 +25,7 @@ const BY_ROW = ['sobol', 'halton', 'orth-tall'] as const
 
 describe('a given length', () => {
   it.each([...OWN, ...BY_ROW])('%s: is that of its row, and of no other', name => {
-    expect(lengthDim(name, SHAPE)).toBe(SHAPE.headDim)
+    expect(lengthLaw(name, SHAPE)).toEqual({dim: SHAPE.headDim})
     const [plain, given] = [draw(name), draw(name, 9)]
     const lengths = Float64Array.from({length: 12}, (_, row) => norm(rowOf(given.matrix, row, 5)))
     expect(lengths[7]).toMatchReference(9, 12)
@@ -40,19 +40,49 @@ describe('a given length', () => {
     }
   })
 
-  it('of sorf-chi is that of padded normals; of moment and orth-columns that of normals before they are changed', () => {
-    expect(lengthDim('sorf-chi', SHAPE)).toBe(8)
-    for (const name of ['sorf-chi', 'moment', 'orth-columns'] as const) {
-      const {matrix, sources} = draw(name, 9)
-      expect(sources[7]).toBe(9)
-      expect(norm(rowOf(matrix, 7, 5))).not.toBeCloseTo(norm(rowOf(draw(name).matrix, 7, 5)), 3)
+  it('of sorf-chi is that of padded normals', () => {
+    expect(lengthLaw('sorf-chi', SHAPE)).toEqual({dim: 8})
+    const {matrix, sources} = draw('sorf-chi', 9)
+    expect(sources[7]).toBe(9)
+    expect(norm(rowOf(matrix, 7, 5))).not.toBeCloseTo(norm(rowOf(draw('sorf-chi').matrix, 7, 5)), 3)
+  })
+
+  it.each([undefined, 0, 7, 11])('moment, row %s given: mean and covariance stay exact', row => {
+    expect(lengthLaw('moment', SHAPE)).toEqual({dim: 11, sphere: true})
+    expect(lengthLaw('moment', {numFeatures: 6, headDim: 5})).toBeUndefined()
+    const {matrix, sources} = draw('moment', row === undefined ? undefined : 3, row)
+    if (row !== undefined) expect(sources[row]).toMatchReference(3, 12)
+    for (let d = 0; d < 5; d++) {
+      const one = column(matrix, d, 5)
+      expect(Math.abs(one.reduce((sum, entry) => sum + entry, 0))).toBeLessThan(1e-13)
+      for (let e = 0; e <= d; e++) {
+        const other = column(matrix, e, 5)
+        const covariance = one.reduce((sum, entry, at) => sum + entry * other[at]!, 0) / 12
+        expect(Math.abs(covariance - (d === e ? 1 : 0))).toBeLessThan(1e-13)
+      }
     }
-    expect(lengthDim('orth-columns', {numFeatures: 4, headDim: 5})).toBeUndefined()
+  })
+
+  it.each([undefined, 0, 7, 11])('orth-columns, row %s given: columns stay orthogonal', row => {
+    expect(lengthLaw('orth-columns', SHAPE)).toEqual({dim: 12, sphere: true})
+    expect(lengthLaw('orth-columns', {numFeatures: 5, headDim: 5})).toBeUndefined()
+    const {matrix, sources} = draw('orth-columns', row === undefined ? undefined : 3, row)
+    if (row !== undefined) expect(sources[row]).toMatchReference(3, 12)
+    // rows of the factor are as long together as its D columns
+    const total = sources.reduce((sum, length) => sum + length ** 2 / 12, 0)
+    expect(total).toMatchReference(5, 12)
+    for (let d = 0; d < 5; d++) {
+      for (let e = 0; e < d; e++) {
+        const [one, other] = [column(matrix, d, 5), column(matrix, e, 5)]
+        const product = one.reduce((sum, entry, at) => sum + entry * other[at]!, 0)
+        expect(Math.abs(product)).toBeLessThan(1e-12)
+      }
+    }
   })
 
   it('is none where rows have one length', () => {
     for (const name of ['orth-sqrt-d', 'sorf', 'householder'] as const) {
-      expect(lengthDim(name, SHAPE)).toBeUndefined()
+      expect(lengthLaw(name, SHAPE)).toBeUndefined()
       expect(draw(name, 9).matrix).toEqual(draw(name).matrix)
     }
   })

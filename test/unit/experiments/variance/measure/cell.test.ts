@@ -7,6 +7,7 @@ import {
 } from '../../../../../src/experiments/variance/schema.js'
 import {bonferroniZ} from '../../../../../src/stats/index.js'
 import {logSecondMoment, optimalExponent} from '../../../../../src/theory/exponential.js'
+import {logDirectionMean} from '../../../../../src/theory/row-tilt.js'
 import {firstOutcome} from '../../../../helpers/cells.js'
 
 /** The cell of a plan with one pair. */
@@ -94,6 +95,7 @@ describe('rows that are drawn where estimates have their moments', () => {
     'simplex',
     'simplex-plus',
     'antithetic',
+    'moment',
   ] as const
 
   it('are measured at any norm, and the record says how', async () => {
@@ -114,13 +116,27 @@ describe('rows that are drawn where estimates have their moments', () => {
         expect(row, label).toMatchObject({estimator: 'tilted', row_draws: 500, withheld: null})
         expect(row.variance_relative_standard_error, label).toBeLessThan(0.1)
         if (row.exact_z !== null) expect(Math.abs(row.exact_z), label).toBeLessThan(z)
-        // rows of one length are biased, but for the kernel of such rows
-        if (row.projection !== 'orth-sqrt-d' || method === 'smreg') {
+        // rows that are not normal are biased; those of one length not for the kernel of such rows
+        const biased = ['orth-sqrt-d', 'moment'].includes(row.projection)
+        if (!biased || (row.projection === 'orth-sqrt-d' && method === 'smreg')) {
           expect(Math.abs(row.bias_z!), label).toBeLessThan(z)
         }
       }
       expect(found.per_projection[0]!.exact_z, method).not.toBeNull()
     }
+  })
+
+  it('have the mean that coordinates on a sphere give, where rows are matched to their moments', async () => {
+    const size = {num_features: 12, head_dim: 5, norm: 2, angle_deg: 0, replicates: 6000}
+    const {expectation, per_projection} = await run('favor-pos', {
+      ...size,
+      projections: ['moment'],
+    })
+    const {mean, bias_z} = per_projection[0]!
+    const error = (mean! - expectation!) / bias_z!
+    const sphere = Math.exp(logDirectionMean(11, 4 * Math.sqrt(11)) - 8)
+    expect(Math.abs(mean! - sphere * expectation!) / error).toBeLessThan(5)
+    expect(Math.abs(bias_z!)).toBeGreaterThan(20)
   })
 
   it('have a variance where products of rows have no fourth moment', async () => {
