@@ -71,9 +71,9 @@ export function tallGiven(
 }
 
 /**
- * The other rows of an orthogonal factor of which one row q is given: `U (I - q q^T)^(1/2)`, U that of the others.
+ * The other rows of an orthogonal factor with a given row q: `U (I - q q^T)^(1/2)`, U the factor of the others.
  *
- * @param gaussian - `[M - 1, D]`, at least as many rows as columns
+ * @param gaussian - `[M - 1, D]`, M > D
  */
 export function factorGiven(gaussian: Float64Array, own: Float64Array): Float64Array {
   const headDim = own.length

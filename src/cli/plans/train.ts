@@ -292,7 +292,7 @@ function seedsOf(
   return {runs, ...(until_ci && {until_ci})}
 }
 
-/** The plan with the runs of another one that it goes on with, where a rule has made them more. */
+/** The plan with the runs of the one that it continues, where a rule has made them more. */
 export function withRunsOf(plan: TrainPlan, saved: Plan | undefined): TrainPlan {
   const {success, data} = trainPlan.safeParse(saved)
   if (!success || !plan.until_ci || data.runs <= plan.runs) return plan
