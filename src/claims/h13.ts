@@ -9,12 +9,15 @@ const [HYPERBOLIC, POSITIVE] = ['h13-hyperbolic', 'h13-positive']
 /** Two features for each random vector on one side, one on the other. */
 const VECTORS = 32
 const ANGLE = 60
+const NORMS = [0.3, 0.5, 0.7, 1, 2]
+/** Beyond it, next to nothing is gained, and draws do not show it. */
+const LARGEST_FACTOR = 0.9
 
 function plans({effort, seed}: PlanRequest) {
   const axes = {
     projections: ['iid' as const],
     head_dims: [16],
-    norms: [0.3, 0.5, 0.7],
+    norms: NORMS,
     angles_deg: [ANGLE],
     replicates: effort === 'quick' ? 20_000 : 100_000,
     seed,
@@ -43,7 +46,8 @@ function judge(runs: ClaimRuns): Judgement {
     ...rows.map(row => Math.abs(Math.log(row.ratio / row.expected)) / row.error),
   )
   // the least favourable pair decides whether it is better
-  const nearest = Math.min(...rows.map(({ratio, error}) => -Math.log(ratio) / error))
+  const gaining = rows.filter(({expected}) => expected < LARGEST_FACTOR)
+  const nearest = Math.min(...gaining.map(({ratio, error}) => -Math.log(ratio) / error))
   return {
     quantities: rows.map(({norm, ratio, error, expected}) => ({
       name: `variance over that of positive features at equal F, norm ${norm}`,
@@ -76,9 +80,9 @@ export default {
   sentence: 'Hyperbolic features vary less than positive ones, with the same number of features',
   source: 'Choromanski et al. 2021, arXiv:2009.14794, lemma 2',
   paper: 'the factor 1 - exp(-|x + y|^2) at equal numbers of features',
-  ours: 'three pairs of equal norms at 60 degrees, 64 features on both sides',
+  ours: 'five pairs of equal norms up to 2 at 60 degrees, 64 features on both sides',
   statistic: 'the measured ratio of variances against that factor, and against 1',
-  rule: 'refuted if a ratio is off the factor beyond chance; holds if not, and every ratio is below 1 beyond chance',
+  rule: `refuted if a ratio is off the factor beyond chance; holds if not, and every ratio with a factor below ${LARGEST_FACTOR} is below 1 beyond chance`,
   plans,
   judge,
 } satisfies TestedClaim

@@ -1,5 +1,6 @@
 import type {ProjectionName} from '../attention/names.js'
 import type {CompletedVariance} from '../experiments/variance/schema.js'
+import {groupBy} from '../report/groups.js'
 import type {Judgement, PlanRequest, TestedClaim} from './claim.js'
 import {type Answer, answersOf, verdictOf} from './ladder.js'
 import {variancePlanOf} from './plans.js'
@@ -24,7 +25,7 @@ function plans({effort, seed}: PlanRequest) {
       projections: [SIMPLEX, ...OTHERS],
       num_features: [8, 20],
       head_dims: [8],
-      norms: [0.4],
+      norms: [0.4, 1],
       angles_deg: [60],
       replicates: effort === 'quick' ? 10_000 : 60_000,
       seed,
@@ -35,6 +36,7 @@ function plans({effort, seed}: PlanRequest) {
 /** Logarithm of the variance of one projection over that of simplex rows. */
 interface Comparison {
   numFeatures: number
+  norm: number
   other: string
   ratio: number
   /** Standard error of its logarithm, as if both were independent: more than it is where they are not. */
@@ -55,18 +57,29 @@ function comparisons({cell, result}: CompletedVariance): Comparison[] {
     if (!own) return []
     const ratio = own.variance / simplex.variance
     const error = Math.hypot(own.error, simplex.error)
-    return [{numFeatures: cell.num_features, other, ratio, error}]
+    return [{numFeatures: cell.num_features, norm: cell.norm, other, ratio, error}]
   })
 }
 
-const nameOf = ({other, numFeatures}: Pick<Comparison, 'other' | 'numFeatures'>) =>
-  `${other} at M = ${numFeatures}`
+type Place = Pick<Comparison, 'other' | 'numFeatures' | 'norm'>
+const placeOf = ({numFeatures, norm}: Place) => `M = ${numFeatures}, norm ${norm}`
+const nameOf = (place: Place) => `${place.other} at ${placeOf(place)}`
+
+/** Projections, each with where that is, unless it is everywhere. @param places - that there are */
+function listOf(found: readonly Place[], places: number): string {
+  return groupBy(found, ({other}) => other)
+    .map(own => {
+      const [{other}] = own as [Place]
+      return own.length === places ? other : `${other} (${own.map(placeOf).join('; ')})`
+    })
+    .join(', ')
+}
 
 function judge(runs: ClaimRuns): Judgement {
   const records = runs.variance(RUN)
   const rows = records.flatMap(comparisons)
   const all = records.flatMap(({cell}) =>
-    OTHERS.map(other => nameOf({other, numFeatures: cell.num_features})),
+    OTHERS.map(other => ({other, numFeatures: cell.num_features, norm: cell.norm})),
   )
   const z = rows.map(({ratio, error}) => Math.log(ratio) / error)
   return {
@@ -85,11 +98,13 @@ function judge(runs: ClaimRuns): Judgement {
       const more = rows.filter((_, at) => answers[at] === 'yes')
       const less = rows.filter((_, at) => answers[at] === 'no')
       const settled = [...more, ...less].map(nameOf)
-      const unsettled = all.filter(name => !settled.includes(name))
+      const unsettled = all.filter(one => !settled.includes(nameOf(one)))
       const lines = [
-        ...(more.length > 0 ? [`lower than ${more.map(nameOf).join(', ')}`] : []),
-        ...(less.length > 0 ? [`higher than ${less.map(nameOf).join(', ')}`] : []),
-        ...(unsettled.length > 0 ? [`not settled against ${unsettled.join(', ')}`] : []),
+        ...(more.length > 0 ? [`lower than ${listOf(more, records.length)}`] : []),
+        ...(less.length > 0 ? [`higher than ${listOf(less, records.length)}`] : []),
+        ...(unsettled.length > 0
+          ? [`not settled against ${listOf(unsettled, records.length)}`]
+          : []),
       ]
       // what is not distinguishable leaves a refutation as it is
       const open: Answer[] = unsettled.length > 0 && less.length === 0 ? ['open'] : []
@@ -109,7 +124,7 @@ export default {
   sentence: 'Simplex rows give positive features the lowest variance',
   source: 'Reid et al. 2023, arXiv:2301.13856',
   paper: 'a proof, among couplings with directions independent of the lengths',
-  ours: 'D = 8, one block of 8 rows and two and a half, a pair of norm 0.4 at 60 degrees, five other unbiased projections; of Sobol rows in the mean over directions',
+  ours: 'D = 8, one block of 8 rows and two and a half, pairs of norms 0.4 and 1 at 60 degrees, five other unbiased projections; of Sobol rows in the mean over directions',
   statistic:
     'logarithm of the ratio of variances, over the standard errors of both as if they were independent',
   rule: 'holds if every other projection varies more, beyond chance; refuted if all distinguishable ones vary less; depends if some do',

@@ -292,14 +292,14 @@ describe('rfa report of a folder of claims', () => {
   const claims = (...argv: string[]) => run(Claims, 'claims', [...argv, '--output', folder])
 
   it('prints and writes the verdicts, from wherever it lies now', async () => {
-    const {stdout: before} = await claims('H3', 'H24')
+    const {stdout: before} = await claims('H3', 'H14')
     const {stdout, stderr} = await report(folder)
     expect(stdout).toMatch(/^Claims: .* \(full run, seed 0\)\n/)
     expect(stdout.split('\n').slice(2)).toEqual(before.split('\n'))
     expect(stdout).not.toContain('state over cache')
     expect((await report(folder, '--details')).stdout).toContain('state over cache')
     expect(stderr).toBe(`written to ${join(folder, 'report.md')}\n`)
-    expect(await readFile(join(folder, 'report.md'), 'utf8')).toContain('| H24 | holds |')
+    expect(await readFile(join(folder, 'report.md'), 'utf8')).toContain('| H14 | depends |')
     const path = join(folder, 'claims.json')
     await writeFile(path, (await readFile(path, 'utf8')).replace(folder, '/elsewhere'))
     const {runs, claims: told} = JSON.parse((await report(folder, '--json')).stdout)

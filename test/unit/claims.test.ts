@@ -81,11 +81,10 @@ function benchRecords(
   )
 }
 
-describe('H3, H14 and H24, where theory alone decides', () => {
+describe('H3 and H14, where theory alone decides', () => {
   it.each([
     ['H3', 'holds'],
     ['H14', 'depends'],
-    ['H24', 'holds'],
   ])('%s %s', async (id, verdict) => {
     expect(await verdictOn(id, {})).toBe(verdict)
   })
@@ -204,6 +203,25 @@ describe('H13', async () => {
   })
 })
 
+describe('H24', async () => {
+  const [[name, plan]] = Object.entries(await plansOf('H24')) as [[string, VariancePlan]]
+  const records = varianceRecords(plan, ({method}) => (method === 'oprf' ? 0.01 : 0.1))
+
+  it('holds where measurements are the closed forms, and has both', async () => {
+    const {verdict, quantities, statement} = await outcomeOn('H24', {[name]: records})
+    expect([verdict, statement]).toEqual(['holds', expect.stringContaining('e^61.2 at 100')])
+    const measured = quantities.filter(one => one.name.startsWith('measured'))
+    expect(measured.map(({value}) => value!.toFixed(3))).toEqual(['2.303', '2.303', '2.303'])
+    for (const {value, expected} of measured) expect(value).toMatchReference(expected!, 12)
+  })
+
+  it('is refuted where they are not', async () => {
+    const [first, ...others] = records
+    const result = {...first!.result, closed_form_variance: 0.2}
+    expect(await verdictOn('H24', {[name]: [{...first!, result}, ...others]})).toBe('refuted')
+  })
+})
+
 describe('H26', async () => {
   const [[name, plan]] = Object.entries(await plansOf('H26')) as [[string, VariancePlan]]
   const records = (variances: Record<string, number>, others: number) => ({
@@ -222,8 +240,17 @@ describe('H26', async () => {
   it('says what is not settled', async () => {
     const {statement} = await outcomeOn('H26', records({simplex: 1, sobol: 1.01, orth: 0.5}, 2))
     expect(statement).toContain(
-      'higher than orth at M = 8, orth at M = 20; not settled against sobol at M = 8, sobol at M = 20',
+      'lower than iid, antithetic, simplex-plus; higher than orth; not settled against sobol',
     )
+  })
+
+  it('says where, if that is not everywhere', async () => {
+    const some = varianceRecords(plan, ({projection, norm, numFeatures}) =>
+      projection === 'simplex' ? 1 : projection === 'orth' && norm === 1 ? numFeatures / 16 : 2,
+    )
+    const {statement} = await outcomeOn('H26', {[name]: some})
+    expect(statement).toContain('higher than orth (M = 8, norm 1)')
+    expect(statement).toContain('orth (M = 8, norm 0.4; M = 20, norm 0.4; M = 20, norm 1)')
   })
 })
 
