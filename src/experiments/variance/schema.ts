@@ -194,7 +194,7 @@ const projectionResult = z.object({
     .nullable()
     .default(null)
     .describe(
-      'Draws of this row, of `tilted` ones a third of R, or R where a third leaves an error above 10 %; 0: none, as they would not do; `null`: of earlier records, not said.',
+      'Draws of this row, of `tilted` ones a third of R, or R where a third leaves any of a cell with an error above 10 %, or more than 3 standard errors from what is exact; 0: none, as they would not do; `null`: of earlier records, not said.',
     ),
   variance_relative_standard_error: nullableNumber.describe(
     'Standard error of a measured variance: of `tilted` rows from the spread of weighted squares, else from the kurtosis; for `plain` rows that are not i.i.d. an estimate that takes joint cumulants as zero.',

@@ -10,10 +10,11 @@ import {
   tiltedEstimates,
   type WeightedEstimates,
 } from './estimates.js'
-import {isIndependent} from './exact.js'
+import {exactOf, isIndependent, NOTHING_KNOWN} from './exact.js'
 import {
   hopelessRow,
   isHopeless,
+  isSurprising,
   isTooWide,
   isWithoutSpread,
   type ProjectionRow,
@@ -54,7 +55,9 @@ export function drawRows(
   const flat = isWithoutSpread(theory)
   const kinds = names.map((name): Kind => {
     const tilted = flat ? undefined : tiltedBy(request, name)
-    return {name, tilted, hopeless: !flat && !tilted && isHopeless(theory, most)}
+    const {ratio} = flat ? NOTHING_KNOWN : exactOf(request, name)
+    const exact = ratio === null ? undefined : ratio * theory.moments.variance
+    return {name, tilted, exact, hopeless: !flat && !tilted && isHopeless(theory, most)}
   })
   if (kinds.every(({hopeless}) => hopeless)) {
     return {rows: names.map(name => hopelessRow(name, theory, most)), replicates: 0}
@@ -75,11 +78,16 @@ export function drawRows(
 interface Kind {
   name: string
   tilted: Tilted | undefined
+  /** Its variance, where that is known in closed form. */
+  exact: number | undefined
   /** Not even the most draws would do. */
   hopeless: boolean
 }
 
 type AnySample = Sample | WeightedSample
+
+/** Draws of rows that are tilted, and those that they stand for. */
+type Counts = Pick<WeightedSample, 'draws' | 'replicates'>
 
 /** Makes the rows of a growing number of draws, and keeps earlier ones. */
 function roundsOf(
@@ -90,39 +98,46 @@ function roundsOf(
 ): (replicates: number) => ProjectionRow[] {
   const plain = new Map<string, Float64Array>()
   const weighted = new Map<string, WeightedEstimates>()
-  const sampled = ({name, tilted}: Kind, replicates: number, step: (draws: number) => void) => {
+  const sampled = (
+    {name, tilted}: Kind,
+    {draws, replicates}: Counts,
+    step: (draws: number) => void,
+  ): AnySample => {
     if (tilted) {
       const projection = name as ProjectionName
-      const momentsOf = (draws: number) => {
-        const before = weighted.get(name)
-        if (!before || before.estimates.length < draws) {
-          const count = {replicates: draws, before}
-          weighted.set(name, tiltedEstimates(request, {projection, ...tilted}, step, count))
-        }
-        const {estimates, weights} = weighted.get(name)!
-        const drawn = {estimates: estimates.slice(0, draws), weights: weights.slice(0, draws)}
-        return weightedMoments(drawn, theory.moments.mean, theory.featureDim)
+      const before = weighted.get(name)
+      if (!before || before.estimates.length < draws) {
+        const count = {replicates: draws, before}
+        weighted.set(name, tiltedEstimates(request, {projection, ...tilted}, step, count))
       }
-      const few = {draws: tiltedDraws(replicates), replicates}
-      const moments = momentsOf(few.draws)
-      if (!isTooWide(moments)) return {projection: name, ...few, weighted: moments}
-      // rows that nearly cancel: as many as there would be without tilts
-      return {projection: name, draws: replicates, replicates, weighted: momentsOf(replicates)}
+      const {estimates, weights} = weighted.get(name)!
+      const drawn = {estimates: estimates.slice(0, draws), weights: weights.slice(0, draws)}
+      const moments = weightedMoments(drawn, theory.moments.mean, theory.featureDim)
+      return {projection: name, draws, replicates, weighted: moments}
     }
     const before = plain.get(name)
     const estimates = kernelEstimates(request, name, step, {replicates, before})
     plain.set(name, estimates)
     return sampleOf(name, estimates, theory, isIndependent(name))
   }
-  return replicates => {
-    const samples = kinds.map((kind, place): AnySample | undefined => {
+  const samplesOf = (counts: Counts) =>
+    kinds.map((kind, place): AnySample | undefined => {
+      const {replicates} = counts
       // so few draws say nothing yet: more may
       const few = !isWithoutSpread(theory) && !kind.tilted && isHopeless(theory, replicates)
       if (kind.hopeless || few) return undefined
       const step = (draws: number) =>
         onStep?.(place * replicates + draws, kinds.length * replicates)
-      return sampled(kind, replicates, step)
+      return sampled(kind, counts, step)
     })
+  const asksForMore = (sample: AnySample | undefined, at: number) =>
+    sample !== undefined &&
+    'weighted' in sample &&
+    (isTooWide(sample.weighted) || isSurprising(sample.weighted, theory, kinds[at]!.exact))
+  return replicates => {
+    const few = samplesOf({draws: tiltedDraws(replicates), replicates})
+    // as many as there would be without tilts: of all, as ratios are paired
+    const samples = few.some(asksForMore) ? samplesOf({draws: replicates, replicates}) : few
     const iid = samples.find(sample => sample?.projection === 'iid')
     return samples.map((sample, at) => {
       if (!sample) return hopelessRow(kinds[at]!.name, theory, replicates)

@@ -190,6 +190,27 @@ export function isTooWide({variance: spread, error}: WeightedMoments): boolean {
   return Number.isFinite(spread) && error > LARGEST_ERROR
 }
 
+/** Standard errors beyond which a number is looked at again: one in 370 is, where nothing is wrong. */
+const SURPRISING = 3
+
+/**
+ * Whether weighted draws are far from what is known of their rows. All draws then decide: chance goes, what is wrong stays.
+ *
+ * @param exact - the variance; `undefined`: nothing is known
+ */
+export function isSurprising(
+  {mean: average, meanError, variance: spread, error}: WeightedMoments,
+  {moments}: Theory,
+  exact: number | undefined,
+): boolean {
+  if (exact === undefined || !(exact > 0)) return false
+  const z = Math.max(
+    Math.abs(average - moments.mean) / meanError,
+    Math.abs(Math.log(spread / exact)) / error,
+  )
+  return z > SURPRISING
+}
+
 type Drawn = Pick<ProjectionRow, 'projection' | 'estimator' | 'row_draws'>
 
 /** Without anything measured: these draws are too few to show the tail. */

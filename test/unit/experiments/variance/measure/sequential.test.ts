@@ -1,6 +1,7 @@
 import {describe, expect, it} from 'vitest'
 import {logSummary} from '../../../../../src/experiments/variance/measure/logarithms.js'
 import {isPrecise} from '../../../../../src/experiments/variance/measure/sequential.js'
+import {isSurprising} from '../../../../../src/experiments/variance/measure/spread.js'
 import {type VariancePlan, variancePlan} from '../../../../../src/experiments/variance/schema.js'
 import {firstOutcome} from '../../../../helpers/cells.js'
 import {VARIANCE_PLAN, variance} from '../../../../helpers/records/variance.js'
@@ -47,6 +48,44 @@ describe('draws until intervals are narrow', () => {
     const found = await run({...heavy, until_ci: until(0.1, 500)})
     expect(found.draws).toBe(0)
     expect(found.per_projection[0]!.withheld).toBe('500 replicates are too few for this tail')
+  })
+})
+
+describe('draws with weights', () => {
+  it('are all made, of every row of a cell, where a third leaves one too wide', async () => {
+    // orthogonal rows cancel nearly all of hyperbolic features
+    const size = {head_dims: [32], num_features: [32], norms: [0.4], angles_deg: [90]}
+    const found = await run({
+      ...{...size, replicates: 1200},
+      methods: [{method: 'favor-hyp', preset: 'exact', options: {}}],
+    })
+    for (const row of found.per_projection) {
+      expect(row).toMatchObject({estimator: 'tilted', row_draws: 1200})
+    }
+    const [, orth] = found.per_projection
+    expect(orth).toMatchObject({ratio_low: expect.any(Number), ratio_high: expect.any(Number)})
+  })
+
+  const theory = {
+    moments: {mean: 2, variance: 0.5, kurtosis: 1},
+    bounded: false,
+    featureDim: 8,
+  }
+  const moments = {
+    ...{mean: 2, meanError: 0.1, variance: 0.5, error: 0.05, meanSquare: 0.5},
+    ...{rounding: 0, shares: new Float64Array()},
+  }
+
+  it('are looked at again where mean or variance is far from what is exact, and only there', () => {
+    const off = (changes: Partial<typeof moments>, exact: number | undefined = 0.5) =>
+      isSurprising({...moments, ...changes}, theory, exact)
+    expect(off({})).toBe(false)
+    expect(off({mean: 2.29})).toBe(false)
+    expect(off({mean: 2.31})).toBe(true)
+    expect(off({variance: 0.5 * Math.exp(0.149)})).toBe(false)
+    expect(off({variance: 0.5 * Math.exp(-0.151)})).toBe(true)
+    // rows of which nothing is known may be biased
+    expect(isSurprising({...moments, mean: 9}, theory, undefined)).toBe(false)
   })
 })
 
