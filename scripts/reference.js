@@ -45,8 +45,9 @@ const RUNS = {
   },
   variance: {
     argv: [
-      ...['variance', '--methods', 'favor-pos,favor-hyp,favor-trig', '--projections', 'iid,orth'],
-      ...['--num-features', '64', '--norms', '0.5,1,2', '--angles', '0,90,180'],
+      ...['variance', '--methods', 'favor-pos,favor-hyp,favor-trig'],
+      ...['--projections', 'iid,orth,simplex', '--num-features', '64'],
+      ...['--norms', '0.25,0.5,1,2,3', '--angles', '0,90,180'],
     ],
   },
 }
