@@ -130,17 +130,19 @@ export abstract class ExperimentCommand extends RfaCommand {
     plan: Plan,
     flags: RunOptions,
     invocation: Invocation,
+    earlier?: number,
   ): Promise<ExperimentRun> {
     const {prepare, runPrepared} = await import('./run-plan.js')
     const worker = await this.services.takeWorker(plan.experiment)
     try {
       const prepared = await prepare(plan, flags, worker, invocation)
-      const {run, closing, fault} = await runPrepared(prepared, flags, invocation)
+      const begun = earlier ?? performance.now()
+      const {run, closing, fault} = await runPrepared({...prepared, begun}, flags, invocation)
       const {experiment} = prepared.run
       const larger = fault ? undefined : await experiment.enlarged?.(plan, run.records)
       if (larger && run.directory !== null) {
         const goOn = {...flags, output: run.directory, resume: true}
-        return await this.compute(larger, goOn, invocation)
+        return await this.compute(larger, goOn, invocation, begun)
       }
       const report = await this.printedBlocks(experiment, run, flags)
       const {blocks, draw} = await this.withPlot(report, experiment, run, flags)

@@ -30,6 +30,8 @@ export interface PreparedRun {
   worker?: WorkerProcess | undefined
   /** Keep it running for another run. */
   keepWorker?: boolean
+  /** When the first of several runs of a folder began, by `performance.now()`. Default: now. */
+  begun?: number | undefined
 }
 
 /**
@@ -140,7 +142,7 @@ export interface EndedRun {
  * @throws {NOT_WRITABLE} when the folder cannot be written, telling how to go on once a cell had begun
  */
 export async function runPrepared(
-  {run, schedule, worker, keepWorker}: PreparedRun,
+  {run, schedule, worker, keepWorker, begun: start = performance.now()}: PreparedRun,
   flags: RunOptions,
   {argv, services, note, caution}: Invocation,
 ): Promise<EndedRun> {
@@ -150,7 +152,6 @@ export async function runPrepared(
   const progress = await startProgress({stream: process.stderr, quiet: flags.quiet})
   const interruption = listenForInterrupt()
   const command = resumeLine(argv, directory)
-  const start = performance.now()
   let begun = false
   try {
     const finished = await services.runExperiment(run, {

@@ -35,7 +35,7 @@ export function whyNoPeer(
   const methods = METHODS[peer]
   const ofFile = file !== undefined && peer === 'torch'
   if (methods && !methods.includes(method) && !ofFile) {
-    return `${peer} is timed with ${methods.join(', ')} only, and with maps in Python`
+    return `${peer} is timed with ${methods.join(', ')} only, and with methods in Python`
   }
   const taken = ofFile ? file.options : []
   const others = Object.keys(options).filter(name => !taken.includes(name))

@@ -36,7 +36,7 @@ describe('a method in Python', () => {
 
   it('has the options of its function there, and no others', () => {
     const spec = {...method(name), redraw: 'fixed', heads: 2}
-    expect(whyNoPeer('torch', spec)).toContain('maps in Python')
+    expect(whyNoPeer('torch', spec)).toContain('methods in Python')
     expect(whyNoPeer('torch', spec, python)).toBeUndefined()
     expect(whyNoPeer('torch', {...spec, options: {share: 2}}, python)).toBeUndefined()
     expect(whyNoPeer('torch', {...spec, options: {denGuard: 'none'}}, python)).toBe(

@@ -72,6 +72,28 @@ describe('benchReport', () => {
     expect(text).toContain('favor-pos orth (raw signs) redraw every:4 M=64')
   })
 
+  it('has no rate of work that is not counted', () => {
+    const rows = [
+      timed({method: 'elu'}, 1e6, {fma_peak_gflops: 100, threads: 1}),
+      timed({}, 1e6, {work_flops: 0, fma_peak_gflops: 100, threads: 1}),
+    ]
+    const text = renderTerminal(benchReport(rows), {width: 400, colour: false})
+    const cell = (method: string, title: string) => {
+      const lines = text.split('\n')
+      const head = lines.find(line => line.startsWith('method'))!
+      const end = head.indexOf(title) + title.length
+      return lines
+        .find(line => line.startsWith(method))!
+        .slice(0, end)
+        .split(' ')
+        .at(-1)
+    }
+    for (const title of ['GFLOP/s', '% of peak']) {
+      expect(cell('elu', title), title).toMatch(/\d/)
+      expect(cell('favor-pos', title), title).toBe('-')
+    }
+  })
+
   it('marks shares of the multiply-add peak that cannot be, and says so', () => {
     // 3e6 operations in 0.8 of the median, on one thread
     const row = (median: number, threads: number) =>
