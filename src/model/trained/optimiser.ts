@@ -29,7 +29,7 @@ export interface Optimiser {
 export interface OptimiserState {
   steps: number
   /** `value.NAME`, `first.NAME` and `second.NAME` for each weight. */
-  arrays: Record<string, {shape: number[]; data: Float32Array}>
+  arrays: Record<string, {shape: number[]; data: Float32Array<ArrayBuffer>}>
 }
 
 const PARTS = ['value', 'first', 'second'] as const

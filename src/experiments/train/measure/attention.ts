@@ -11,7 +11,7 @@ import {MOST_LAYERS, MOST_RUNS, MOST_STEPS, type TrainCell, type TrainResult} fr
 /** Attention of all layers, with random vectors that are drawn once or now and then. */
 export interface CellAttention {
   attend: CausalAttention
-  /** Draws random vectors anew, where a step is to have others. @param step - from 1, */
+  /** Draws random vectors anew, where a step is to have others. @param step - from 1 */
   before(step: number): void
   /** Draws random vectors that no step has seen. @returns whether there are any to draw */
   refresh(): boolean

@@ -24,17 +24,16 @@ export type Progress = z.output<typeof progress>
  * @param path - .safetensors, in a folder that is made where the folder around it is there
  */
 export async function keep(path: string, optimiser: Optimiser, own: Progress): Promise<void> {
-  const {steps, arrays} = optimiser.state()
+  const {arrays} = optimiser.state()
   const stored = Object.entries(arrays).map(([name, {shape, data}]): [string, NdArray] => [
     name,
-    {dtype: 'float32', shape, data: Float32Array.from(data)},
+    {dtype: 'float32', shape, data},
   ])
   try {
     await mkdir(dirname(path)).catch(error => {
       if (errorCode(error) !== 'EEXIST') throw error
     })
-    const metadata = {progress: JSON.stringify(own), steps: String(steps)}
-    await writeArrays(path, Object.fromEntries(stored), metadata)
+    await writeArrays(path, Object.fromEntries(stored), {progress: JSON.stringify(own)})
   } catch (error) {
     if (!(error instanceof RfaError) && errorCode(error) === undefined) throw error
   }
@@ -51,8 +50,7 @@ export async function goOn(path: string, optimiser: Optimiser): Promise<Progress
     throw error
   })
   if (!file) return undefined
-  const {steps, ...rest} = file.metadata
-  const own = progress.safeParse(parsed(rest.progress))
+  const own = progress.safeParse(parsed(file.metadata['progress']))
   const fits = Object.entries(optimiser.state().arrays).every(
     ([name, {shape}]) => file.arrays.get(name)?.shape.join() === shape.join(),
   )
@@ -64,7 +62,7 @@ export async function goOn(path: string, optimiser: Optimiser): Promise<Progress
   for (const [name, array] of file.arrays) {
     arrays[name] = {shape: [...array.shape], data: toFloat32(array)}
   }
-  optimiser.restore({steps: Number(steps), arrays})
+  optimiser.restore({steps: own.data.taken, arrays})
   return own.data
 }
 

@@ -15,7 +15,7 @@ const WARM_UP = 0.05
 /** Most norm of the gradients of a step: denominators of random features near zero have steep ones. */
 const MOST_NORM = 1
 
-/** Default time between two states that are kept, in ms: what an interruption may cost. */
+/** Time between two states that are kept, in ms: what an interruption may cost. */
 const CHECKPOINT_MS = 30_000
 
 /** What a run trains. */
@@ -28,8 +28,6 @@ export interface Training {
   onStep?: OnStep | undefined
   /** File in which it keeps how far it is, and goes on from. Default: none. */
   checkpoint?: string | undefined
-  /** Time between two states that are kept, in ms. Default: {@link CHECKPOINT_MS}. */
-  checkpointMs?: number | undefined
 }
 
 /** Trains until all steps are taken or a loss is not finite, then measures. */
@@ -46,7 +44,7 @@ export async function train(
   const validation = task.examples({part: 'validation', count, run})
   const looked = someExamples(validation, 0, LOOKED_AT)
   const every = Math.max(1, Math.round(steps / LOOKS))
-  const {checkpoint, checkpointMs = CHECKPOINT_MS} = training
+  const {checkpoint} = training
   const before = checkpoint === undefined ? undefined : await goOn(checkpoint, optimiser)
   let {seconds, losses, taken} = before ?? {seconds: 0, losses: 0, taken: 0}
   const curve: CurvePoint[] = before?.curve ?? []
@@ -75,7 +73,7 @@ export async function train(
       onStep?.(step, steps)
       await new Promise(setImmediate) // messages of the runner come in between
     }
-    if (checkpoint !== undefined && performance.now() - kept >= checkpointMs) {
+    if (checkpoint !== undefined && performance.now() - kept >= CHECKPOINT_MS) {
       await keep(checkpoint, optimiser, {taken, seconds, losses, curve})
       kept = performance.now()
     }
