@@ -50,7 +50,8 @@ export async function goOn(path: string, optimiser: Optimiser): Promise<Progress
     throw error
   })
   if (!file) return undefined
-  const own = progress.safeParse(parsed(file.metadata['progress']))
+  const {progress: text} = file.metadata
+  const own = progress.safeParse(parsed(text))
   const fits = Object.entries(optimiser.state().arrays).every(
     ([name, {shape}]) => file.arrays.get(name)?.shape.join() === shape.join(),
   )
