@@ -132,6 +132,8 @@ export interface Experiment<
    * with a process of their own do.
    */
   keepsParts?: boolean
+  /** Cells share nothing, and the longest run first, so that processes end together. Default: in the order of the plan. */
+  longestFirst?: boolean
   /** Cells may take minutes, and keep how far they are in {@link CellContext.checkpoint}. Default: they do not. */
   keepsCheckpoints?: boolean
   /** Writes beside the folder of a run what its records hold and tables cannot. Default: nothing. */

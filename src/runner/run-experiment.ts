@@ -1,6 +1,7 @@
 import {rm} from 'node:fs/promises'
 import {join} from 'node:path'
 import {RfaError} from '../errors.js'
+import type {Experiment} from '../experiments/experiment.js'
 import {allExperiments} from '../experiments/index.js'
 import {type Job, type PlannedRun, planKeys, planLabels} from '../experiments/planned-run.js'
 import {packageRoot} from '../package.js'
@@ -129,7 +130,7 @@ async function runMissing(
   const {onProgress, onTick, onWarning = () => {}} = options
   const earlier = savedRecords(jobs, journal, onWarning)
   const records = new Map(earlier.map(record => [record.key, record]))
-  const missing = withoutThose(jobs, earlier)
+  const missing = inTurn(withoutThose(jobs, earlier), experiment)
   if (journal?.damaged) onWarning(damageNote(journal.damaged, missing))
   const meter = meterOf(run, missing, options.schedule)
   const compare = warnOnMixedBackends(earlier, onWarning)
@@ -174,6 +175,11 @@ async function runMissing(
   } finally {
     clearInterval(ticks)
   }
+}
+
+/** Jobs in the order in which they run. */
+function inTurn(jobs: readonly Job[], {longestFirst}: Experiment): readonly Job[] {
+  return longestFirst ? jobs.toSorted((a, b) => b.predictedCost - a.predictedCost) : jobs
 }
 
 function meterOf({plan, jobs}: PlannedRun, missing: readonly Job[], schedule: Schedule) {

@@ -13,6 +13,7 @@ export default defineExperiment({
   plan: trainPlan,
   ...schemas,
   isolation: 'shared',
+  longestFirst: true,
   keepsCheckpoints: true,
   tables: [recordTable(schemas), listTable(schemas, 'curve')],
   grid: async plan => (await import('./grid.js')).trainGrid(plan),

@@ -142,6 +142,22 @@ describe('runExperiment', () => {
     ])
   })
 
+  it('runs the longest cells first where an experiment has it so, and gives records in the order of the plan', async () => {
+    const jobs = jobsFor('ok', 'ok', 'ok')
+    const costs = [1, 3, 2]
+    const labels: string[] = []
+    const plan = {
+      ...planned(jobs.map((job, at) => ({...job, predictedCost: costs[at]!}))),
+      experiment: {...varianceExperiment, longestFirst: true},
+    }
+    const {records} = await runExperiment(plan, {
+      ...{...OPTIONS, schedule: SERIAL},
+      onProgress: ({label}) => void (label === '' || labels.push(label)),
+    })
+    expect(labels).toEqual(['ok 1', 'ok 2', 'ok 0'])
+    expect(records.map(({key}) => key)).toEqual(jobs.map(({key}) => key))
+  })
+
   it('refuses a folder that holds a run before it computes anything', async () => {
     const directory = await runFolder()
     await run(jobsFor('ok'), {directory})
