@@ -100,7 +100,7 @@ export default {
   sentence: 'Optimal positive features (OPRF) vary up to e^60 times less than positive ones',
   source: 'Likhosherstov et al. 2022, arXiv:2205.15317',
   paper: 'up to e^60, D = 64, norms as in transformers (quoted from summaries)',
-  ours: 'closed forms at D = 64 for |x + y|^2 from 1 to 100, the exponent set for that very value; up to 36 measured variances, too, with the exponent of pairs with such norms',
+  ours: 'closed forms at D = 64 for |x + y|^2 from 1 to 100, the exponent set for that very value; variances measured up to |x + y|^2 = 36, with the exponent of pairs of such norms',
   statistic:
     'logarithm of the ratio of variances of the kernel estimate; z of 6 measured variances',
   rule: 'refuted if measurements contradict the closed forms; holds if the ratio is never below 1 and reaches e^60 within these norms',
