@@ -27,8 +27,8 @@ export interface Curve {
   unknown: Unknown | null
 }
 
-/** rel_l2 at an M, `null` where it is not known, for fewer than curves begin with or more than they end with. */
-export function errorAt({errors}: Curve, numFeatures: number): number | null {
+/** rel_l2, or what else falls by a power of M, at an M; `null` where it is not known, for fewer than curves begin with or more than they end with. */
+export function errorAt({errors}: Pick<Curve, 'errors'>, numFeatures: number): number | null {
   const at = Math.log2(numFeatures) - Math.log2(COUNTS[0]!)
   if (at < 0 || at > COUNTS.length - 1) return null
   const before = Math.floor(at)
@@ -55,10 +55,12 @@ export function neededFor(
   }
   const factor = measured && predicted ? measured / predicted : 1
   const errors = curve.errors.map(error => error && factor * error)
-  const at = errors.findIndex(error => error === null || error <= WANTED)
+  // of few features less may be known than of many
+  const first = errors.findIndex(error => error !== null)
+  const at = errors.findIndex((error, i) => i >= first && (error === null || error <= WANTED))
   if (at < 0) return {needed: null, unknown: null}
   const low = errors[at]!
-  if (low === null) return {needed: null, unknown: curve.unknown}
+  if (low === null || (at === first && first > 0)) return {needed: null, unknown: curve.unknown}
   if (at === 0) return {needed: COUNTS[0]!, unknown: null}
   const high = errors[at - 1]!
   const share = low === 0 ? 1 : Math.log(high / WANTED) / Math.log(high / low)

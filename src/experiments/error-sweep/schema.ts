@@ -417,6 +417,11 @@ export const errorSweepResult = z.object({
     .describe('Mean squared error of averaging V over the keys in view, against the same target.'),
   mse_over_mean_value,
   ...predictions,
+  predicted_bias_squared: nullableNumber
+    .default(null)
+    .describe(
+      'Predicted bias_squared to order 1/M^2, from draws of other random rows than the measured ones; `null` without such a prediction of rel_l2, where denominators have a standard deviation above 30 % of their mean, and where two seeds differ by too much.',
+    ),
   predicted_relative_variance: nullableNumber.describe(
     'Predicted relative variance of a kernel entry at the mean squared norms of the head where it is largest; `null` without theory and beyond doubles.',
   ),

@@ -1,8 +1,9 @@
 /**
  * The error of attention with sines and cosines, by drawing it: what M random rows see of the keys does not depend on
  * the queries, as `cos w.(x - y) = cos w.x cos w.y + sin w.x sin w.y`. Beyond the M that are drawn it follows from the
- * delta method: with numerator n and denominator d of one row, E d = D, the error of M rows is `E |n - o d|^2 / (M D^2)`
- * to order 1/M. Denominators have either sign: where theirs vary by much of their mean, neither says anything.
+ * delta method: with numerator n and denominator d of M rows, E d = D, the error is `E |n - o d|^2 / D^2` and the bias
+ * `-E (n - o d) (d - D) / D^2`, to order 1/M. Denominators have either sign: where theirs vary by much of their mean, neither
+ * says anything.
  *
  * Source: derived here; delta method: Oehlert 1992, The American Statistician 46, 27-29.
  */
@@ -23,6 +24,8 @@ export interface CosineErrors {
   variance: number
   /** M times the mean over queries of Var(den) / den^2. */
   spread: number
+  /** For each M of which there are draws enough the bias of outputs by the delta method, `[R, Dv]`. */
+  bias: Float64Array[]
 }
 
 /** Largest sd(den) / den at which the delta method is believed. */
@@ -47,6 +50,7 @@ export function cosineErrors(head: CosineHead, judged: JudgedCosines, drawn: Dra
   let level = 0
   while (groups / 2 ** (level + 1) >= FEWEST && level + 1 < errors.length) level++
   const moments = {variance: 0, spread: 0}
+  const bias = Array.from({length: level + 1}, () => new Float64Array(exact.length))
   const width = valueDim + 1
   for (let i = 0; i < queries.places.length; i++) {
     const own = sums.subarray(i * groups * width, (i + 1) * groups * width)
@@ -54,14 +58,19 @@ export function cosineErrors(head: CosineHead, judged: JudgedCosines, drawn: Dra
     for (const [k, into] of errors.entries()) {
       if (k > 0) joinPairs(own, into.length, width)
       addErrors(own, output, into)
-      if (k !== level) continue
+      if (k > level) continue
       const M = drawn.numFeatures[k]!
-      const {variance, spread} = momentsOf(own, output, {count: into.length, den: M * dens[i]!})
+      const {variance, spread} = momentsOf(
+        {sums: own, count: into.length, den: M * dens[i]!},
+        output,
+        bias[k]!.subarray(i * valueDim, (i + 1) * valueDim),
+      )
+      if (k < level) continue
       moments.variance += M * variance
       moments.spread += (M * spread) / queries.places.length
     }
   }
-  return {drawn: errors, ...moments}
+  return {drawn: errors, ...moments, bias}
 }
 
 /** Numerators and denominators of groups of rows, `[R, groups, Dv + 1]`. */
@@ -127,20 +136,27 @@ function largestOf(values: Float64Array): number {
   return values.reduce((most, value) => Math.max(most, value), Number.NEGATIVE_INFINITY)
 }
 
-/** Mean of |n - o d|^2 over the squared mean denominator, and variance of the denominator over it. */
+/**
+ * Mean of |n - o d|^2 over the squared mean denominator, and variance of the denominator over it.
+ *
+ * @param bias - written, `[Dv]`
+ */
 function momentsOf(
-  sums: Float64Array,
+  {sums, count, den}: {sums: Float64Array; count: number; den: number},
   output: Float64Array,
-  {count, den}: {count: number; den: number},
+  bias: Float64Array,
 ): {variance: number; spread: number} {
   const width = output.length + 1
   let [variance, spread] = [0, 0]
   for (let group = 0; group < count; group++) {
     const at = group * width
     const own = sums[at + output.length]!
-    spread += (own / den - 1) ** 2 / count
+    const off = own / den - 1
+    spread += off ** 2 / count
     for (let d = 0; d < output.length; d++) {
-      variance += ((sums[at + d]! - output[d]! * own) / den) ** 2 / count
+      const error = (sums[at + d]! - output[d]! * own) / den
+      variance += error ** 2 / count
+      bias[d]! -= (off * error) / count
     }
   }
   return {variance, spread}

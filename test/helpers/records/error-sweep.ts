@@ -125,6 +125,7 @@ const SWEEP_RESULT: ErrorSweepResult = {
   predicted_rel_l2: null,
   num_features_for_5_percent: null,
   prediction_unknown: null,
+  predicted_bias_squared: null,
   predicted_relative_variance: 162,
   needed_num_features: 25_000,
   needed_num_features_log10: Math.log10(25_000),

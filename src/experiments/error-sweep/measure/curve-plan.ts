@@ -48,7 +48,7 @@ const ANY_COSINES = 128
 /** Multiply-adds that rows may take, of all heads together: a second or two by the loop of `native`. */
 const BUDGET = 3e10
 /** The same of sines and cosines, for which there is no such loop; nothing is predicted where the fewest rows take more. */
-const COSINE_BUDGET = 5e7
+const COSINE_BUDGET = 1.5e8
 /** What an exponential counts, in multiply-adds. */
 export const EXPONENTIAL = 20
 

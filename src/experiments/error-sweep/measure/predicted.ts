@@ -7,6 +7,7 @@ import {type AttentionInput, sizesOf} from '../../../inputs/attention-input.js'
 import {partsInView} from '../../../inputs/masked-tokens.js'
 import {mean, median} from '../../../stats/index.js'
 import {
+  type CosineErrors,
   type CosineHead,
   cosineDenominators,
   cosineErrors,
@@ -21,6 +22,7 @@ import {drawOf, drawSettingsOf} from '../../axes.js'
 import type {ResolvedMethod} from '../../method.js'
 import {COUNTS, type Curve} from '../curve.js'
 import type {ErrorSweepCell} from '../schema.js'
+import {BiasSums} from './bias-sums.js'
 import type {SweepContext} from './context.js'
 import {
   coversRows,
@@ -36,6 +38,8 @@ import {
 export interface Curves {
   all: Curve
   perHead: Curve[]
+  /** Mean over entries of the squared bias of outputs at each of {@link COUNTS}; `null` where it is not known. */
+  biasSquared: readonly (number | null)[]
 }
 
 /** What is known of one input, by method, direction and draws. */
@@ -157,7 +161,7 @@ function squaresOf(
   method: ResolvedMethod,
   context: SweepContext,
   {most, queries: wanted, known}: Draws & {known: Known},
-): Squares[] {
+): {heads: Squares[]; bias: BiasSums} {
   const counts = COUNTS.filter(count => count <= most)
   const count = rowsFor(most, sizesOf(context.input), method)
   const drawn = perHeadAndSeed(context, () => counts.map(M => new Float64Array(count / M)))
@@ -165,6 +169,7 @@ function squaresOf(
     ...{drawn: own, theory: known.theory[at]!.map(ofSeed => ofSeed.slice())},
     ...{exact: 0, overflows: false},
   }))
+  const bias = new BiasSums()
   let place = 0
   for (const {at, head} of headsOf(cell, method, context)) {
     const own = all[at]!
@@ -177,7 +182,7 @@ function squaresOf(
     const weight = head.query.length / head.headDim / queries.places.length
     const denominators = head.cosines ? cosineDenominators(head, queries) : NONE
     own.exact += weight * exact.reduce((sum, x) => sum + x * x, 0)
-    for (const [seed, into] of own.drawn.entries()) {
+    const seeds = own.drawn.map((into, seed) => {
       const rows = rowsOf(cell, {headDim: head.headDim, count, replicate: seed * all.length + at})
       const errors = errorsOf(head, {queries, exact, denominators}, {rows, numFeatures: counts})
       for (const [k, error] of errors.theory.entries()) own.theory[seed]![k]! += weight * error
@@ -185,20 +190,22 @@ function squaresOf(
         for (let draw = 0; draw < sums.length; draw++)
           sums[draw]! += weight * errors.drawn[k]![draw]!
       }
-    }
+      return errors.moments
+    })
+    if (head.cosines) bias.add({head, weight, seeds})
   }
-  return all
+  return {heads: all, bias}
 }
 
 /** What positive features have no use for. */
 const NONE = new Float64Array(0)
 
-/** Errors of draws, and what they add to theory, at all M of {@link COUNTS}. */
+/** Errors of draws, what they add to theory, at all M of {@link COUNTS}, and moments of sines and cosines that are worth it. */
 function errorsOf(
   head: AnyHead,
   judged: JudgedCosines,
   rows: Parameters<typeof drawnErrors>[2],
-): {drawn: Float64Array[]; theory: readonly number[]} {
+): {drawn: Float64Array[]; theory: readonly number[]; moments?: CosineErrors} {
   if (!head.cosines) return {drawn: drawnErrors(head, judged, rows), theory: []}
   const {numFeatures} = rows
   const [most] = numFeatures.slice(-1)
@@ -210,9 +217,10 @@ function errorsOf(
     const drawn = numFeatures.map(M => new Float64Array(count / M))
     return {drawn, theory: COUNTS.map(() => Number.NaN)}
   }
-  const {drawn, variance, spread} = cosineErrors(head, judged, rows)
+  const moments = cosineErrors(head, judged, rows)
+  const {drawn, variance, spread} = moments
   const theory = COUNTS.map(M => (spread > LARGEST_SPREAD ** 2 * M ? Number.NaN : variance / M))
-  return {drawn, theory}
+  return {drawn, theory, moments}
 }
 
 /** Rows that are looked at before all are drawn, and how far beyond the limit of the spread they end it. */
@@ -240,8 +248,12 @@ function overflows({query, key, headDim}: PositiveHead): boolean {
   return !(longest(query) + longest(key) < LARGEST)
 }
 
-function curvesOf(heads: readonly Squares[]): Curves {
-  return {all: curveOf(summed(heads)), perHead: heads.map(curveOf)}
+function curvesOf({heads, bias}: {heads: readonly Squares[]; bias: BiasSums}): Curves {
+  return {
+    all: curveOf(summed(heads)),
+    perHead: heads.map(curveOf),
+    biasSquared: bias.mean(),
+  }
 }
 
 /** Of all heads together, draw by draw. */

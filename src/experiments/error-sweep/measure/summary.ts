@@ -232,6 +232,14 @@ export function predictedError(
   }
 }
 
+/** The same of the squared bias. */
+export function predictedBias(
+  biasSquared: Curve['errors'] | undefined,
+  {num_features}: {num_features: number | null},
+): number | null {
+  return biasSquared && num_features !== null ? errorAt({errors: biasSquared}, num_features) : null
+}
+
 /** What heads are summarised by, in addition to their replicates. */
 interface PerHeadFacts {
   method: ResolvedMethod

@@ -374,6 +374,7 @@ const COLUMNS: readonly [Column, Column, Column, ...Column[]] = [
     value,
     error,
   })),
+  value('predicted\nbias^2', 4, result => result.predicted_bias_squared),
   estimate('variance', 4, ({variance: value, variance_standard_error: error}) => ({value, error})),
   value('cosine', 3, result => result.cosine.median),
   ...QUANTILES.map(({title, read}) => queryError(title, read)),

@@ -7,6 +7,7 @@ import {
   cosineErrors,
 } from '../../../../src/theory/ratio-error/cosines.js'
 import {exactOutputs, sampledQueries} from '../../../../src/theory/ratio-error/queries.js'
+import {assertNear, moments} from '../../../helpers/statistics.js'
 
 const SIZE = {headDim: 3, valueDim: 2}
 const numbers = (name: string, count: number, scale: number) =>
@@ -78,5 +79,30 @@ describe('errors of sines and cosines', () => {
     // means of 32768 squares, which vary by about their mean: 0.6 % each, and 4.5 of these
     expect(Math.abs(variance / wanted - 1)).toBeLessThan(0.05)
     expect(Math.abs(spread / relative - 1)).toBeLessThan(0.05)
+  })
+
+  it('have the bias of the delta method, at every M of which there are draws enough', () => {
+    const head = headOf(false)
+    const queries = sampledQueries(head, 7)
+    const exact = exactOutputs(head, queries)
+    const judged = {queries, exact, denominators: cosineDenominators(head, queries)}
+    const runs = Array.from({length: 64}, (_, run) => {
+      const rows = numbers(`rows of run ${run}`, 512 * 3, 1)
+      return cosineErrors(head, judged, {rows, numFeatures: [1, 2, 4, 8, 16, 32, 64]}).bias
+    })
+    // 16 draws of 32 rows, 8 of 64
+    expect(runs[0]!.length).toBe(6)
+    const vectors = (all: Float64Array | Float32Array, size: number) =>
+      Array.from({length: 7}, (_, j) => Float64Array.from(all.subarray(j * size, (j + 1) * size)))
+    const [keys, values] = [vectors(head.key, 3), vectors(head.value, 2)]
+    for (const [i, query] of vectors(head.query, 3).entries()) {
+      const {bias} = ratioMoments({query, keys, values}, 'trigonometric', 1)
+      for (const [k, M] of [1, 2, 4, 8, 16, 32].entries()) {
+        for (const d of [0, 1]) {
+          const {mean, standardError} = moments(runs.map(run => run[k]![2 * i + d]!))
+          assertNear(`bias of output ${i}, ${d} at M = ${M}`, mean, bias[d]! / M, standardError)
+        }
+      }
+    }
   })
 })

@@ -6,6 +6,7 @@ import type {
 } from '../../../../../src/experiments/error-sweep/schema.js'
 import type {CellOutcome} from '../../../../../src/experiments/experiment.js'
 import {cellsOf} from '../../../../helpers/cells.js'
+import {assertNear} from '../../../../helpers/statistics.js'
 
 /** Errors M^(-1/2), at the powers of two from 8 to 2^24. */
 const FALLING: Curve = {
@@ -40,6 +41,15 @@ describe('a curve of predicted errors', () => {
     expect(neededFor(curve, 100, 0.1)).toEqual({needed: 400, unknown: null})
     expect(neededFor(curve, 100, 0.2)).toEqual({needed: null, unknown: 'uncertain'})
     expect(neededFor(curve, 2048, 0.01)).toEqual({needed: null, unknown: 'uncertain'})
+  })
+
+  it('carries errors on from where they are known', () => {
+    const from64 = FALLING.errors.map((error, at) => (2 ** (at + 3) < 64 ? null : error))
+    const curve: Curve = {errors: from64, unknown: 'denominator'}
+    expect(neededFor(curve, 64, 1 / 8)).toEqual({needed: 400, unknown: null})
+    expect(neededFor(curve, 32, null)).toEqual({needed: null, unknown: 'denominator'})
+    // 64 features or fewer
+    expect(neededFor(curve, 64, 0.01)).toEqual({needed: null, unknown: 'denominator'})
   })
 })
 
@@ -119,6 +129,19 @@ describe('the predicted error of a cell', () => {
     })
     const ratio = result!.predicted_rel_l2! / result!.rel_l2.median!
     expect(Math.abs(Math.log10(ratio))).toBeLessThan(LIMIT)
+  })
+
+  it.each(['iid', 'orth'] as const)('has the bias of the measured one: %s', async projection => {
+    const input = {...PLAN.input, heads: 2} as ErrorSweepPlan['input']
+    const [result] = await results('rfa', {
+      ...{input, targets: ['matched'], num_features: [32], replicates: 400},
+      projections: [projection],
+    })
+    const {predicted_bias_squared: predicted, bias_squared, bias_squared_standard_error} = result!
+    assertNear('bias^2', bias_squared!, predicted!, bias_squared_standard_error!)
+    expect(predicted).toBeGreaterThan(0)
+    const [positive] = await results('favor-pos', {scales: [0.3]})
+    expect(positive!.predicted_bias_squared).toBeNull()
   })
 
   it('is of other draws than the measured ones: the same seed gives another error', async () => {
