@@ -57,17 +57,6 @@ export function positiveOvertakesAt(angle: number, budget: Budget): number {
   return bisect(ahead, 0, LARGEST_NORM)
 }
 
-/**
- * The angle in radians from which positive features vary less than trigonometric ones, for two vectors of that norm:
- * between pi/2, its limit at large norms, and pi, that at small ones. `|x + y|` falls and `|x - y|` grows with the angle.
- */
-export function positiveOvertakesAtAngle(norm: number, budget: Budget): number {
-  const ahead = (angle: number) =>
-    unitVariance('positive', norm, angle, budget) <
-    unitVariance('trigonometric', norm, angle, budget)
-  return bisect(ahead, Math.PI / 2, Math.PI)
-}
-
 /** The first double at which a condition holds that does so from some point on. @param high - it holds there */
 function bisect(holds: (at: number) => boolean, low: number, high: number): number {
   for (;;) {

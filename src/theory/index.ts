@@ -9,7 +9,6 @@ export {type AttentionRow, type RatioMoments, ratioMoments} from './attention-ra
 export {
   type Budget,
   positiveOvertakesAt,
-  positiveOvertakesAtAngle,
   type SoftmaxMap,
   unitVariance,
 } from './crossover.js'
@@ -35,7 +34,7 @@ export {
 } from './kernels.js'
 export {averaged, type Moments, varianceStandardError} from './moments.js'
 export {type ErrorRequest, neededFeatures} from './needed-features.js'
-export {orthogonalBound, orthogonalBoundRatio} from './orthogonality-bounds.js'
+export {orthogonalBoundRatio} from './orthogonality-bounds.js'
 export {
   type Prediction,
   predictRelativeVariance,

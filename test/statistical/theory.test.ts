@@ -6,9 +6,9 @@ import {bonferroniZ} from '../../src/stats/index.js'
 import {type AttentionRow, ratioMoments} from '../../src/theory/attention-ratio.js'
 import {positiveOvertakesAt, type SoftmaxMap} from '../../src/theory/crossover.js'
 import {DEPENDENT_ROWS, ratioToIid} from '../../src/theory/dependent-rows.js'
-import {dot} from '../../src/theory/kernels.js'
+import {dot, positiveVariance} from '../../src/theory/kernels.js'
 import {neededFeatures} from '../../src/theory/needed-features.js'
-import {orthogonalBound} from '../../src/theory/orthogonality-bounds.js'
+import {orthogonalBoundRatio} from '../../src/theory/orthogonality-bounds.js'
 import {type RowProduct, relativeRowVariance} from '../../src/theory/row-product.js'
 import {smregRatio} from '../../src/theory/sphere.js'
 import {EFFORT, moments} from '../helpers/statistics.js'
@@ -96,8 +96,9 @@ describe('variance of dependent rows', () => {
     const {variance, varianceError} = moments(estimates('exp', request, z))
     const squaredKernel = Math.exp(2 * dot(x, y))
     const [low, high] = [variance - Z * varianceError, variance + Z * varianceError]
-    expect(low * squaredKernel).toBeLessThanOrEqual(orthogonalBound(x, y, headDim))
-    expect(high * squaredKernel).toBeLessThanOrEqual(orthogonalBound(x, y, headDim) * 1.5)
+    const bound = orthogonalBoundRatio(dot(z, z), size) * positiveVariance(x, y, headDim)
+    expect(low * squaredKernel).toBeLessThanOrEqual(bound)
+    expect(high * squaredKernel).toBeLessThanOrEqual(bound * 1.5)
   })
 })
 

@@ -1,9 +1,5 @@
 import {describe, expect, it} from 'vitest'
-import {
-  positiveOvertakesAt,
-  positiveOvertakesAtAngle,
-  unitVariance,
-} from '../../../src/theory/crossover.js'
+import {positiveOvertakesAt, unitVariance} from '../../../src/theory/crossover.js'
 import {
   hyperbolicVariance,
   positiveVariance,
@@ -72,17 +68,6 @@ describe('the norm from which positive features vary less than trigonometric one
       }
     }
     expect(positiveOvertakesAt(Math.PI, 'M')).toBe(0)
-  })
-
-  it('is the inverse of the angle from which they do', () => {
-    for (const budget of BUDGETS) {
-      for (const norm of [0.1, 0.7, 2]) {
-        const angle = positiveOvertakesAtAngle(norm, budget)
-        expect(angle).toBeGreaterThan(Math.PI / 2)
-        // slopes of up to some tens between the two
-        expect(Math.abs(positiveOvertakesAt(angle, budget) - norm)).toBeLessThan(1e-10)
-      }
-    }
   })
 })
 
