@@ -297,7 +297,8 @@ class Pool {
     if (count === 1) this.#underway.delete(key)
     await this.#onRecord(whole)
     const checkpoint = this.#options.checkpointFile?.(key)
-    if (checkpoint) await rm(checkpoint, {force: true})
+    // a cell that failed may go on from there when it is run again
+    if (checkpoint && whole.status !== 'failed') await rm(checkpoint, {force: true})
     this.#ended++
   }
 

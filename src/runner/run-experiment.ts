@@ -162,9 +162,11 @@ async function runMissing(
   const inOrder = () => jobs.map(({key}) => records.get(key)).filter(one => one !== undefined)
   try {
     await runJobs(missing, pool, onRecord)
+    const ended = inOrder()
     // what a process that was killed has left of a file is there, too
-    if (checkpoints) await rm(checkpoints, {recursive: true, force: true})
-    return {records: inOrder()}
+    if (checkpoints && !ended.some(({status}) => status === 'failed'))
+      await rm(checkpoints, {recursive: true, force: true})
+    return {records: ended}
   } catch (error) {
     if (journal?.lost.aborted) throw journal.lost.reason
     const done = inOrder()

@@ -1,4 +1,5 @@
-import {appendFileSync, existsSync, readFileSync} from 'node:fs'
+import {appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync} from 'node:fs'
+import {dirname} from 'node:path'
 
 /** A worker that does what the cell's method says. @param found - a number of the cell's own */
 const result = (found = 1) => ({
@@ -146,6 +147,10 @@ process.on('message', async ({id, cell, context, profile, next}) => {
   }
   if (profile !== undefined) return process.send({id, done: true})
   if (cell.method === 'sign') process.send({id, leftMs: cell.norm})
+  if (context?.checkpoint) {
+    mkdirSync(dirname(context.checkpoint), {recursive: true})
+    writeFileSync(context.checkpoint, '')
+  }
   const reply = await BEHAVIOURS[cell.method](cell, context, id)
   if (reply?.outcome || reply?.error) process.send({id, ...reply})
 })

@@ -59,6 +59,20 @@ describe('runExperiment', () => {
     expect(counts).toEqual({total: 4, completed: 2, skipped: 1, failed: 1})
   })
 
+  it.each([
+    [['ok', 'skip', 'refuse'], ['refuse']],
+    [['ok', 'skip'], []],
+  ])('keeps states of cells that failed, for the next try: %j', async (methods, left) => {
+    const directory = await runFolder()
+    const folder = join(directory, 'checkpoints')
+    const jobs = jobsFor(...methods)
+    const fileOf = ({key}: {key: string}) => `${key}.safetensors`
+    const experiment = {...varianceExperiment, keepsCheckpoints: true}
+    await runExperiment({...planned(jobs), experiment}, {...OPTIONS, directory})
+    const names = existsSync(folder) ? await readdir(folder) : []
+    expect(names).toEqual(jobs.filter((_, i) => left.includes(methods[i]!)).map(fileOf))
+  })
+
   it('writes the manifest, the journal, the tables asked for and the summary', async () => {
     const directory = await runFolder()
     const {records, counts} = await run(jobsFor('ok', 'skip'), {
