@@ -60,6 +60,17 @@ const SINES: readonly Named<ErrorSweepPlan>[] = LAYERS.flatMap(file =>
   }),
 )
 
+/** Proposals, which are bidirectional. */
+const PROPOSALS: readonly Named<ErrorSweepPlan>[] = LAYERS.map(file => {
+  const paths = [join(packageRoot(), `${file}.safetensors`)]
+  const names = {query: 'q', key: 'k', value: 'v'}
+  const {plan} = sweep('lara', {
+    ...{...PROJECTIONS, input: {kind: 'file', paths, names}, seq_lens: null, causal: false},
+    ...{num_features: [16, 49, 128], scales: [0.25, 0.5, 1], replicates: 20},
+  })
+  return {name: `proposals-${file.split('/').at(-1)}`, plan}
+})
+
 /** Heads of 64 dimensions at 1024 tokens, of large norms. */
 const TIMED = [false, true].map(causal =>
   sweep('favor-pos', {
@@ -79,13 +90,17 @@ export default (async (words, {cache}) => {
   await useBackend('auto')
   const of = (inputs: readonly Named<ErrorSweepPlan>[]) =>
     each(inputs, words, input => comparedOf(input, cache))
-  const [compared, sines] = [await of(INPUTS), await of(SINES)]
+  const [compared, sines, proposals] = [await of(INPUTS), await of(SINES), await of(PROPOSALS)]
   // one after the other: the time of the process is measured
   const times = words.length > 0 ? [] : await each(TIMED, [], timeOf)
   const judgedBy = (own: readonly Compared[], what: string) =>
     groupBy(own, ({scale}) => `${scale}`).map(cells => ({features: what, ...judged(cells)}))
   const positive = judgedBy(compared.flat(), 'positive')
-  return {rows: [...positive, ...judgedBy(sines.flat(), 'sines and cosines'), ...times]}
+  const others = [
+    ...judgedBy(sines.flat(), 'sines and cosines'),
+    ...judgedBy(proposals.flat(), 'proposals'),
+  ]
+  return {rows: [...positive, ...others, ...times]}
 }) satisfies Calibration
 
 async function comparedOf(

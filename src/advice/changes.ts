@@ -49,10 +49,14 @@ function noFeatures(facts: LayerFacts): AdviceChange {
   const able = extensible(facts)
   const beyond = able.filter(
     one =>
-      one.predicted && one.predictionUnknown === null && neededOf(one, wish.tolerance) === null,
+      one.predicted &&
+      !one.ofSequence &&
+      one.predictionUnknown === null &&
+      neededOf(one, wish.tolerance) === null,
   )
   const names = beyond.map(({cell}) => cell.method)
-  const [why] = able.flatMap(({predictionUnknown}) => predictionUnknown ?? [])
+  const reasons = able.flatMap(({predictionUnknown}) => predictionUnknown ?? [])
+  const why = reasons.find(reason => reason !== 'tokens') ?? reasons[0]
   const because = why ? `: ${UNKNOWN_BECAUSE[why]}` : ''
   if (names.length > 0 && wish.tolerance <= KNOWN) {
     const statement = `Predicted for ${names.join(', ')}: no M up to 16 million reaches ${asked}.`
@@ -78,7 +82,9 @@ interface Needed {
 
 /** The M that a tolerance takes, as far as it is predicted. */
 function neededOf(candidate: Candidate, tolerance: number): number | null {
-  const {error, cell, featuresForFivePercent} = candidate
+  const {error, cell, featuresForFivePercent, ofSequence} = candidate
+  // there are no more proposals than tokens, and no law for smaller errors
+  if (ofSequence && tolerance < KNOWN) return null
   const measured = {numFeatures: cell.num_features!, error: error.value}
   return neededFeatures(measured, featuresForFivePercent, tolerance)
 }

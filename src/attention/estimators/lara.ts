@@ -6,7 +6,7 @@ import {type AttendInputs, defineEstimator} from '../forms/estimator.js'
 import {landmarkParameters, mapLandmarks, mixLandmarks} from '../forms/landmarks.js'
 import type {Noise, NoiseSpec} from '../forms/noise.js'
 import {noiseDeviation, noiseScale, tokenCount} from '../forms/options.js'
-import {type Grid, gridPools, type Pools, segmentPools} from '../forms/pools.js'
+import {type Grid, gridPools, type Pools, segmentPools, segmentStarts} from '../forms/pools.js'
 import {softmaxTarget} from '../forms/targets.js'
 import {halfSquaredNorm, maskLogits, matMul, softmaxAttention} from '../kernels/index.js'
 import {logSumExp} from '../kernels/log-sum-exp.js'
@@ -108,6 +108,14 @@ export default defineEstimator({
       options.mis === 'opt',
     ),
   attend: inputs => ({out: importanceSampled(inputs)}),
+  proposalHead: (head, options) =>
+    isPlain(options)
+      ? {
+          ...{...head, segments: segmentStarts, mis: options.mis},
+          ...{coefficient: options.alphaCoefficient, floor: options.alphaFloor},
+          axis: options.tAxis,
+        }
+      : undefined,
   presets: {
     hku: {
       options: {noiseScale: 'official', balance: 'samples', maskedMeans: 'zeroed'},
@@ -116,6 +124,12 @@ export default defineEstimator({
     },
   },
 })
+
+/** Whether proposals are means of segments of tokens with one vector each. */
+function isPlain({proposals, mixing, sampling, noiseScale, maskedMeans}: Options): boolean {
+  const ofSegments = proposals === 'chunk' && mixing === 'none' && maskedMeans === 'exact'
+  return ofSegments && sampling === 'single' && noiseScale === 'canonical'
+}
 
 /** C: what was asked for, at most the number of tokens; on a grid the largest square below it. */
 function proposalCount(

@@ -8,9 +8,9 @@ export const COUNTS: readonly number[] = Array.from({length: 22}, (_, i) => 2 **
 
 /**
  * Why an error is not known: float32 cannot weigh the keys, or two seeds are too far apart, or errors rise with M, or denominators
- * of sines and cosines vary too much.
+ * of sines and cosines vary too much; or why there is no M for an error: there are no more proposals than tokens.
  */
-export const UNKNOWN = ['overflow', 'uncertain', 'denominator'] as const
+export const UNKNOWN = ['overflow', 'uncertain', 'denominator', 'tokens'] as const
 export type Unknown = (typeof UNKNOWN)[number]
 
 /** The same in words. */
@@ -18,6 +18,15 @@ export const UNKNOWN_BECAUSE: Record<Unknown, string> = {
   overflow: 'logits overflow float32',
   uncertain: 'two seeds differ by more than 15 %, or errors rise with M',
   denominator: 'denominators vary by more than 30 % of their mean',
+  tokens: 'there are no more proposals than tokens',
+}
+
+/** How many times as large as the other one of two predictions may be. */
+export const APART = 1.15
+
+/** Whether squared errors of two seeds agree. */
+export function agree([one, other]: readonly number[]): boolean {
+  return one === other || Math.abs(Math.log(one! / other!)) <= 2 * Math.log(APART)
 }
 
 /** rel_l2 at each of {@link COUNTS}; `null` where it is not known. */
@@ -25,6 +34,8 @@ export interface Curve {
   errors: readonly (number | null)[]
   /** Why any of them is `null`. */
   unknown: Unknown | null
+  /** Why they fall no further from some M on. Default: they do. */
+  ends?: Unknown
 }
 
 /** rel_l2, or what else falls by a power of M, at an M; `null` where it is not known, for fewer than curves begin with or more than they end with. */
@@ -58,7 +69,7 @@ export function neededFor(
   // of few features less may be known than of many
   const first = errors.findIndex(error => error !== null)
   const at = errors.findIndex((error, i) => i >= first && (error === null || error <= WANTED))
-  if (at < 0) return {needed: null, unknown: null}
+  if (at < 0) return {needed: null, unknown: curve.ends ?? null}
   const low = errors[at]!
   if (low === null || (at === first && first > 0)) return {needed: null, unknown: curve.unknown}
   if (at === 0) return {needed: COUNTS[0]!, unknown: null}

@@ -260,7 +260,7 @@ const predictions = {
     .nullable()
     .default(null)
     .describe(
-      'Why the predicted rel_l2, or the M for 0.05, is unknown: `overflow` of weights in float32, or predictions that are `uncertain`, because two seeds differ by more than 15 % or errors rise with M, or a `denominator` of sines and cosines with a standard deviation above 30 % of its mean; `null`: they are known, M is beyond 2^24, or there is no theory.',
+      'Why the predicted rel_l2, or the M for 0.05, is unknown: `overflow` of weights in float32, or predictions that are `uncertain`, because two seeds differ by more than 15 % or errors rise with M, or a `denominator` of sines and cosines with a standard deviation above 30 % of its mean; or why no M has an error of 0.05: there are no more proposals than `tokens`; `null`: they are known, M is beyond 2^24, or there is no theory.',
     ),
 }
 const mse_over_mean_value = nullableNumber.describe(

@@ -11,6 +11,12 @@ export interface Votes {
   logSum: Float64Array
 }
 
+/** Keys with their values. */
+export type SeenKeys = Pick<
+  PositiveHead,
+  'key' | 'value' | 'headDim' | 'valueDim' | 'longKeysCount'
+>
+
 /** What is weighed. */
 export interface Weighed {
   /** v of each row, `[rows, D]`. */
@@ -26,7 +32,7 @@ export interface Weighed {
  * @param ends - keys of each view, ascending
  */
 export function* votesByView(
-  head: PositiveHead,
+  head: SeenKeys,
   ends: Int32Array,
   {rows, levels}: Weighed,
 ): Generator<Votes> {
@@ -82,7 +88,8 @@ type RunCall = Pick<SoftmaxRowsCall, 'headDim' | 'value' | 'valueDim' | 'out'> &
   lse: Float64Array
 }
 
-function softmaxOf(call: RunCall): void {
+/** Softmax attention over keys with a bias, by the loop of the backend in use, where it has one. */
+export function softmaxOf(call: RunCall): void {
   const loop = hostLoops().softmaxRows
   const absent = {scale: undefined, logConstant: undefined, entropy: undefined}
   if (loop) loop({...call, ...absent, causal: false, excludesSelf: false})

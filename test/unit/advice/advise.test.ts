@@ -99,6 +99,9 @@ const adviceOn = (error: CompletedSweep[], request: Partial<AdviceRequest> = {},
   return advice.layers[0]!
 }
 
+/** That of the records: proposals of other lengths are others. */
+const OWN_LENGTH = sweep().result.query_len
+
 describe('advise', () => {
   it('takes what is accurate and faster', () => {
     const layer = adviceOn([erring(0.04, [0.03, 0.045])])
@@ -163,6 +166,22 @@ describe('advise', () => {
       statement:
         'The M that would reach 5 % is not predicted here: two seeds differ by more than 15 %, or errors rise with M.',
     })
+  })
+
+  it('carries proposals no further than predictions go', () => {
+    const needing = {feature_dim: 0, num_features_for_5_percent: 400, predicted_rel_l2: 0.2}
+    const features = (tolerance: number) =>
+      adviceOn([erring(0.2, [0.2, 0.2], needing)], {tolerance, seqLen: OWN_LENGTH}).changes[0]
+    expect(features(0.05)).toMatchObject({kind: 'features', value: 400})
+    expect(features(0.02)).toMatchObject({
+      ...{kind: 'features', candidate: null, ruled_out: null},
+      statement: 'The M that would reach 2 % is not predicted here.',
+    })
+    const never = {feature_dim: 0, prediction_unknown: 'tokens', predicted_rel_l2: 0.2} as const
+    const layer = adviceOn([erring(0.2, [0.2, 0.2], never)], {seqLen: OWN_LENGTH})
+    expect(layer.changes[0]!.statement).toBe(
+      'The M that would reach 5 % is not predicted here: there are no more proposals than tokens.',
+    )
   })
 
   it('tells what is too slow from what is over the budget', () => {

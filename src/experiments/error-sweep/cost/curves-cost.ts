@@ -8,9 +8,11 @@ import {
   coversRows,
   drawnUpTo,
   EXPONENTIAL,
+  hasProposals,
   isAffordable,
   isCosine,
   mayHaveCurves,
+  proposalRows,
   queriesFor,
   rowsFor,
   rowWork,
@@ -36,9 +38,17 @@ export function curvesCost(
   {backend, choice}: {backend: MeteredBackend; choice: BackendChoice},
 ): SharedCost | undefined {
   const {projection, num_features} = cell
-  if (!mayHaveCurves(cell, method) || !coversRows(projection)) return undefined
-  if (!isAffordable(shape, method)) return undefined
+  if (!mayHaveCurves(cell, method) || !isAffordable(shape, method)) return undefined
   const {batch, heads, headDim, valueDim} = shape
+  if (hasProposals(method)) {
+    const rows = proposalRows(shape)
+    const queries = batch * heads * queriesFor(shape)
+    const read = 2 * queries * rows * (headDim + valueDim + EXPONENTIAL)
+    const votes = (2 * rows * rowWork(shape)) / SEEDS
+    const loops = backend === 'native' ? loopCost(votes, choice) : hostCost(votes, choice)
+    return {id: 'curves', cost: hostCost(read, choice) + loops}
+  }
+  if (!coversRows(projection)) return undefined
   const most = drawnUpTo(num_features ?? 0, shape, method)
   const queries = batch * heads * queriesFor(shape)
   const rows = rowsFor(most, shape, method)

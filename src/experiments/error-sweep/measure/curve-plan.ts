@@ -1,6 +1,7 @@
 /** Which cells have the error that theory predicts, and by how many draws. */
 import type {DrawPoint} from '../../axes.js'
 import {type ForwardShape, matchedTarget, type ResolvedMethod} from '../../method.js'
+import {COUNTS} from '../curve.js'
 import type {ErrorSweepCell} from '../schema.js'
 
 /** Rows of other distributions have other errors; nothing is known of how far. */
@@ -16,9 +17,9 @@ export function mayHaveCurves(
   {target}: Pick<ErrorSweepCell, 'target'>,
   method: ResolvedMethod,
 ): boolean {
-  const {positiveHead, cosineHead} = method.estimator
+  const {positiveHead, cosineHead, proposalHead} = method.estimator
   return (
-    (positiveHead ?? cosineHead) !== undefined &&
+    (positiveHead ?? cosineHead ?? proposalHead) !== undefined &&
     !method.tuned &&
     (target === 'matched' || matchedTarget(method) === undefined)
   )
@@ -31,7 +32,7 @@ export const SEEDS = 2
 const QUERIES = 64
 const LEAST_QUERIES = 16
 
-type Sizes = Pick<ForwardShape, 'batch' | 'heads' | 'keyLen' | 'headDim' | 'valueDim'>
+type Sizes = Pick<ForwardShape, 'batch' | 'heads' | 'queryLen' | 'keyLen' | 'headDim' | 'valueDim'>
 
 /** Queries that stand for those of each head of a sequence. */
 export function queriesFor({batch}: Pick<Sizes, 'batch'>): number {
@@ -49,11 +50,28 @@ const ANY_COSINES = 128
 const BUDGET = 3e10
 /** The same of sines and cosines, for which there is no such loop; nothing is predicted where the fewest rows take more. */
 const COSINE_BUDGET = 1.5e8
+/** The same of proposals, at every M up to the number of tokens. */
+const PROPOSAL_BUDGET = 1e10
+/** Draws of C proposals: by this number of rows, within limits; the more rows, the less outputs of draws differ. */
+const [ROWS_OF_DRAWS, LEAST_DRAWS, MOST_DRAWS] = [1024, 8, 32]
+
+/** How often C proposals are drawn, an even number. */
+export function drawsOf(count: number): number {
+  const wanted = 2 * Math.ceil(ROWS_OF_DRAWS / count / 2)
+  return Math.min(MOST_DRAWS, Math.max(LEAST_DRAWS, wanted))
+}
+
 /** What an exponential counts, in multiply-adds. */
 export const EXPONENTIAL = 20
 
 /** What a row of each seed says of all keys. */
-export function rowWork({batch, heads, keyLen, headDim, valueDim}: Sizes): number {
+export function rowWork({
+  batch,
+  heads,
+  keyLen,
+  headDim,
+  valueDim,
+}: Omit<Sizes, 'queryLen'>): number {
   return SEEDS * batch * heads * keyLen * (headDim + valueDim + EXPONENTIAL)
 }
 
@@ -65,8 +83,25 @@ export function isCosine({estimator}: Features): boolean {
   return estimator.cosineHead !== undefined
 }
 
+/** Whether a method draws proposals. */
+export function hasProposals({estimator}: Features): boolean {
+  return estimator.proposalHead !== undefined
+}
+
+/** Every M that proposals are drawn at: those below the number of tokens, and that or the next one. */
+export function proposalCounts({queryLen, keyLen}: Pick<Sizes, 'queryLen' | 'keyLen'>): number[] {
+  const tokens = Math.min(queryLen, keyLen)
+  return COUNTS.filter((count, k) => k === 0 || count < 2 * tokens)
+}
+
+/** Rows that proposals draw. */
+export function proposalRows(sizes: Pick<Sizes, 'queryLen' | 'keyLen'>): number {
+  return proposalCounts(sizes).reduce((sum, count) => sum + drawsOf(count) * count, 0)
+}
+
 /** Whether a prediction takes little time next to the measurement. */
 export function isAffordable(sizes: Sizes, method: Features): boolean {
+  if (hasProposals(method)) return (proposalRows(sizes) * rowWork(sizes)) / SEEDS <= PROPOSAL_BUDGET
   return !isCosine(method) || ANY_COSINES * rowWork(sizes) <= COSINE_BUDGET
 }
 

@@ -15,24 +15,27 @@ import {
   LARGEST_SPREAD,
 } from '../../../theory/ratio-error/cosines.js'
 import {predictError} from '../../../theory/ratio-error/predict.js'
-import {exactOutputs, halfSquares, sampledQueries} from '../../../theory/ratio-error/queries.js'
+import {exactOutputs, sampledQueries} from '../../../theory/ratio-error/queries.js'
 import {drawnErrors} from '../../../theory/ratio-error/simulate.js'
 import type {PositiveHead} from '../../../theory/ratio-error/types.js'
 import {drawOf, drawSettingsOf} from '../../axes.js'
 import type {ResolvedMethod} from '../../method.js'
-import {COUNTS, type Curve} from '../curve.js'
+import {APART, agree, COUNTS, type Curve} from '../curve.js'
 import type {ErrorSweepCell} from '../schema.js'
 import {BiasSums} from './bias-sums.js'
+import {headOf, overflows} from './canonical-head.js'
 import type {SweepContext} from './context.js'
 import {
   coversRows,
   drawnUpTo,
+  hasProposals,
   isAffordable,
   mayHaveCurves,
   queriesFor,
   rowsFor,
   SEEDS,
 } from './curve-plan.js'
+import {proposalCurves} from './predicted-proposals.js'
 
 /** Of all heads together, and of each. */
 export interface Curves {
@@ -60,13 +63,16 @@ export function predictedCurves(
   context: SweepContext,
 ): Curves | undefined {
   const {projection, num_features} = cell
-  if (!mayHaveCurves(cell, method) || !coversRows(projection)) return undefined
-  if (num_features === null) return undefined
+  if (num_features === null || !mayHaveCurves(cell, method)) return undefined
   const {input} = context
   const sizes = sizesOf(input)
   if (!isAffordable(sizes, method)) return undefined
-  const most = drawnUpTo(num_features, sizes, method)
   const name = [method.estimator.name, method.options, cell.causal]
+  if (hasProposals(method)) {
+    return remembered(input, [...name, cell.seed], () => proposalCurves(cell, method, context))
+  }
+  if (!coversRows(projection)) return undefined
+  const most = drawnUpTo(num_features, sizes, method)
   const queries = queriesFor(sizes)
   const known = remembered(input, name, () => knownOf(cell, method, context, queries))
   if (!known) return undefined
@@ -238,16 +244,6 @@ function rowsOf(
   })
 }
 
-/** Above it float32 has only every other integer. */
-const LARGEST = 2 ** 24
-
-/** Whether logits or half squared lengths may be so large that their rounding alone changes weights by factors. */
-function overflows({query, key, headDim}: PositiveHead): boolean {
-  const longest = (vectors: Float64Array) =>
-    halfSquares(vectors, headDim).reduce((most, half) => Math.max(most, half), 0)
-  return !(longest(query) + longest(key) < LARGEST)
-}
-
 function curvesOf({heads, bias}: {heads: readonly Squares[]; bias: BiasSums}): Curves {
   return {
     all: curveOf(summed(heads)),
@@ -309,39 +305,4 @@ function carriedOn(
   const error = start * Math.sqrt(mean(shares))
   const least = Math.min(...errors.map(own => own ?? Number.POSITIVE_INFINITY))
   return error > APART * least ? null : error
-}
-
-/** How many times as large as the other one of two predictions may be. */
-const APART = 1.15
-
-/** Whether squared errors of two seeds agree. */
-function agree([one, other]: readonly number[]): boolean {
-  return one === other || Math.abs(Math.log(one! / other!)) <= 2 * Math.log(APART)
-}
-
-/** One head of one sequence, canonical. @param at - sequence by sequence */
-function headOf(
-  {query, key, value}: AttentionInput,
-  at: number,
-  {logitScale, causal}: {logitScale: number; causal: boolean},
-): PositiveHead {
-  const factor = Math.sqrt(logitScale)
-  const part = ({shape, data}: AttentionInput['query']) => {
-    const size = shape[2] * shape[3]
-    return data.subarray(at * size, (at + 1) * size)
-  }
-  return {
-    query: scaled(part(query), factor),
-    key: scaled(part(key), factor),
-    value: part(value),
-    headDim: query.shape[3],
-    valueDim: value.shape[3],
-    causal,
-  }
-}
-
-function scaled(vectors: Float32Array, factor: number): Float64Array {
-  const out = new Float64Array(vectors)
-  for (let at = 0; at < out.length; at++) out[at]! *= factor
-  return out
 }

@@ -210,10 +210,14 @@ function errorWarning(records: readonly CompletedSweep[]): string[] {
   const budget = featuresOf(record)
   const predicted = predicted_rel_l2 === null ? [] : [`predicted ${significant(predicted_rel_l2)}`]
   const errors = [`at M=${budget} rel L2 is ${significant(rel_l2.median)}`, ...predicted].join(', ')
-  if (record.result.prediction_unknown) {
-    return [
-      `${methodLabel(record.cell)}: the M for ${ERROR.what} is not known (${UNKNOWN_BECAUSE.uncertain}); ${errors}`,
-    ]
+  const unknown = record.result.prediction_unknown
+  if (unknown) {
+    const method = methodLabel(record.cell)
+    const what =
+      unknown === 'tokens'
+        ? `${method} does not come to ${ERROR.what} with any M`
+        : `${method}: the M for ${ERROR.what} is not known`
+    return [`${what} (${UNKNOWN_BECAUSE[unknown]}); ${errors}`]
   }
   const overall = log10Of(need)
   if (overall <= Math.log10(budget)) return []
@@ -245,13 +249,14 @@ function varianceWarning(records: readonly CompletedSweep[]): string[] {
 
 /** @param heads - from the one that needs least to the one that needs most */
 function needs(
-  {cell}: CompletedSweep,
+  {cell, result}: CompletedSweep,
   overall: number,
   heads: readonly HeadNeed[],
   wanted: Wanted,
 ): string {
   const own = extremes(heads, wanted)
-  return `${methodLabel(cell)} needs ${count(overall, wanted)} features${own} for ${wanted.what}`
+  const noun = result.feature_dim > 0 ? 'features' : 'proposals'
+  return `${methodLabel(cell)} needs ${count(overall, wanted)} ${noun}${own} for ${wanted.what}`
 }
 
 /** The heads that need most and least, in brackets, where there are two. */

@@ -33,6 +33,13 @@ describe('a curve of predicted errors', () => {
     expect(needed(0, {errors: new Array(22).fill(0), unknown: null}).needed).toBe(8)
   })
 
+  it('says why it ends above 5 %', () => {
+    const errors = FALLING.errors.map(error => Math.max(error!, 0.06))
+    const curve: Curve = {errors, unknown: null, ends: 'tokens'}
+    expect(neededFor(curve, 64, 1 / 8)).toEqual({needed: null, unknown: 'tokens'})
+    expect(neededFor(curve, 64, 1 / 16)).toEqual({needed: 100, unknown: null})
+  })
+
   it('says nothing of places where it is not known, and why', () => {
     const upTo1024 = FALLING.errors.map((error, at) => (2 ** (at + 3) > 1024 ? null : error))
     const curve: Curve = {errors: upTo1024, unknown: 'uncertain'}
@@ -91,6 +98,8 @@ async function results(
   )
 }
 
+const OTHER_PROPOSALS = {sampling: 'antithetic', proposals: 'zero', mixing: 'keys'}
+
 describe('the predicted error of a cell', () => {
   // medians of six replicates of short inputs: of layers log10 of predicted over measured is 0.1 at worst
   const LIMIT = 0.12
@@ -111,6 +120,26 @@ describe('the predicted error of a cell', () => {
     for (const {predicted_rel_l2, prediction_unknown} of result!.per_head) {
       if (predicted_rel_l2 === null) expect(prediction_unknown).toBe('uncertain')
       else expect(predicted_rel_l2).toBeGreaterThan(0)
+    }
+  })
+
+  it.each<Record<string, string | number>>([
+    {},
+    {mis: 'bh'},
+    {mis: 'biased'},
+    {tAxis: 'proposal', alphaCoefficient: 2},
+  ])('is near the measured one of proposals: %o', async options => {
+    const [result] = await results('lara', {scales: [0.7], replicates: 20}, options)
+    const ratio = result!.predicted_rel_l2! / result!.rel_l2.median!
+    expect(Math.abs(Math.log10(ratio))).toBeLessThan(LIMIT)
+  })
+
+  it('is that of all tokens beyond their number, and missing for other proposals', async () => {
+    const [first, second] = await results('lara', {num_features: [32, 4096]})
+    expect(second!.predicted_rel_l2).toBe(first!.predicted_rel_l2)
+    for (const [name, value] of Object.entries(OTHER_PROPOSALS)) {
+      const [other] = await results('lara', {}, {[name]: value})
+      expect(other!.predicted_rel_l2).toBeNull()
     }
   })
 

@@ -178,6 +178,16 @@ describe('notes on features', () => {
       'favor-pos: the M for an error of 5 % is not known (two seeds differ by more than 15 %, or errors rise with M)'
     expect(unknown(0.21)).toEqual([`${why}; at M=64 rel L2 is 0.190, predicted 0.210`])
     expect(unknown(null)).toEqual([`${why}; at M=64 rel L2 is 0.190`])
+    const proposals = {feature_dim: 0, rel_l2: metric(0.19), predicted_rel_l2: 0.21}
+    expect(
+      featureNotes([sweep({num_features: 64}, {...proposals, prediction_unknown: 'tokens'})]),
+    ).toEqual([
+      'favor-pos does not come to an error of 5 % with any M (there are no more proposals than tokens); at M=64 rel L2 is 0.190, predicted 0.210',
+    ])
+    const needing = {...proposals, num_features_for_5_percent: 400, per_head: []}
+    expect(featureNotes([sweep({num_features: 64}, needing)])).toEqual([
+      'favor-pos needs about 400 proposals for an error of 5 %; at M=64 rel L2 is 0.190, predicted 0.210',
+    ])
   })
 
   it('says in one sentence that logits overflow, and what to try', () => {
