@@ -38,6 +38,14 @@ export interface Curve {
   ends?: Unknown
 }
 
+/** Of all heads together, and of each. */
+export interface Curves {
+  all: Curve
+  perHead: Curve[]
+  /** Mean over entries of the squared bias of outputs at each of {@link COUNTS}; `null` where it is not known. */
+  biasSquared: readonly (number | null)[]
+}
+
 /** rel_l2, or what else falls by a power of M, at an M; `null` where it is not known, for fewer than curves begin with or more than they end with. */
 export function errorAt({errors}: Pick<Curve, 'errors'>, numFeatures: number): number | null {
   const at = Math.log2(numFeatures) - Math.log2(COUNTS[0]!)

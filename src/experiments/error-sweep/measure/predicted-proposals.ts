@@ -6,12 +6,11 @@ import {median} from '../../../stats/index.js'
 import {type ProposalHead, proposalErrors} from '../../../theory/ratio-error/proposals.js'
 import {exactOutputs, sampledQueries} from '../../../theory/ratio-error/queries.js'
 import type {ResolvedMethod} from '../../method.js'
-import {agree, COUNTS, type Curve} from '../curve.js'
+import {agree, COUNTS, type Curve, type Curves} from '../curve.js'
 import type {ErrorSweepCell} from '../schema.js'
 import {headOf, overflows} from './canonical-head.js'
 import type {SweepContext} from './context.js'
 import {drawsOf, proposalCounts, queriesFor} from './curve-plan.js'
-import type {Curves} from './predicted.js'
 
 /** Squared errors and outputs, summed over the queries of a head or of several. */
 interface Squares {

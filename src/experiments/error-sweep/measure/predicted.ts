@@ -20,7 +20,7 @@ import {drawnErrors} from '../../../theory/ratio-error/simulate.js'
 import type {PositiveHead} from '../../../theory/ratio-error/types.js'
 import {drawOf, drawSettingsOf} from '../../axes.js'
 import type {ResolvedMethod} from '../../method.js'
-import {APART, agree, COUNTS, type Curve} from '../curve.js'
+import {APART, agree, COUNTS, type Curve, type Curves} from '../curve.js'
 import type {ErrorSweepCell} from '../schema.js'
 import {BiasSums} from './bias-sums.js'
 import {headOf, overflows} from './canonical-head.js'
@@ -36,14 +36,6 @@ import {
   SEEDS,
 } from './curve-plan.js'
 import {proposalCurves} from './predicted-proposals.js'
-
-/** Of all heads together, and of each. */
-export interface Curves {
-  all: Curve
-  perHead: Curve[]
-  /** Mean over entries of the squared bias of outputs at each of {@link COUNTS}; `null` where it is not known. */
-  biasSquared: readonly (number | null)[]
-}
 
 /** What is known of one input, by method, direction and draws. */
 const kept = new WeakMap<AttentionInput, Map<string, unknown>>()
@@ -248,7 +240,7 @@ function curvesOf({heads, bias}: {heads: readonly Squares[]; bias: BiasSums}): C
   return {
     all: curveOf(summed(heads)),
     perHead: heads.map(curveOf),
-    biasSquared: bias.mean(),
+    biasSquared: heads.some(head => head.overflows) ? COUNTS.map(() => null) : bias.mean(),
   }
 }
 

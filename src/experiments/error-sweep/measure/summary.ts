@@ -10,7 +10,7 @@ import {
 } from '../../../stats/index.js'
 import {type Prediction, predictRelativeVariance} from '../../../theory/predictor.js'
 import type {ResolvedMethod} from '../../method.js'
-import {type Curve, errorAt, neededFor} from '../curve.js'
+import {type Curve, type Curves, errorAt, neededFor} from '../curve.js'
 import {
   keptMetrics,
   MODEL_METRICS,
@@ -28,7 +28,6 @@ import {
 } from '../schema.js'
 import type {SweepContext} from './context.js'
 import type {ErrorSplit} from './moments.js'
-import type {Curves} from './predicted.js'
 import type {ModelSplits, Replicate} from './replicates.js'
 import type {RowMetrics} from './row-distances.js'
 import {meanByRows, overall, overYardstick} from './truth.js'
