@@ -8,6 +8,8 @@ interface DrawnHead {
   head: Pick<PositiveHead, 'query' | 'headDim' | 'valueDim'>
   /** Queries that each sampled one stands for. */
   weight: number
+  /** Rows that depend on each other: 1, or those of a block. */
+  block: number
   /** Of two seeds; `undefined`: none were worth it. */
   seeds: readonly (Pick<CosineErrors, 'bias' | 'spread'> | undefined)[]
 }
@@ -20,15 +22,19 @@ export class BiasSums {
   /** Largest M Var(den) / den^2 of a head; `NaN` where a head is not known. */
   private spread = 0
   private entries = 0
+  /** The largest M that biases are known for. */
+  private most = Number.POSITIVE_INFINITY
 
-  add({head: {query, headDim, valueDim}, weight, seeds}: DrawnHead): void {
+  add({head: {query, headDim, valueDim}, weight, block, seeds}: DrawnHead): void {
     const [one, other] = seeds
     this.spread = Math.max(this.spread, one?.spread ?? Number.NaN, other?.spread ?? Number.NaN)
     if (!one || !other) return
     this.entries += (query.length / headDim) * valueDim
+    const last = one.bias.length - 1
+    // less than a block says nothing of whole ones
+    if (COUNTS[last]! < block) this.most = Math.min(this.most, COUNTS[last]!)
     for (const [k, M] of COUNTS.entries()) {
-      // rows of a block of orthogonal ones depend on each other: as many as are drawn, then blocks
-      const level = Math.min(k, one.bias.length - 1)
+      const level = Math.min(k, last)
       const by = weight * (COUNTS[level]! / M) ** 2
       const [a, b] = [one.bias[level]!, other.bias[level]!]
       for (let at = 0; at < a.length; at++) {
@@ -38,12 +44,13 @@ export class BiasSums {
     }
   }
 
-  /** Mean over entries at each of {@link COUNTS}; `null` where denominators vary by too much, or seeds are mostly noise. */
+  /** Mean over entries at each of {@link COUNTS}; `null` where denominators vary by too much, blocks are not whole, or seeds are mostly noise. */
   mean(): (number | null)[] {
     return COUNTS.map((M, k) => {
       const [product, square] = [this.products[k]!, this.squares[k]!]
-      const holds = this.spread <= LARGEST_SPREAD ** 2 * M && square <= MOST_NOISE * product
-      return this.entries > 0 && holds ? product / this.entries : null
+      const isNoise = square > MOST_NOISE * product
+      const holds = this.entries > 0 && this.spread <= LARGEST_SPREAD ** 2 * M && M <= this.most
+      return holds && !isNoise ? product / this.entries : null
     })
   }
 }

@@ -190,7 +190,8 @@ function squaresOf(
       }
       return errors.moments
     })
-    if (head.cosines) bias.add({head, weight, seeds})
+    const block = cell.projection === 'iid' ? 1 : head.headDim
+    if (head.cosines) bias.add({head, weight, block, seeds})
   }
   return {heads: all, bias}
 }

@@ -75,7 +75,8 @@ function modelLegend(records: readonly CompletedSweep[]): string[] {
 
 /** What the columns of means say where there are any, or what they need. */
 function meansLegend(records: readonly CompletedSweep[]): string[] {
-  if (records.some(hasMeans)) return [MEANS_LEGEND]
+  const isBiasPredicted = records.some(({result}) => result.predicted_bias_squared !== null)
+  if (records.some(hasMeans)) return [MEANS_LEGEND, ...(isBiasPredicted ? [BIAS_LEGEND] : [])]
   const few = records.some(({result}) => result.means_unknown === 'few_replicates')
   return few ? [FEW_LEGEND] : []
 }
@@ -83,6 +84,9 @@ function meansLegend(records: readonly CompletedSweep[]): string[] {
 /** What means add up to, and what a negative square means. */
 const MEANS_LEGEND =
   'mean MSE = bias^2 + variance, with standard errors; a negative bias^2 is too small to see.'
+
+/** What the prediction next to a measured bias is. */
+const BIAS_LEGEND = 'predicted bias^2: to order 1/M^2, from other draws.'
 
 /** What became of the columns of means. */
 const FEW_LEGEND = `Mean MSE, bias^2 and variance need ${LEAST_FOR_ERRORS} replicates.`

@@ -8,7 +8,7 @@ const seed = (spread: number, ...bias: number[][]) => ({
   ...{spread, bias: bias.map(own => Float64Array.from(own))},
 })
 const add = (sums: BiasSums, ...seeds: (ReturnType<typeof seed> | undefined)[]) =>
-  sums.add({head: HEAD, weight: 3, seeds})
+  sums.add({head: HEAD, weight: 3, block: 1, seeds})
 
 describe('the squared bias of all heads', () => {
   it('is the mean product of two seeds, as drawn and from there like 1 / M^2', () => {
@@ -40,6 +40,17 @@ describe('the squared bias of all heads', () => {
     add(sums, seed(0.09 * 16, [1, 1]), seed(0, [1, 1]))
     add(sums, seed(0, [1, 1]), seed(0, [1, 1]))
     expect(sums.mean().slice(0, 3)).toEqual([null, 1 / 4, 1 / 16])
+  })
+
+  it('is unknown beyond what was drawn of a block', () => {
+    const of = (block: number) => {
+      const sums = new BiasSums()
+      const own = seed(0, [1, 1], [1, 1])
+      sums.add({head: HEAD, weight: 3, block, seeds: [own, own]})
+      return sums.mean().slice(0, 3)
+    }
+    expect(of(16)).toEqual([1, 1, 1 / 4])
+    expect(of(17)).toEqual([1, 1, null])
   })
 
   it('is unknown where a head is', () => {
