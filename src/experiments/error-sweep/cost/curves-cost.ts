@@ -38,14 +38,15 @@ export function curvesCost(
   {backend, choice}: {backend: MeteredBackend; choice: BackendChoice},
 ): SharedCost | undefined {
   const {projection, num_features} = cell
-  if (!mayHaveCurves(cell, method) || !isAffordable(shape, method)) return undefined
+  const hasLoop = backend === 'native'
+  if (!mayHaveCurves(cell, method) || !isAffordable(shape, method, hasLoop)) return undefined
   const {batch, heads, headDim, valueDim} = shape
   if (hasProposals(method)) {
     const rows = proposalRows(shape)
     const queries = batch * heads * queriesFor(shape)
     const read = 2 * queries * rows * (headDim + valueDim + EXPONENTIAL)
     const votes = (2 * rows * rowWork(shape)) / SEEDS
-    const loops = backend === 'native' ? loopCost(votes, choice) : hostCost(votes, choice)
+    const loops = hasLoop ? loopCost(votes, choice) : hostCost(votes, choice)
     return {id: 'curves', cost: hostCost(read, choice) + loops}
   }
   if (!coversRows(projection)) return undefined
@@ -60,6 +61,6 @@ export function curvesCost(
   }
   const integrals = (queries * SEEDS * INTEGRAL_ROWS * queriesFor(shape) * STEPS) / 16
   const rest = hostCost(judged + integrals, choice)
-  const loops = backend === 'native' ? loopCost(votes, choice) : hostCost(votes, choice)
+  const loops = hasLoop ? loopCost(votes, choice) : hostCost(votes, choice)
   return {id: `curves ${projection} ${most}`, cost: rest + loops}
 }

@@ -50,8 +50,8 @@ const ANY_COSINES = 128
 const BUDGET = 3e10
 /** The same of sines and cosines, for which there is no such loop; nothing is predicted where the fewest rows take more. */
 const COSINE_BUDGET = 1.5e8
-/** The same of proposals, at every M up to the number of tokens. */
-const PROPOSAL_BUDGET = 1e10
+/** The same of proposals, at every M up to the number of tokens, by a loop of the backend and without. */
+const [PROPOSAL_BUDGET, SLOW_PROPOSAL_BUDGET] = [1e10, 1e9]
 /** Draws of C proposals: by this number of rows, within limits; the more rows, the less outputs of draws differ. */
 const [ROWS_OF_DRAWS, LEAST_DRAWS, MOST_DRAWS] = [1024, 8, 32]
 
@@ -99,9 +99,12 @@ export function proposalRows(sizes: Pick<Sizes, 'queryLen' | 'keyLen'>): number 
   return proposalCounts(sizes).reduce((sum, count) => sum + drawsOf(count) * count, 0)
 }
 
-/** Whether a prediction takes little time next to the measurement. */
-export function isAffordable(sizes: Sizes, method: Features): boolean {
-  if (hasProposals(method)) return (proposalRows(sizes) * rowWork(sizes)) / SEEDS <= PROPOSAL_BUDGET
+/** Whether a prediction takes little time next to the measurement. @param hasLoop - the backend has one for softmax of rows */
+export function isAffordable(sizes: Sizes, method: Features, hasLoop: boolean): boolean {
+  if (hasProposals(method)) {
+    const budget = hasLoop ? PROPOSAL_BUDGET : SLOW_PROPOSAL_BUDGET
+    return (proposalRows(sizes) * rowWork(sizes)) / SEEDS <= budget
+  }
   return !isCosine(method) || ANY_COSINES * rowWork(sizes) <= COSINE_BUDGET
 }
 

@@ -3,6 +3,7 @@
  * is drawn, with separate rows; beyond, it follows from theory. See `theory/ratio-error`.
  */
 import {drawProjection} from '../../../attention/index.js'
+import {hostLoops} from '../../../host-loops.js'
 import {type AttentionInput, sizesOf} from '../../../inputs/attention-input.js'
 import {partsInView} from '../../../inputs/masked-tokens.js'
 import {mean, median} from '../../../stats/index.js'
@@ -58,7 +59,7 @@ export function predictedCurves(
   if (num_features === null || !mayHaveCurves(cell, method)) return undefined
   const {input} = context
   const sizes = sizesOf(input)
-  if (!isAffordable(sizes, method)) return undefined
+  if (!isAffordable(sizes, method, hostLoops().softmaxRows !== undefined)) return undefined
   const name = [method.estimator.name, method.options, cell.causal]
   if (hasProposals(method)) {
     return remembered(input, [...name, cell.seed], () => proposalCurves(cell, method, context))
