@@ -34,8 +34,8 @@ export interface Curve {
   errors: readonly (number | null)[]
   /** Why any of them is `null`. */
   unknown: Unknown | null
-  /** Why they fall no further from some M on. Default: they do. */
-  ends?: Unknown
+  /** The largest M that there is, from which on errors stay: of proposals, the tokens. Default: there is none. */
+  largest?: number
 }
 
 /** Of all heads together, and of each. */
@@ -47,8 +47,13 @@ export interface Curves {
 }
 
 /** rel_l2, or what else falls by a power of M, at an M; `null` where it is not known, for fewer than curves begin with or more than they end with. */
-export function errorAt({errors}: Pick<Curve, 'errors'>, numFeatures: number): number | null {
-  const at = Math.log2(numFeatures) - Math.log2(COUNTS[0]!)
+export function errorAt(
+  {errors, largest = Number.POSITIVE_INFINITY}: Pick<Curve, 'errors' | 'largest'>,
+  numFeatures: number,
+): number | null {
+  const exponent = Math.log2(numFeatures) - Math.log2(COUNTS[0]!)
+  // the last M that is drawn stands for the largest
+  const at = numFeatures >= largest ? Math.ceil(exponent) : exponent
   if (at < 0 || at > COUNTS.length - 1) return null
   const before = Math.floor(at)
   const low = errors[before] ?? null
@@ -77,11 +82,12 @@ export function neededFor(
   // of few features less may be known than of many
   const first = errors.findIndex(error => error !== null)
   const at = errors.findIndex((error, i) => i >= first && (error === null || error <= WANTED))
-  if (at < 0) return {needed: null, unknown: curve.ends ?? null}
+  if (at < 0) return {needed: null, unknown: curve.largest === undefined ? null : 'tokens'}
   const low = errors[at]!
   if (low === null || (at === first && first > 0)) return {needed: null, unknown: curve.unknown}
   if (at === 0) return {needed: COUNTS[0]!, unknown: null}
   const high = errors[at - 1]!
   const share = low === 0 ? 1 : Math.log(high / WANTED) / Math.log(high / low)
-  return {needed: Math.ceil(COUNTS[at - 1]! * 2 ** share), unknown: null}
+  const needed = Math.ceil(COUNTS[at - 1]! * 2 ** share)
+  return {needed: Math.min(needed, curve.largest ?? needed), unknown: null}
 }

@@ -43,7 +43,9 @@ export function proposalCurves(
     })
   }
   const none = COUNTS.map(() => null)
-  return {all: curveOf(summed(heads)), perHead: heads.map(curveOf), biasSquared: none}
+  const tokens = Math.min(sizes.queryLen, sizes.keyLen)
+  const perHead = heads.map(head => curveOf(head, tokens))
+  return {all: curveOf(summed(heads), tokens), perHead, biasSquared: none}
 }
 
 /** Every head of every sequence, canonical, with all queries of its sequence; `undefined` where there is no form for the options. */
@@ -105,8 +107,8 @@ function summed(heads: readonly Squares[]): Squares {
   }
 }
 
-/** Medians of draws where both halves agree. More proposals than tokens there are not: from there on errors stay. */
-function curveOf({drawn, exact, overflows}: Squares): Curve {
+/** Medians of draws where both halves agree; with more proposals than tokens the error stays. */
+function curveOf({drawn, exact, overflows}: Squares, tokens: number): Curve {
   if (overflows) return {errors: COUNTS.map(() => null), unknown: 'overflow'}
   const known = drawn.map(draws => {
     const half = draws.length / 2
@@ -114,5 +116,5 @@ function curveOf({drawn, exact, overflows}: Squares): Curve {
     return agree(halves.map(median)) ? Math.sqrt(median(draws) / exact) : null
   })
   const errors = COUNTS.map((_, k) => known[Math.min(k, known.length - 1)] ?? null)
-  return {errors, unknown: errors.includes(null) ? 'uncertain' : null, ends: 'tokens'}
+  return {errors, unknown: errors.includes(null) ? 'uncertain' : null, largest: tokens}
 }

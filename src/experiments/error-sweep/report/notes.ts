@@ -215,7 +215,7 @@ function errorWarning(records: readonly CompletedSweep[]): string[] {
     const method = methodLabel(record.cell)
     const what =
       unknown === 'tokens'
-        ? `${method} does not come to ${ERROR.what} with any M`
+        ? `no M is predicted to bring ${method} to ${ERROR.what}`
         : `${method}: the M for ${ERROR.what} is not known`
     return [`${what} (${UNKNOWN_BECAUSE[unknown]}); ${errors}`]
   }

@@ -1,3 +1,4 @@
+import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
 import {type Curve, errorAt, neededFor} from '../../../../../src/experiments/error-sweep/curve.js'
 import type {
@@ -5,7 +6,11 @@ import type {
   ErrorSweepResult,
 } from '../../../../../src/experiments/error-sweep/schema.js'
 import type {CellOutcome} from '../../../../../src/experiments/experiment.js'
+import {writeArrays} from '../../../../../src/inputs/files/index.js'
+import type {NdArray} from '../../../../../src/inputs/nd-array.js'
+import {normals, randomStream} from '../../../../../src/random/index.js'
 import {cellsOf} from '../../../../helpers/cells.js'
+import {newFolder} from '../../../../helpers/folders.js'
 import {assertNear} from '../../../../helpers/statistics.js'
 
 /** Errors M^(-1/2), at the powers of two from 8 to 2^24. */
@@ -35,9 +40,18 @@ describe('a curve of predicted errors', () => {
 
   it('says why it ends above 5 %', () => {
     const errors = FALLING.errors.map(error => Math.max(error!, 0.06))
-    const curve: Curve = {errors, unknown: null, ends: 'tokens'}
+    const curve: Curve = {errors, unknown: null, largest: 300}
     expect(neededFor(curve, 64, 1 / 8)).toEqual({needed: null, unknown: 'tokens'})
     expect(neededFor(curve, 64, 1 / 16)).toEqual({needed: 100, unknown: null})
+  })
+
+  it('names no more proposals than there are', () => {
+    // 0.05 with all 300 tokens, which stand at 512
+    const errors = FALLING.errors.map((_, at) => (2 ** (at + 3) < 300 ? 0.06 : 0.05))
+    const curve: Curve = {errors, unknown: null, largest: 300}
+    expect(neededFor(curve, 64, 0.06).needed).toBe(300)
+    expect(errorAt(curve, 300)).toBe(0.05)
+    expect(errorAt(curve, 4096)).toBe(0.05)
   })
 
   it('says nothing of places where it is not known, and why', () => {
@@ -132,6 +146,35 @@ describe('the predicted error of a cell', () => {
     const [result] = await results('lara', {scales: [0.7], replicates: 20}, options)
     const ratio = result!.predicted_rel_l2! / result!.rel_l2.median!
     expect(Math.abs(Math.log10(ratio))).toBeLessThan(LIMIT)
+  })
+
+  it('is that of sequences with hidden tokens, which are in the means of queries', async () => {
+    const [L, kept] = [40, 12]
+    const vectors = (name: string) => normals(randomStream(3, name), 2 * L * 5)
+    const query = vectors('query')
+    // hidden queries are far from the others
+    const isHidden = (token: number) => token % L >= kept
+    query.forEach((_, at) => {
+      if (isHidden(Math.floor(at / 5))) query[at] = 8
+    })
+    const arrayOf = (data: Float64Array): NdArray => ({
+      ...{dtype: 'float32', shape: [2, 1, L, 5], data: Float32Array.from(data)},
+    })
+    const path = join(await newFolder(), 'padded.safetensors')
+    const mask = Float32Array.from({length: 2 * L}, (_, token) => (isHidden(token) ? 0 : 1))
+    await writeArrays(path, {
+      ...{q: arrayOf(query), k: arrayOf(vectors('key')), v: arrayOf(vectors('value'))},
+      key_mask: {dtype: 'float32', shape: [2, L], data: mask},
+    })
+    const names = {query: 'q', key: 'k', value: 'v'}
+    const [result] = await results('lara', {
+      ...{input: {kind: 'file', paths: [path], names}, seq_lens: null},
+      ...{num_features: [8], scales: [0.4], replicates: 100},
+    })
+    const {median, low, high} = result!.rel_l2
+    // an interval is 1.96 standard errors of a median of 100 draws; the prediction is one of 32
+    const noise = ((high! - low!) / 2 / 1.96) * Math.sqrt(1 + 100 / 32)
+    assertNear('rel L2', result!.predicted_rel_l2!, median!, noise)
   })
 
   it('is that of all tokens beyond their number, and missing for other proposals', async () => {

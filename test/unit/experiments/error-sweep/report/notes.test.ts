@@ -182,7 +182,7 @@ describe('notes on features', () => {
     expect(
       featureNotes([sweep({num_features: 64}, {...proposals, prediction_unknown: 'tokens'})]),
     ).toEqual([
-      'favor-pos does not come to an error of 5 % with any M (there are no more proposals than tokens); at M=64 rel L2 is 0.190, predicted 0.210',
+      'no M is predicted to bring favor-pos to an error of 5 % (there are no more proposals than tokens); at M=64 rel L2 is 0.190, predicted 0.210',
     ])
     const needing = {...proposals, num_features_for_5_percent: 400, per_head: []}
     expect(featureNotes([sweep({num_features: 64}, needing)])).toEqual([
