@@ -34,41 +34,41 @@ const PROJECTIONS: Pick<ErrorSweepPlan, 'projections' | 'targets' | 'replicates'
   ...{projections: ['iid', 'orth'], targets: ['raw'], replicates: 6, backend: 'auto'},
 }
 
-const INPUTS: readonly Named<ErrorSweepPlan>[] = LAYERS.flatMap(file =>
-  [false, true].map(causal => {
+/** A sweep of each layer, in one direction. */
+function ofLayers(
+  prefix: string,
+  causal: boolean,
+  methods: string,
+  changes: Partial<ErrorSweepPlan>,
+): Named<ErrorSweepPlan>[] {
+  const names = {query: 'q', key: 'k', value: 'v'}
+  return LAYERS.map(file => {
     const paths = [join(packageRoot(), `${file}.safetensors`)]
-    const names = {query: 'q', key: 'k', value: 'v'}
-    // replicates of causal attention are what takes longest
-    const {plan} = sweep(causal ? 'favor-pos' : 'favor-pos oprf', {
+    const {plan} = sweep(methods, {
       ...{...PROJECTIONS, input: {kind: 'file', paths, names}, seq_lens: null, causal},
-      ...{num_features: [16, 64, 256, 1024, 4096], scales: [0.25, 0.5, 1, 2]},
+      ...changes,
     })
-    return {name: `${file.split('/').at(-1)}${causal ? '-causal' : ''}`, plan}
-  }),
-)
+    return {name: `${prefix}${file.split('/').at(-1)}${causal ? '-causal' : ''}`, plan}
+  })
+}
+
+const POSITIVE = {num_features: [16, 64, 256, 1024, 4096], scales: [0.25, 0.5, 1, 2]}
+const INPUTS = [
+  ...ofLayers('', false, 'favor-pos oprf', POSITIVE),
+  // replicates of causal attention are what takes longest
+  ...ofLayers('', true, 'favor-pos', POSITIVE),
+]
 
 /** Sines and cosines, at norms where their denominators have a sign. */
-const SINES: readonly Named<ErrorSweepPlan>[] = LAYERS.flatMap(file =>
-  [false, true].map(causal => {
-    const paths = [join(packageRoot(), `${file}.safetensors`)]
-    const names = {query: 'q', key: 'k', value: 'v'}
-    const {plan} = sweep('favor-trig rfa', {
-      ...{...PROJECTIONS, input: {kind: 'file', paths, names}, seq_lens: null, causal},
-      ...{num_features: [16, 64, 256, 1024], scales: [0.25, 0.5, 1], targets: ['matched']},
-    })
-    return {name: `sines-${file.split('/').at(-1)}${causal ? '-causal' : ''}`, plan}
+const SINES = [false, true].flatMap(causal =>
+  ofLayers('sines-', causal, 'favor-trig rfa', {
+    ...{num_features: [16, 64, 256, 1024], scales: [0.25, 0.5, 1], targets: ['matched']},
   }),
 )
 
 /** Proposals, which are bidirectional. */
-const PROPOSALS: readonly Named<ErrorSweepPlan>[] = LAYERS.map(file => {
-  const paths = [join(packageRoot(), `${file}.safetensors`)]
-  const names = {query: 'q', key: 'k', value: 'v'}
-  const {plan} = sweep('lara', {
-    ...{...PROJECTIONS, input: {kind: 'file', paths, names}, seq_lens: null, causal: false},
-    ...{num_features: [16, 49, 128], scales: [0.25, 0.5, 1], replicates: 20},
-  })
-  return {name: `proposals-${file.split('/').at(-1)}`, plan}
+const PROPOSALS = ofLayers('proposals-', false, 'lara', {
+  ...{num_features: [16, 49, 128], scales: [0.25, 0.5, 1], replicates: 20},
 })
 
 /** Heads of 64 dimensions at 1024 tokens, of large norms. */

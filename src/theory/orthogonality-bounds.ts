@@ -2,16 +2,15 @@
 import {type BlockShape, sharedPairs} from './dependent-rows.js'
 
 /**
- * Upper bound on the mean squared error of positive features with orthogonal rows over that of i.i.d. ones. For M <= D it is
- * `MSE_iid - 2 (M - 1) / (M (D + 2)) (SM - e^{-(|x|^2 + |y|^2)/2})^2`; the gap of one pair of rows in a block counts `pairs / M^2`
- * times with more blocks. Over the error with i.i.d. rows, s = |x + y|^2:
+ * Upper bound on the mean squared error of positive features with orthogonal rows, over that with i.i.d. rows:
  *
- * `1 - (pairs / M) 2 / (D + 2) (1 - e^{-s/2})^2 / (e^s - 1)`.
+ * `1 - (pairs / M) 2 / (D + 2) (1 - e^{-s/2})^2 / (e^s - 1)`, s = |x + y|^2,
  *
- * It holds, and is tight for small s: the exact gap is `SM^2 s^2 / (2 (D + 2))` times `(M - 1) / M` in the limit there. A constant
- * factor of estimates cancels.
+ * with the ordered pairs of rows that share a block. For M <= D, pairs = M (M - 1), this is the theorem's gap
+ * `2 (M - 1) / (M (D + 2)) (SM - e^{-(|x|^2 + |y|^2)/2})^2`. It is tight for small s, where the exact gap is `SM^2 s^2 / (2 (D + 2))`
+ * times `(M - 1) / M`. A constant factor of estimates cancels.
  *
- * Source: Choromanski et al. 2021, arXiv:2009.14794v3 and later, Theorem 2.
+ * Source: Choromanski et al. 2021, arXiv:2009.14794v3 and later, Theorem 2; more than one block: derived here.
  *
  * @param squaredNorm - s, above 0
  */

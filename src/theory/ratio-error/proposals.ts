@@ -117,15 +117,21 @@ function correctionsOf(
   const count = landmarks.length / headDim
   const out = new Float64Array(places.length * count)
   if (mis !== 'opt') return out
-  const plain = {key: tokens, headDim, longKeysCount: true}
-  const overQueries = axis === 'query' ? seenSum(plain, landmarks) : undefined
+  const sampled = new Float64Array(places.length * headDim)
   for (const [i, place] of places.entries()) {
+    sampled.set(query.subarray(place * headDim, (place + 1) * headDim), i * headDim)
+  }
+  // ln of the sum of exponentials of products, of each landmark over the queries, or of each query over the landmarks
+  const logSums =
+    axis === 'query'
+      ? seenSum({key: tokens, headDim, longKeysCount: true}, landmarks)
+      : seenSum({key: landmarks, headDim, longKeysCount: true}, sampled)
+  for (let i = 0; i < places.length; i++) {
     const own = out.subarray(i * count, (i + 1) * count)
-    for (let c = 0; c < count; c++) own[c] = dotAt(landmarks, c, query, place, headDim)
-    const overProposals = overQueries ? 0 : logSumExp(own)
     let mean = 0
     for (let c = 0; c < count; c++) {
-      own[c] = Math.exp(own[c]! - (overQueries?.[c] ?? overProposals))
+      const log = logSums[axis === 'query' ? c : i]!
+      own[c] = Math.exp(dotAt(landmarks, c, sampled, i, headDim) - log)
       mean += own[c]! / count
     }
     for (let c = 0; c < count; c++) own[c] = coefficient * (own[c]! - mean)
@@ -169,9 +175,4 @@ function errorOf(
     for (let d = 0; d < valueDim; d++) error += (out[d]! - exact[i * valueDim + d]!) ** 2
   }
   return error
-}
-
-function logSumExp(logs: Float64Array): number {
-  const top = logs.reduce((most, log) => Math.max(most, log), Number.NEGATIVE_INFINITY)
-  return top + Math.log(logs.reduce((sum, log) => sum + Math.exp(log - top), 0))
 }
