@@ -51,16 +51,16 @@ export function columnsOf(schema: z.ZodType, omit: readonly string[] = []): Colu
 }
 
 function leavesOf(node: Node, path: readonly string[] = []): Column[] {
-  const alternatives = node.anyOf ?? node.oneOf
-  if (alternatives?.some(isNested)) return alternatives.flatMap(part => leavesOf(part, path))
+  const alternatives = alternativesOf(node)
+  if (alternatives.some(holdsObjects)) return alternatives.flatMap(part => leavesOf(part, path))
   if (node.properties) {
     return Object.entries(node.properties).flatMap(([name, child]) =>
       leavesOf(child, [...path, name]),
     )
   }
-  if (node.items && isNested(node.items)) return []
+  if (node.items && holdsObjects(node.items)) return []
   if (node.type === 'null' && path.length > 0) return []
-  const kind = node.items ? 'list' : node.additionalProperties ? 'pairs' : 'plain'
+  const kind = kindOf(node)
   const {unit, description: meaning = ''} = node
   const type = typeOf(node)
   return [{name: path.join('_'), path, kind, type, ...(unit !== undefined && {unit}), meaning}]
@@ -84,20 +84,43 @@ function typeOf(node: Node): string {
   return TYPE_NAMES[name ?? 'null'] ?? name ?? 'null'
 }
 
-/** Whether a node has columns below its own. */
-function isNested(node: Node): boolean {
-  return node.properties !== undefined || (node.anyOf ?? node.oneOf ?? []).some(isNested)
+/** What values of a leaf look like: those of its alternatives, of which one may be null. */
+function kindOf(node: Node): Column['kind'] {
+  if (node.items) return 'list'
+  if (node.additionalProperties) return 'pairs'
+  return (
+    alternativesOf(node)
+      .map(kindOf)
+      .find(kind => kind !== 'plain') ?? 'plain'
+  )
+}
+
+function alternativesOf({anyOf, oneOf}: Node): readonly Node[] {
+  return anyOf ?? oneOf ?? []
+}
+
+/** Whether a node, one of its alternatives or what it lists has columns of its own. */
+function holdsObjects(node: Node): boolean {
+  const {properties, items} = node
+  const isListed = items !== undefined && holdsObjects(items)
+  return properties !== undefined || isListed || alternativesOf(node).some(holdsObjects)
 }
 
 /** A value as its column shows it: numbers stay numbers, all else is text, empty where there is none. */
 export function cellValue({path, otherwise, kind}: Column, row: unknown): string | number {
   const value = valueAt(path, row) ?? (otherwise && valueAt(otherwise, row))
   if (value === null || value === undefined) return ''
-  if (kind === 'list') return (value as unknown[]).join(';')
-  if (kind === 'plain') return typeof value === 'number' ? value : String(value)
+  if (typeof value === 'number') return value
+  if (kind === 'list' && Array.isArray(value)) return value.map(textOf).join(';')
+  if (kind !== 'pairs') return textOf(value)
   return Object.entries(value)
-    .map(([name, item]) => `${name}=${item}`)
+    .map(([name, item]) => `${name}=${textOf(item)}`)
     .join(';')
+}
+
+/** A value in text: what has parts as JSON. */
+function textOf(value: unknown): string {
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '')
 }
 
 function valueAt(path: readonly string[], row: unknown): unknown {

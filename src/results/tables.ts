@@ -108,7 +108,8 @@ export function itemTable(schemas: TableSchemas, list: string): TableFormat {
  * @param list - name of the list
  */
 export function listTable(schemas: TableSchemas, list: string): TableFormat {
-  return rowTable(schemas, list, itemSchema(schemas.result, list), result => result[list] as Row[])
+  const rowsOf = (result: Row) => (result[list] ?? []) as Row[]
+  return rowTable(schemas, list, itemSchema(schemas.result, list), rowsOf)
 }
 
 /**
@@ -159,9 +160,11 @@ export function requestedTable(
 
 /** What the items of a list are like, whether earlier records lack it or not. */
 function itemSchema(result: z.ZodObject, list: string): z.ZodType {
-  const field = result.shape[list]
-  const items = field instanceof z.ZodDefault ? field.unwrap() : field
-  return (items as z.ZodArray<z.ZodObject>).element
+  let field = result.shape[list]
+  while (field instanceof z.ZodDefault || field instanceof z.ZodNullable) {
+    field = field.unwrap() as typeof field
+  }
+  return (field as z.ZodArray<z.ZodObject>).element
 }
 
 /** Columns of a result, without those that stand in columns of the cell. */

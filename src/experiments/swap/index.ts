@@ -13,7 +13,10 @@ export default defineExperiment({
   plan: swapPlan,
   ...schemas,
   isolation: 'shared',
-  tables: [recordTable(schemas), listTable(schemas, 'positions'), listTable(schemas, 'tried_sets')],
+  tables: [
+    recordTable(schemas),
+    ...['positions', 'tried_sets', 'parts'].map(list => listTable(schemas, list)),
+  ],
   grid: async plan => (await import('./grid.js')).swapGrid(plan),
   load: () => Promise.all([import('./grid.js'), import('./measure/cell.js')]),
   run: async (cell, context) => (await import('./measure/cell.js')).runSwapCell(cell, context),

@@ -252,10 +252,12 @@ describe('layers', () => {
 })
 
 describe('the tables of a swap', () => {
-  it('have a row for each cell, each bin of positions and each set that was tried', () => {
+  it('have a row for each cell, each bin of positions, each set that was tried and each part', () => {
     const lines = (records: readonly SwapRecord[]) =>
       swap.tables.map(table => toCsv(records, table).trim().split('\n').length - 1)
-    expect(lines(SEARCHES)).toEqual([4, 4 * 4, 5 + 4 + 4 + 5])
+    expect(lines(SEARCHES).slice(0, 3)).toEqual([4, 4 * 4, 5 + 4 + 4 + 5])
+    const parts = WHOLE.flatMap(({result}) => result.parts ?? [])
+    expect(lines(WHOLE)[3]).toBe(parts.length)
     expect(lines(WHOLE).slice(0, 2)).toEqual([6, 6 * 4])
     const [, positions, tried] = swap.tables.map(table => toCsv(SEARCHES, table).split('\n'))
     expect(positions![0]).toMatch(/,first,last,texts,nats_added_mean,.*,hidden_error$/)
