@@ -19,6 +19,12 @@ export function mean(values: ArrayLike<number>): number {
   return first + rest / length
 }
 
+/** Arithmetic mean of values that count as often as their weights say. */
+export function weightedMean(values: ArrayLike<number>, weights: ArrayLike<number>): number {
+  const average = mean(weights)
+  return mean(Array.from(values, (value, at) => (weights[at]! / average) * value))
+}
+
 /**
  * Unbiased sample variance: squared deviations over `n - 1`. `NaN` below two values.
  *

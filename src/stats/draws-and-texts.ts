@@ -1,6 +1,6 @@
 /** Means over draws and texts that are crossed, as records hold them: every draw reads every text. */
 import {crossedMean} from './crossed-mean.js'
-import {mean} from './descriptive.js'
+import {mean, weightedMean} from './descriptive.js'
 import {finiteOrNull} from './summarise.js'
 
 /** A mean with its 95 % interval; `null`: not known. */
@@ -14,13 +14,25 @@ export interface MeanInterval {
  * The mean of a table with its 95 % interval over rows and columns: another study would draw other features and read other texts.
  * A single row, of a method without draws, adds no variance. See `crossedMean`.
  *
- * @param table - a row for each draw, in it a number for each text
+ * Where texts count by their tokens the mean is a ratio of two sums over texts, of losses and of tokens: R = sum n_t x_t / sum n_t.
+ * Both vary with the texts. To first order R differs from its expectation by the mean of n_t (x_t - R) / mean(n), which has the
+ * variance of a mean over texts (linearised: W. G. Cochran, Sampling Techniques, 1977, section 6.4).
+ *
+ * @param table - a row for each draw, in it a mean for each text
+ * @param tokens - n, how much each text counts. Default: all alike
  */
-export function overDrawsAndTexts(table: readonly (readonly number[])[]): MeanInterval {
-  const columns = table[0]!.length
-  const draws = table.map(row => mean(row))
-  const texts = Array.from({length: columns}, (_, at) => mean(table.map(row => row[at]!)))
-  return intervalOf(mean(draws), [draws, texts])
+export function overDrawsAndTexts(
+  table: readonly (readonly number[])[],
+  tokens?: readonly number[],
+): MeanInterval {
+  const weights = tokens ?? table[0]!.map(() => 1)
+  const draws = table.map(row => weightedMean(row, weights))
+  const [center, average] = [mean(draws), mean(weights)]
+  const texts = weights.map((weight, at) => {
+    const own = mean(table.map(row => row[at]!))
+    return center + (weight / average) * (own - center)
+  })
+  return intervalOf(center, [draws, texts])
 }
 
 /**

@@ -11,6 +11,7 @@ export {
   quantileOfSorted,
   tukeyOutliers,
   variance,
+  weightedMean,
 } from './descriptive.js'
 export {
   normalCdf,

@@ -73,11 +73,11 @@ export const swapCell = z.object({
 })
 export type SwapCell = z.infer<typeof swapCell>
 
-/** A mean with its 95 % interval over texts and draws. */
-function effect(description: string, unit?: 'nats') {
+/** A mean with its 95 % interval over texts and draws. @param each - what counts alike in the mean */
+function effect(description: string, each: 'texts' | 'tokens', unit?: 'nats') {
   return z
     .object({
-      mean: nullableNumber.describe(`${description} Mean over texts and draws.`),
+      mean: nullableNumber.describe(`${description} Mean over ${each} and draws.`),
       low: nullableNumber.describe(
         'Lower end of its 95 % interval over texts and draws; `null` with a single text.',
       ),
@@ -90,19 +90,31 @@ export type Effect = z.output<ReturnType<typeof effect>>
 /** What exchanged attention does to next-token predictions. */
 const CAUSAL_EFFECTS = {
   nats_added: effect(
-    'Nats per token more than the original: mean over the tokens of a text of ln p(original) - ln p(exchanged) of the token that follows.',
+    'Nats per token more than the original: ln p(original) - ln p(exchanged) of the token that follows.',
+    'tokens',
   ),
-  kl_nats: effect('KL divergence of the next-token distribution from the original one.', 'nats'),
-  top_agreement: effect('Share of places at which both hold the same token most likely.'),
+  kl_nats: effect(
+    'KL divergence of the next-token distribution from the original one.',
+    'tokens',
+    'nats',
+  ),
+  top_agreement: effect('Share of places at which both hold the same token most likely.', 'tokens'),
 }
 
 /** What exchanged attention does to embeddings of texts. */
 const ENCODER_EFFECTS = {
-  cosine_loss: effect('1 - cosine between the embedding of a text and that of the original.'),
+  cosine_loss: effect(
+    '1 - cosine between the embedding of a text and that of the original.',
+    'texts',
+  ),
   neighbour_agreement: effect(
     'Share of texts with the same nearest other text as in the original.',
+    'texts',
   ),
-  ten_nearest_kept: effect('Share of the ten nearest other texts that the original has, too.'),
+  ten_nearest_kept: effect(
+    'Share of the ten nearest other texts that the original has, too.',
+    'texts',
+  ),
 }
 
 /** Effects on the tokens between two positions. */
@@ -112,6 +124,7 @@ const positionBin = z.object({
   texts: z.number().int().describe('Texts that have such tokens.'),
   nats_added: effect(
     'Nats per token more than the original, of predictions made at these positions.',
+    'tokens',
   )
     .nullable()
     .describe('`null` for an encoder, and where no token follows.'),
@@ -123,7 +136,7 @@ const positionBin = z.object({
 /** A set of layers that a search has run. */
 const triedSet = z.object({
   set: layerNumbers.describe('Its layers, counted from 0.'),
-  loss: effect('Nats per token more than the original, or 1 - cosine for an encoder.'),
+  loss: effect('Nats per token more than the original, or 1 - cosine for an encoder.', 'tokens'),
   within: z.boolean().describe('The upper end of its interval keeps the budget.'),
 })
 
@@ -164,7 +177,8 @@ export const swapResult = z.object({
   tokens_read: z.number().int().describe('Their tokens, after the cut.'),
   original_nats: nullableNumber.meta({
     unit: 'nats',
-    description: 'Nats per token of the original model; `null` for an encoder.',
+    description:
+      'Nats per token of the original model, losses of all texts over their tokens; `null` for an encoder.',
   }),
   causal_effects: z.object(CAUSAL_EFFECTS).nullable().describe('`null` for an encoder.'),
   encoder_effects: z
@@ -172,6 +186,7 @@ export const swapResult = z.object({
       ...ENCODER_EFFECTS,
       pair_spearman: effect(
         "Spearman's rank correlation of the similarities of all pairs of texts with those of the original.",
+        'texts',
       ),
     })
     .nullable()

@@ -78,14 +78,14 @@ async function effectsOf(run: Run): Promise<Measured> {
   const {original} = run
   const {finals, hidden, attention} = await exchanged(run)
   try {
-    const {damage, ...effects} = original.model.facts.causal
+    const {damage, tokens, ...effects} = original.model.facts.causal
       ? await causalEffects(original, finals)
       : encoderEffects(original, finals)
     return {
       ...effects,
       hidden_error: hidden.map(squares => finiteOrNull(squares ? squares.relative() : 0)),
       attention_errors: errorsOf(attention),
-      parts: partsOf({damage, hidden, attention}),
+      parts: partsOf({damage, tokens, hidden, attention}),
     }
   } finally {
     for (const tensor of finals.hidden.flat()) tensor.dispose()

@@ -1,7 +1,7 @@
 /** From last hidden states to what they do to predictions and embeddings. */
 import type {tf} from '../../../attention/index.js'
 import {hostData} from '../../../attention/internal.js'
-import {byGroups, mean, overDrawsAndTexts} from '../../../stats/index.js'
+import {byGroups, mean, overDrawsAndTexts, weightedMean} from '../../../stats/index.js'
 import type {Effects} from '../schema.js'
 import type {Original} from './context.js'
 import {
@@ -21,6 +21,8 @@ import {natsByPosition, positionsOf} from './positions.js'
 interface WithDamage extends Effects {
   /** Draws, in each the texts. */
   damage: number[][]
+  /** How much each text counts: predicted tokens, or all alike. */
+  tokens: number[]
 }
 
 /** What comes out of the last layer: draws, in each the batches. */
@@ -50,10 +52,18 @@ export async function causalEffects(original: Original, finals: Finals): Promise
     head.dispose()
   }
   const lost = ({original, exchanged}: NextTokens) => exchanged - original
+  const [first] = table as [NextTokens[], ...NextTokens[][]]
+  const tokens = first.map(({added}) => added.length)
   const effect = (read: (text: NextTokens) => number) =>
-    overDrawsAndTexts(table.map(row => row.map(read)))
+    overDrawsAndTexts(
+      table.map(row => row.map(read)),
+      tokens,
+    )
   return {
-    original_nats: mean(table[0]!.map(({original}) => original)),
+    original_nats: weightedMean(
+      first.map(({original}) => original),
+      tokens,
+    ),
     causal_effects: {
       nats_added: effect(lost),
       kl_nats: effect(({kl}) => kl),
@@ -62,6 +72,7 @@ export async function causalEffects(original: Original, finals: Finals): Promise
     encoder_effects: null,
     positions: positionsOf(original, finals.distances, natsByPosition(table)),
     damage: table.map(row => row.map(lost)),
+    tokens,
   }
 }
 
@@ -103,6 +114,7 @@ export function encoderEffects(original: Original, finals: Finals): WithDamage {
       pair_spearman: spearman(before, after, texts),
     },
     damage,
+    tokens: texts.map(() => 1),
   }
 }
 

@@ -1,5 +1,5 @@
 /** Numbers of single draws on groups of texts: what relations between cells are tested with. */
-import {finiteOrNull, mean} from '../../../stats/index.js'
+import {finiteOrNull, weightedMean} from '../../../stats/index.js'
 import type {SwapPart} from '../schema.js'
 import {forEachError} from './attention-errors.js'
 import type {RelativeSquares} from './squares.js'
@@ -11,23 +11,26 @@ export const GROUPS = 10
 interface Whole {
   /** Draws, in each the texts. */
   damage: readonly (readonly number[])[]
+  /** How much each text counts. */
+  tokens: readonly number[]
   /** Of the output of every layer; absent: the layer is that of the original. */
   hidden: readonly (RelativeSquares | undefined)[]
   attention: Parameters<typeof errorsOf>[0]
 }
 
 /** One for each draw and group; draws in turn. */
-export function partsOf({damage, hidden, attention}: Whole): SwapPart[] {
+export function partsOf({damage, tokens, hidden, attention}: Whole): SwapPart[] {
   const texts = damage[0]!.length
   const groups = Math.min(GROUPS, texts)
   return damage.flatMap((own, draw) =>
     Array.from({length: groups}, (_, group) => {
       const isIn = (text: number) => text % groups === group
       const which = {draw, isIn}
+      const [lost, counts] = [own, tokens].map(all => all.filter((_, text) => isIn(text)))
       return {
         draw,
         group,
-        damage: short(mean(own.filter((_, text) => isIn(text)))),
+        damage: short(weightedMean(lost!, counts!)),
         hidden_error: hidden.map(one => short(one ? one.relative(which) : 0)),
         attention_errors: errorsOf(attention, which),
       }

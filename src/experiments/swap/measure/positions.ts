@@ -29,18 +29,21 @@ export function positionsOf(
   })
 }
 
-/** Nats added in each bin, a mean over the texts that reach it. @param table - a row for each draw, in it the texts */
+/** Nats added in each bin, a mean over the tokens in it. @param table - a row for each draw, in it the texts */
 export function natsByPosition(table: readonly (readonly NextTokens[])[]): Effect[] {
   const most = Math.max(...table[0]!.map(({added}) => added.length))
-  return Array.from({length: binOf(most) + 1}, (_, bin) =>
-    overDrawsAndTexts(
-      table.map(row =>
-        row
-          .filter(({added}) => added.length >= firstOf(bin))
-          .map(({added}) => mean(added.subarray(firstOf(bin) - 1, 2 ** bin))),
-      ),
-    ),
-  )
+  return Array.from({length: binOf(most) + 1}, (_, bin) => {
+    const places = table.map(row =>
+      row.flatMap(({added}) => {
+        const own = added.subarray(firstOf(bin) - 1, 2 ** bin)
+        return own.length > 0 ? [own] : []
+      }),
+    )
+    return overDrawsAndTexts(
+      places.map(row => row.map(own => mean(own))),
+      places[0]!.map(({length}) => length),
+    )
+  })
 }
 
 /** The bin of a position. @param position - from 1 */

@@ -97,7 +97,7 @@ export function sensitivityFigures(rows: readonly CompletedSwap[]): Figure[] {
     {
       name: 'damage-by-layer',
       title: 'What exchanged attention does to the model, one layer at a time',
-      caption: `${axis}, mean over texts and draws; darker is larger. A layer without a tile loses nothing.`,
+      caption: `${axis}; darker is larger. A layer without a tile loses nothing.`,
       x: {label: 'variant', scale: 'linear', names: variants},
       y: {label: 'layer', scale: 'linear', names: layers.map(layer => `layer ${layer}`)},
       shade: {label: axis, scale: 'log'},

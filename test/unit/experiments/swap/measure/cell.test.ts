@@ -1,9 +1,15 @@
 import {mkdir, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
+import {attend, tf} from '../../../../../src/attention/index.js'
 import {readTexts} from '../../../../../src/experiments/swap/files.js'
 import {runSwapCell} from '../../../../../src/experiments/swap/measure/cell.js'
-import {type SwapCell, swapResult} from '../../../../../src/experiments/swap/schema.js'
+import {originalOf} from '../../../../../src/experiments/swap/measure/context.js'
+import {
+  type SwapCell,
+  type SwapResult,
+  swapResult,
+} from '../../../../../src/experiments/swap/schema.js'
 import {newFolder} from '../../../../helpers/folders.js'
 import {modelFolder, WORDS} from '../../../../helpers/model-folders.js'
 import {swapCellOf} from '../../../../helpers/swap-cells.js'
@@ -125,6 +131,63 @@ describe('a swap', () => {
     const errors = parts.map(part => part.hidden_error.at(-1)!)
     expect(Math.min(...errors)).toBeLessThanOrEqual(result.hidden_error.at(-1)!)
     expect(Math.max(...errors)).toBeGreaterThanOrEqual(result.hidden_error.at(-1)!)
+  })
+
+  it('counts texts by their predicted tokens', async () => {
+    const long =
+      'The people of the city said that he would come again before the year was over and gone'
+    const short = 'And he said'
+    const results: SwapResult[] = []
+    for (const texts of [[long, short], [long], [short]]) {
+      results.push(await resultOf(await swapCellOf('elu', {texts})))
+    }
+    const [whole, ...alone] = results
+    const counts = alone.map(({tokens_read}) => tokens_read - 1)
+    const total = counts[0]! + counts[1]!
+    expect(counts[0]).toBeGreaterThan(2 * counts[1]!)
+    const byTokens = (read: (result: SwapResult) => number) =>
+      alone.reduce((sum, result, at) => sum + counts[at]! * read(result), 0) / total
+    // float32 in batches of other lengths: alike to five digits, where means over texts differ in the second
+    expect(whole!.original_nats!).toMatchReference(
+      byTokens(({original_nats}) => original_nats!),
+      5,
+    )
+    const effects = ['nats_added', 'kl_nats', 'top_agreement'] as const
+    for (const name of effects) {
+      const own = byTokens(({causal_effects}) => causal_effects![name].mean!)
+      expect(whole!.causal_effects![name].mean!).toMatchReference(own, 4)
+    }
+  })
+
+  it('draws random vectors for each draw and layer: draw times layers, plus the number of the layer', async () => {
+    const cell = await swapCellOf('favor-pos', {M: 8, count: 1})
+    const result = await resultOf(cell)
+    const {model, batches} = await originalOf(cell)
+    const {tokens, hidden} = batches[0]!
+    const {layers} = model.facts
+    for (const draw of [0, 1]) {
+      let own = hidden[0]!
+      const errors: number[] = []
+      for (let index = 0; index < layers; index++) {
+        const layer = await model.layer(index)
+        own = layer.forward(own, tokens, (query, key, value, {scale}) => {
+          const drawn = {method: 'favor-pos', projection: 'orth', numFeatures: 8} as const
+          const call = {...drawn, causal: true, scale, seed: cell.seed}
+          const replicate = draw * layers + index
+          return attend(query, key, value, {...call, replicate, orthSign: 'haar'}).out
+        })
+        const [off, exact] = [tf.sub(own, hidden[index + 1]!), hidden[index + 1]!].map(tensor =>
+          tf.norm(tensor).dataSync(),
+        )
+        errors.push(off![0]! / exact![0]!)
+        layer.dispose()
+      }
+      const part = result.parts!.find(one => one.draw === draw)!
+      errors.forEach((error, index) => {
+        // float32, the same operations in another order of sums
+        expect(part.hidden_error[index]!).toMatchReference(error, 4)
+      })
+    }
   })
 
   it('refuses another model, other texts, and a text of one token', async () => {

@@ -14,13 +14,16 @@ const text = (places: number, factor = 1) => ({
 })
 
 describe('nats by position', () => {
-  it('are means over bins that double, and over the texts that reach them', () => {
+  it('are means over bins that double, and over the tokens in them', () => {
     const found = natsByPosition([
       [text(1), text(6)],
       [text(1, 3), text(6, 3)],
     ])
     // draws add 1 and 3 times: 2 in the mean; bins 1, 2, 3 to 4, 5 to 6
     expect(found.map(effect => effect.mean)).toEqual([2, 4, 7, 11])
+    // of two texts: one has a single place in 3 to 4, the other two
+    const uneven = natsByPosition([[text(3, 6), text(4)]])
+    expect(uneven[2]!.mean!).toMatchReference((18 + 3 + 4) / 3, 14)
     // a single text has no interval over texts
     expect(found.map(({low}) => low === null)).toEqual([false, true, true, true])
   })
