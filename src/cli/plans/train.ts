@@ -3,6 +3,7 @@ import type {MethodName, ProjectionName} from '../../attention/names.js'
 import {methodNames, unknownMethod} from '../../attention/names.js'
 import {expected} from '../../errors.js'
 import type {MethodSpec} from '../../experiments/axes.js'
+import {GUARDS} from '../../experiments/train/guards.js'
 import {
   TASK_NAMES,
   type TaskName,
@@ -298,12 +299,6 @@ export function withRunsOf(plan: TrainPlan, saved: Plan | undefined): TrainPlan 
   if (!success || !plan.until_ci || data.runs <= plan.runs) return plan
   return {...plan, runs: data.runs}
 }
-
-/**
- * Keeps denominators of features that may be negative away from zero: sums over all keys so far above the weight of about one; sums of keys
- * with gates, which are averages and begin with a share 1 - g of one, above a hundredth.
- */
-const GUARDS = {sums: 'clamp:1', gated: 'clamp:0.01'}
 
 /**
  * A method with a guard on its denominators, where features may be negative and nothing else was typed: without one, denominators come near

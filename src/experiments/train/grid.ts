@@ -7,6 +7,7 @@ import type {Grid, PredictedCell} from '../experiment.js'
 import {variantLabel} from '../labels.js'
 import {type ResolvedMethod, resolveMethod} from '../method.js'
 import {predictions} from './cost.js'
+import {asCalled} from './guards.js'
 import {openTask} from './measure/task.js'
 import type {TrainCell, TrainPlan, TrainTask} from './schema.js'
 
@@ -83,7 +84,7 @@ async function jobsOf(
   return Promise.all(
     cells.map(async cell => ({
       cell,
-      label: variantLabel(cell, [`rate ${cell.rate}`, `run ${cell.run}`]),
+      label: variantLabel(asCalled(cell, cells), [`rate ${cell.rate}`, `run ${cell.run}`]),
       ...predictions(cell, opened.get(cell.task)!, await resolveMethod(cell), metered),
     })),
   )

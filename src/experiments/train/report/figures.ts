@@ -5,6 +5,7 @@ import {groupBy} from '../../../report/groups.js'
 import {significant} from '../../../report/numbers.js'
 import {mean} from '../../../stats/index.js'
 import {methodLabel} from '../../labels.js'
+import {asCalled} from '../guards.js'
 import type {CurvePoint, TrainRecord, TrainTask} from '../schema.js'
 import {type MethodRow, measureOf, methodRows} from './rows.js'
 import {completedOf, trainColumns} from './screen.js'
@@ -32,8 +33,8 @@ export function trainFigures(records: readonly TrainRecord[]): Figure[] {
 /** A row as a point. */
 function pointOf(row: MethodRow, x: number) {
   const {low, high} = row.interval
-  const facts = [row.label, taskText(row.task), scoreText(row.task, row.median)]
-  return {x, y: row.median, low: finite(low), high: finite(high), facts}
+  const facts = [row.label, taskText(row.task), scoreText(row.task, row.mean)]
+  return {x, y: row.mean, low: finite(low), high: finite(high), facts}
 }
 
 function finite(value: number): number | null {
@@ -61,15 +62,11 @@ function overState(rows: readonly MethodRow[]): Figure[] {
     {
       name: 'score-over-state',
       title: `What is learned with how large a state: ${taskText(task)}`,
-      caption: `Test ${title}, median over seeds, at the rate that validation chooses; bars are 95 % intervals of the mean. The state of exact attention is that after a whole sequence.`,
+      caption: `Test ${title}, mean over seeds with its 95 % interval, at the rate that validation chooses. The state of exact attention is that after a whole sequence.`,
       x: {label: 'state, numbers per layer', scale: 'log'},
       y: {label: title, scale: 'linear', ...(rises && {percent: true})},
-      series: groupBy(own, ({runs}) => variantOf(runs[0]!.cell)).map(group =>
-        seriesOf(
-          variantOf(group[0]!.runs[0]!.cell),
-          group,
-          ({runs}) => runs[0]!.result.state_floats!,
-        ),
+      series: groupBy(own, row => variantOf(row, own)).map(group =>
+        seriesOf(variantOf(group[0]!, own), group, ({runs}) => runs[0]!.result.state_floats!),
       ),
       guides: [],
       table: table(trainColumns(own), own),
@@ -78,8 +75,13 @@ function overState(rows: readonly MethodRow[]): Figure[] {
 }
 
 /** A method without M, which its points differ by. */
-function variantOf(cell: MethodRow['runs'][number]['cell']): string {
-  return [methodLabel(cell), ...(cell.projection === null ? [] : [cell.projection])].join(' ')
+function variantOf({runs}: MethodRow, rows: readonly MethodRow[]): string {
+  const {cell} = runs[0]!
+  const called = asCalled(
+    cell,
+    rows.map(row => row.runs[0]!.cell),
+  )
+  return [methodLabel(called), ...(cell.projection === null ? [] : [cell.projection])].join(' ')
 }
 
 function overPairs(rows: readonly MethodRow[]): Figure[] {
@@ -91,7 +93,7 @@ function overPairs(rows: readonly MethodRow[]): Figure[] {
       name: 'accuracy-over-pairs',
       title: 'Recall over the number of pairs',
       caption:
-        'Test accuracy, median over seeds, at the rate that validation chooses; bars are 95 % intervals of the mean.',
+        'Test accuracy, mean over seeds with its 95 % interval, at the rate that validation chooses.',
       x: {label: 'pairs', scale: 'log'},
       y: {label: 'accuracy', scale: 'linear', percent: true},
       series: groupBy(

@@ -1,32 +1,44 @@
 /** All that was trained: methods, and every rate and run. */
 import {type Block, type ColumnSpec, heading, list, table, text} from '../../../report/document.js'
 import {MISSING, significant} from '../../../report/numbers.js'
-import {backendItems, troubleItems} from '../../labels.js'
+import {backendItems} from '../../labels.js'
+import {ordinaryGuard} from '../guards.js'
 import type {CompletedTrain, TrainRecord} from '../schema.js'
 import {type MethodRow, measureOf, methodRows} from './rows.js'
-import {completedOf, titleOf, trainColumns, trainSentences} from './screen.js'
+import {completedOf, titleOf, trainColumns, trainSentences, trainTrouble} from './screen.js'
 import {scoreText, shortTask} from './texts.js'
 
 /** Blocks of the whole report. */
 export function trainReport(records: readonly TrainRecord[]): Block[] {
   const completed = completedOf(records)
   const rows = methodRows(completed)
-  if (rows.length === 0) return list(troubleItems(records))
+  if (rows.length === 0) return list(trainTrouble(records))
   return [
     heading(2, titleOf(completed)),
     text(trainSentences(records).join(' ')),
     table(trainColumns(rows), rows),
     text(
-      'The rate with the best mean on validation is tested. interval: 95 % of the mean over seeds, by Student. left plateau: seeds with a test accuracy of more than a quarter of the way from the plateau to 1. state: numbers that a layer carries from token to token. CPU s: processor time of all steps, mean over seeds. fresh: the test with random vectors that no step has seen.',
+      'The rate with the best mean on validation is tested. interval: 95 % of the mean over seeds, by Student. Methods are compared by t tests of all pairs over seeds, at 5 % for all pairs together (Holm). left plateau: seeds with a test accuracy of more than a quarter of the way from the plateau to 1. state: numbers that a layer carries from token to token. CPU s: processor time of all steps, mean over seeds. fresh: the test with random vectors that no step has seen.',
     ),
-    ...list(edgeItems(rows)),
+    ...list([...guardItems(rows), ...edgeItems(rows)]),
     heading(3, 'Every run'),
     table(
       runColumns(rows),
       rows.flatMap(row => runsOf(row)),
     ),
-    ...list([...backendItems(completed), ...troubleItems(records)]),
+    ...list([...backendItems(completed), ...trainTrouble(records)]),
   ]
+}
+
+/** Guards that training has added, which labels leave out. */
+function guardItems(rows: readonly MethodRow[]): string[] {
+  const guards = rows.flatMap(({label, runs}) => {
+    const {cell} = runs[0]!
+    const guard = ordinaryGuard(cell)
+    return guard === undefined || label.includes('denGuard') ? [] : [`${cell.method} ${guard}`]
+  })
+  if (guards.length === 0) return []
+  return [`Guards on denominators (denGuard): ${[...new Set(guards)].join(', ')}.`]
 }
 
 /** Methods with the best rate at the end of those tried. */

@@ -1,7 +1,8 @@
 /** Training runs by method: the rate that validation chooses, and the test at that rate. */
 import {groupBy} from '../../../report/groups.js'
-import {type Interval, mean, median, studentTest} from '../../../stats/index.js'
+import {type Interval, mean, studentTest} from '../../../stats/index.js'
 import {methodLabel, projectionLabel} from '../../labels.js'
+import {asCalled} from '../guards.js'
 import type {CompletedTrain, Score, TrainCell, TrainTask} from '../schema.js'
 
 /** The runs of a method on a task. */
@@ -21,8 +22,9 @@ export interface MethodRow {
   runs: readonly CompletedTrain[]
   /** Test of each: of a run that diverged the worst that there is. */
   scores: readonly number[]
-  median: number
-  /** 95 % interval of the mean over runs; `NaN` below two. */
+  /** Of the scores. */
+  mean: number
+  /** Its 95 % interval over runs; `NaN` below two. */
   interval: Interval
   /** Runs that left the plateau; `null`: there is none. */
   left: number | null
@@ -61,9 +63,10 @@ export function byScore(task: TrainTask): (a: number, b: number) => number {
 /** A row for each method of each task; of a task the best first. */
 export function methodRows(records: readonly CompletedTrain[]): MethodRow[] {
   const several = new Set(records.map(({cell}) => cell.projection).filter(name => name !== null))
-  const labelled = (cell: TrainCell) => labelOf(cell, several.size > 1)
   return groupBy(records, ({cell}) => JSON.stringify(cell.task)).flatMap(own => {
     const {task} = own[0]!.cell
+    const cells = own.map(({cell}) => cell)
+    const labelled = (cell: TrainCell) => labelOf(asCalled(cell, cells), several.size > 1)
     const better = byScore(task)
     const groups = groupBy(own, ({cell}) => labelled(cell))
     const methods = groups.map(([first]) => first!.cell.method)
@@ -73,7 +76,7 @@ export function methodRows(records: readonly CompletedTrain[]): MethodRow[] {
         const label = labelled(group[0]!.cell)
         return rowOf(task, {label, short: alone ? methods[at]! : label}, group)
       })
-      .toSorted((a, b) => better(a.median, b.median) || better(mean(a.scores), mean(b.scores)))
+      .toSorted((a, b) => better(a.mean, b.mean))
   })
 }
 
@@ -112,7 +115,7 @@ function rowOf(
   return {
     ...{task, ...labels, all, runs, scores, rate: runs[0]!.cell.rate},
     rates: groups.map(group => group[0]!.cell.rate).sort((a, b) => a - b),
-    median: median(scores),
+    mean: mean(scores),
     interval: {low: Math.max(0, low), high: rises ? Math.min(1, high) : high},
     left: plateaus.length === 0 ? null : runs.filter(({result}) => result.left_plateau).length,
     diverged: runs.filter(({result}) => result.diverged_step !== null).length,

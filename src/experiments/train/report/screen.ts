@@ -4,6 +4,7 @@ import {groupBy} from '../../../report/groups.js'
 import {MISSING, plural, significant} from '../../../report/numbers.js'
 import {fittedScreen} from '../../../report/screen.js'
 import {troubleItems} from '../../labels.js'
+import {asCalled} from '../guards.js'
 import type {CompletedTrain, TrainRecord} from '../schema.js'
 import {cpuSeconds, type MethodRow, measureOf, methodRows} from './rows.js'
 import {scoreText, shortTask, tasksText} from './texts.js'
@@ -16,7 +17,7 @@ const [MOST_TASKS, MOST_REASONS] = [3, 2]
 export function trainScreen(records: readonly TrainRecord[]): Block[] {
   const completed = completedOf(records)
   const rows = methodRows(completed)
-  const trouble = list(troubleItems(records).slice(0, MOST_REASONS))
+  const trouble = list(trainTrouble(records).slice(0, MOST_REASONS))
   if (rows.length === 0) return trouble
   return fittedScreen(rows.length, shown => {
     const rest = rows.length - shown
@@ -25,7 +26,7 @@ export function trainScreen(records: readonly TrainRecord[]): Block[] {
       text(titleOf(completed)),
       text(trainSentences(records).join(' ')),
       table(trainColumns(rows), rows.slice(0, shown)),
-      text(`${more}Medians; 95 % intervals of means over seeds; state: numbers per layer.`),
+      text(`${more}Means over seeds with 95 % intervals; state: numbers per layer.`),
       ...trouble,
     ]
   })
@@ -65,14 +66,14 @@ function taskSentences(rows: readonly MethodRow[], named: boolean): string[] {
   const [best] = scored
   const place = named ? `${shortTask(rows[0]!.task)}: ` : ''
   if (!best) return [`${place}Every run diverged: no loss stayed finite. Try lower --rates.`]
-  const {task, short, median} = best
+  const {task, short, mean} = best
   const what = named ? `${place}best` : `Best test ${measureOf(task).title}:`
   const verdicts = isSwept(rows) ? verdictSentences(rows) : []
   return [
-    `${what} ${short}, ${scoreText(task, median)}.`,
+    `${what} ${short}, ${scoreText(task, mean)}.`,
     ...verdicts,
     ...divergedSentences(rows, place),
-    ...(named ? [] : plateauSentences(scored)),
+    ...plateauSentences(scored, place),
   ]
 }
 
@@ -88,7 +89,7 @@ function divergedSentences(rows: readonly MethodRow[], place: string): string[] 
   const counts = some.map(
     ({short, diverged, runs}) => `${short} ${diverged} of ${runs.length} runs`,
   )
-  return [`${place}Diverged, and counted as the worst score: ${counts.join(', ')}.`]
+  return [placed(place, `Diverged, and counted as the worst score: ${counts.join(', ')}.`)]
 }
 
 function verdictSentences(rows: readonly MethodRow[]): string[] {
@@ -103,14 +104,33 @@ function verdictSentences(rows: readonly MethodRow[]): string[] {
   ]
 }
 
-/** Methods that left the plateau in no run. */
-function plateauSentences(rows: readonly MethodRow[]): string[] {
-  const stuck = rows.filter(({left}) => left === 0).map(({short}) => short)
+/** In how many of its runs each method left the plateau. */
+function plateauSentences(rows: readonly MethodRow[], place: string): string[] {
   const {plateau} = rows[0]!.runs[0]!.result
-  if (stuck.length === 0 || plateau === null) return []
-  return [
-    `Not beyond the plateau of ${scoreText(rows[0]!.task, plateau)} with any seed: ${stuck.join(', ')}.`,
+  if (plateau === null) return []
+  const named = (keep: (left: number, runs: number) => boolean) =>
+    rows.filter(({left, runs}) => left !== null && keep(left, runs.length))
+  const list = (own: readonly MethodRow[], seeds: string) =>
+    own.length > 0 ? [`${own.map(({short}) => short).join(', ')} ${seeds}`] : []
+  const some = named((left, runs) => left > 0 && left < runs)
+  const parts = [
+    ...list(
+      named((left, runs) => left === runs),
+      'with all seeds',
+    ),
+    ...some.flatMap(row => list([row], `with ${row.left} of ${row.runs.length}`)),
+    ...list(
+      named(left => left === 0),
+      'with none',
+    ),
   ]
+  const level = scoreText(rows[0]!.task, plateau)
+  return [placed(place, `Beyond the plateau of ${level}: ${parts.join('; ')}.`)]
+}
+
+/** A sentence behind the name of its task. @param place - empty: there is one task */
+function placed(place: string, sentence: string): string {
+  return place === '' ? sentence : `${place}${sentence[0]!.toLowerCase()}${sentence.slice(1)}`
 }
 
 /** Columns of methods. */
@@ -126,7 +146,7 @@ export function trainColumns(rows: readonly MethodRow[]): ColumnSpec<MethodRow>[
     },
     {
       title: measureOf(rows[0]!.task).title,
-      cell: row => (allDiverged(row) ? MISSING : scoreText(row.task, row.median)),
+      cell: row => (allDiverged(row) ? MISSING : scoreText(row.task, row.mean)),
     },
     {title: '95 %', cell: intervalText},
     {
@@ -152,6 +172,12 @@ function stateText({runs}: MethodRow): string {
   const {state_floats: floats, state_grows: grows} = runs[0]!.result
   if (floats === null) return MISSING
   return grows ? 'grows' : String(floats)
+}
+
+/** Why there are no other rows, with methods as tables call them. */
+export function trainTrouble(records: readonly TrainRecord[]): string[] {
+  const cells = records.map(({cell}) => cell)
+  return troubleItems(records.map(record => ({...record, cell: asCalled(record.cell, cells)})))
 }
 
 export function completedOf(records: readonly TrainRecord[]): CompletedTrain[] {

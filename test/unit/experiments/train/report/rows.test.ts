@@ -14,7 +14,7 @@ describe('rows of methods', () => {
     const validation = {validation: {accuracy: 1, bits: 0.1}}
     const chosen = three('elu', 1e-3, [0.7, 0.8, 0.75]).map(run => ({...run, result: validation}))
     const [row] = rowsOf([...chosen, ...three('elu', 4e-3, [0.9, 0.9, 0.9])])
-    expect(row).toMatchObject({rate: 1e-3, rates: [1e-3, 4e-3], median: 0.75})
+    expect(row).toMatchObject({rate: 1e-3, rates: [1e-3, 4e-3], mean: 0.75})
     // Student with 2 degrees: 4.303 standard errors of 0.05 / sqrt(3)
     expect(row!.interval.low).toMatchReference(0.75 - (4.302653 * 0.05) / Math.sqrt(3), 5)
     expect(row!.interval.high).toMatchReference(0.75 + (4.302653 * 0.05) / Math.sqrt(3), 5)
@@ -27,7 +27,31 @@ describe('rows of methods', () => {
     ])
     expect(row).toMatchObject({rate: 1e-3, diverged: 0})
     const [only] = rowsOf(three('elu', 4e-3, [0.7, 0.9, null]))
-    expect(only).toMatchObject({scores: [0.7, 0.9, 0], median: 0.7, diverged: 1, left: 2})
+    expect(only).toMatchObject({scores: [0.7, 0.9, 0], diverged: 1, left: 2})
+    expect(only!.mean).toMatchReference(1.6 / 3, 12)
+  })
+
+  it('have a mean inside its interval, whatever one of the seeds did', () => {
+    const [row] = rowsOf(three('elu', 1e-3, [0.986, 0.99, 0.5]))
+    expect(row!.mean).toMatchReference((0.986 + 0.99 + 0.5) / 3, 12)
+    const {low, high} = row!.interval
+    // not cut at 1: both ends are as far away
+    if (high < 1) expect(row!.mean - low).toMatchReference(high - row!.mean, 9)
+    expect(low).toBeLessThan(row!.mean)
+  })
+
+  it('leave out a guard that nobody typed, unless methods differ by it', () => {
+    const guarded = (method: string, denGuard: string, rate = 1e-3) =>
+      three(method, rate, [0.1]).map(run => ({...run, cell: {options: {denGuard}}}))
+    const labels = (runs: readonly MadeRun[]) => rowsOf(runs).map(({label}) => label)
+    expect(labels([...guarded('rfa', 'clamp:1'), ...guarded('elu', 'add:1')])).toEqual([
+      'rfa',
+      'elu (denGuard=add:1)',
+    ])
+    expect(labels([...guarded('rfa', 'clamp:1'), ...guarded('rfa', 'none')])).toEqual([
+      'rfa (denGuard=clamp:1)',
+      'rfa (denGuard=none)',
+    ])
   })
 
   it('take the lower loss where accuracies are the same', () => {

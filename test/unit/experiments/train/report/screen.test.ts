@@ -68,6 +68,30 @@ describe('the screen of a training', () => {
     expect(sentences).not.toContain('Worse')
   })
 
+  it('says of every method in how many runs it left the plateau, of every task', () => {
+    const said = trainSentences(records()).join(' ')
+    expect(said).toContain(
+      'Beyond the plateau of 50.0 %: softmax, rfa-gate, rfa, elu with all seeds; favor-pos, taylor with none.',
+    )
+    const two = [...records(), ...records({...RECALL, pairs: 16} as TrainTask)]
+    expect(trainSentences(two).join(' ')).toContain(
+      '16 pairs: beyond the plateau of 50.0 %: softmax',
+    )
+    const some = [0.986, 0.99, 0.5].map((accuracy, run) =>
+      trainRecordOf({method: 'elu', rate: 1e-3, run, accuracy}),
+    )
+    expect(trainSentences(some).join(' ')).toContain(
+      'Beyond the plateau of 50.0 %: elu with 2 of 3.',
+    )
+  })
+
+  it('prints no guard that nobody typed', () => {
+    const text = renderTerminal(trainScreen(records()), {width: 120, colour: false})
+    expect(text).not.toContain('denGuard')
+    const report = renderTerminal(trainReport(records()), {width: 120, colour: false})
+    expect(report).toContain('Guards on denominators (denGuard): ')
+  })
+
   it('names runs that diverged, and gives a method no score where all of them did', () => {
     const made = (method: string, accuracies: readonly (number | null)[]) =>
       accuracies.map((accuracy, run) => trainRecordOf({method, rate: 4e-3, run, accuracy}))
