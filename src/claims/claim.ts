@@ -55,6 +55,8 @@ export type ClaimPlan = VariancePlan | ErrorSweepPlan | BenchPlan | SwapPlan | T
 export interface PlanRequest {
   effort: Effort
   seed: number
+  /** Folder of all-MiniLM-L6-v2; `null`: it is not installed. Default: not looked for */
+  minilm?: () => Promise<string | null>
 }
 
 /** How plans are made that follow from other runs. */

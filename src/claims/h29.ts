@@ -8,11 +8,12 @@ import {writeAtomic} from '../files.js'
 import {packagedFile} from '../inputs/packaged.js'
 import {openModel} from '../model/index.js'
 import {significant} from '../report/numbers.js'
+import {ratioOfMeans} from '../stats/index.js'
 import {readTuned, tunedSpecOf} from '../tuned/index.js'
 import type {FollowRequest, Judgement, TestedClaim} from './claim.js'
 import {answersOf, verdictOf} from './ladder.js'
 import {type ClaimRuns, Unmeasured} from './runs.js'
-import {damageTable, ratioOfMeans} from './swaps.js'
+import {damageTable} from './swaps.js'
 import {testsBelow} from './tests.js'
 
 /** Runs: what is learned of each layer, and what the model then loses. */

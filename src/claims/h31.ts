@@ -1,9 +1,10 @@
 import {significant} from '../report/numbers.js'
+import {ratioOfMeans} from '../stats/index.js'
 import type {Judgement, Test, TestedClaim} from './claim.js'
 import {type Answer, answersOf, verdictOf} from './ladder.js'
 import {CHARLM_RUN, charlmRun} from './plans.js'
 import {type ClaimRuns, Unmeasured} from './runs.js'
-import {combined, damageTable, ratioOfMeans, type Variant, variantsOf} from './swaps.js'
+import {combined, damageTable, type Variant, variantsOf} from './swaps.js'
 import {testsAbove, testsBetween} from './tests.js'
 
 /** M of methods that have it. */

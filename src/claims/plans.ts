@@ -188,6 +188,11 @@ export function samplersRun(request: PlanRequest): Record<string, BenchPlan> {
 
 /** The run of all claims about a whole model: its attention exchanged in all layers at once, and in each by itself. */
 export const CHARLM_RUN = 'charlm-swap'
+/** The same of the sentence encoder, where that is installed. */
+export const MINILM_RUN = 'minilm-swap'
+
+/** Methods of the full runs. */
+const SWAPPED = ['favor-pos', 'favor-hyp', 'oprf', 'rfa', 'elu', 'cosformer', 'mean-value']
 
 /** What is exchanged, on how much text. */
 const SWAPS = {
@@ -197,20 +202,44 @@ const SWAPS = {
     ...{replicates: 6, texts: 40, maxTokens: 64},
   },
   full: {
-    methods: ['favor-pos', 'favor-hyp', 'oprf', 'rfa', 'elu', 'cosformer', 'mean-value'],
+    methods: SWAPPED,
     numFeatures: [64, 256],
     ...{replicates: 10, texts: 120, maxTokens: 128},
   },
 }
+/** Of the encoder, which is 60 times as large. */
+const ENCODER_SWAP = {
+  methods: SWAPPED,
+  numFeatures: [64, 256],
+  ...{replicates: 5, texts: 40, maxTokens: 64},
+}
 
 /** A swap of the packaged character model. */
 export async function charlmRun({effort, seed}: PlanRequest): Promise<Record<string, SwapPlan>> {
-  const [folder, path] = [packagedFile('charlm'), packagedFile('charlm/texts.txt')]
+  return {[CHARLM_RUN]: await swapPlanOf(packagedFile('charlm'), SWAPS[effort], seed)}
+}
+
+/** The same, and a swap of all-MiniLM-L6-v2 where that is installed and there is time for it. */
+export async function modelRuns(request: PlanRequest): Promise<Record<string, SwapPlan>> {
+  const {effort, seed, minilm} = request
+  const folder = effort === 'full' ? await minilm?.() : null
+  return {
+    ...(await charlmRun(request)),
+    ...(folder && {[MINILM_RUN]: await swapPlanOf(folder, ENCODER_SWAP, seed)}),
+  }
+}
+
+/** A swap of all layers at once and of each by itself, on the packaged texts. */
+async function swapPlanOf(
+  folder: string,
+  {methods, numFeatures, replicates, texts, maxTokens}: (typeof SWAPS)['full'],
+  seed: number,
+): Promise<SwapPlan> {
+  const path = packagedFile('charlm/texts.txt')
   const {facts} = await openModel(folder)
   const {digest} = await readTexts(path)
-  const {methods, numFeatures, replicates, texts, maxTokens} = SWAPS[effort]
   const layers = Array.from({length: facts.layers}, (_, layer) => layer)
-  const plan = swapPlan.parse({
+  return swapPlan.parse({
     experiment: 'swap',
     methods: exactForms(methods),
     projections: ['orth'],
@@ -223,5 +252,4 @@ export async function charlmRun({effort, seed}: PlanRequest): Promise<Record<str
     ...{replicates, seed},
     backend: 'auto',
   })
-  return {[CHARLM_RUN]: plan}
 }

@@ -3,7 +3,7 @@ import {variantLabel} from '../experiments/labels.js'
 import type {CompletedSwap, SwapPart} from '../experiments/swap/schema.js'
 import {type RandomStream, randomStream} from '../random/index.js'
 import {groupBy} from '../report/groups.js'
-import {type CrossedEstimate, crossedEstimate, mean, meanOfTable, variance} from '../stats/index.js'
+import {type CrossedEstimate, crossedEstimate, variance} from '../stats/index.js'
 import {Unmeasured} from './runs.js'
 
 /** Rows are draws, columns are groups of texts; a method without draws has one row. */
@@ -73,32 +73,16 @@ export function variantsOf(records: readonly CompletedSwap[]): Variant[] {
   })
 }
 
-/**
- * Ratio of two means over the same draws and texts. The mean of `a - ratio b` gives the interval (linearised: W. G. Cochran,
- * Sampling Techniques, 1977, section 6.4); a bound is tested by the mean of `a - bound b`, without linearisation.
- */
-export function ratioOfMeans(a: PartTable, b: PartTable): CrossedEstimate {
-  const [top, bottom] = [a, b].map(table => mean(table.flat()))
-  const ratio = top! / bottom!
-  const less = (bound: number, unit = 1) => combined([a, b], ([x, y]) => (x! - bound * y!) / unit)
-  const {low, high} = meanOfTable(less(ratio, bottom)).estimate
-  return {
-    estimate: {value: ratio, low: ratio + low, high: ratio + high},
-    above: bound => meanOfTable(less(bound)).above(0),
-    below: bound => meanOfTable(less(bound)).below(0),
-  }
-}
+/** What is drawn anew in a study like this one. */
+const AXES = ['draws', 'groups', 'methods'] as const
 
-/** How often each draw and each group of texts counts. */
-export interface Weights {
-  draws: Float64Array
-  groups: Float64Array
-}
+/** How often each draw, each group of texts and each method counts. */
+export type Weights = Record<(typeof AXES)[number], Float64Array>
 
 /** Mean over parts by their weights. A method without draws has one, which counts once. */
-export function weightedMean(
+export function meanOfParts(
   table: PartTable,
-  {draws, groups}: Weights,
+  {draws, groups}: Pick<Weights, 'draws' | 'groups'>,
   of = (value: number) => value,
 ): number {
   let [sum, weights] = [0, 0]
@@ -116,32 +100,34 @@ export function weightedMean(
 const RESAMPLES = 200
 
 /**
- * Statistics of the parts of several cells together, with the spread that draws and groups of texts give them: each axis is drawn anew
- * with replacement, the other one fixed (bootstrap). The variance of the resamples counts n / (n - 1) times.
+ * Statistics of the parts of several cells together, with the spread that draws, groups of texts and methods give them: each axis is
+ * drawn anew with replacement, the others fixed (bootstrap). The variance of the resamples counts n / (n - 1) times. A resample
+ * without a statistic, such as one of a single method, does not count.
  *
- * @param sizes - of the tables
+ * @param sizes - of the axes
  * @param statistic - by name, at given weights
  */
 export function resampled<Name extends string>(
-  {draws, groups}: {draws: number; groups: number},
+  sizes: Readonly<Record<keyof Weights, number>>,
   seed: number,
   statistic: (weights: Weights) => Record<Name, number>,
 ): Record<Name, CrossedEstimate> {
-  const even = {draws: new Float64Array(draws).fill(1), groups: new Float64Array(groups).fill(1)}
+  const ones = (axis: keyof Weights) => new Float64Array(sizes[axis]).fill(1)
+  const even: Weights = {draws: ones('draws'), groups: ones('groups'), methods: ones('methods')}
   const center = statistic(even)
   const names = Object.keys(center) as Name[]
-  const axes = (['draws', 'groups'] as const)
-    .filter(axis => even[axis].length > 1)
-    .map(axis => {
-      const stream = randomStream(seed, 'claims.resampled', axis === 'draws' ? 0 : 1)
-      const found = Array.from({length: RESAMPLES}, () =>
-        statistic({...even, [axis]: countsOf(even[axis].length, stream)}),
-      )
-      const degrees = even[axis].length - 1
-      const error = (name: Name) =>
-        Math.sqrt((variance(found.map(one => one[name])) * (degrees + 1)) / degrees)
-      return {error, degrees}
-    })
+  const axes = AXES.filter(axis => sizes[axis] > 1).map(axis => {
+    const stream = randomStream(seed, 'claims.resampled', AXES.indexOf(axis))
+    const found = Array.from({length: RESAMPLES}, () =>
+      statistic({...even, [axis]: countsOf(sizes[axis], stream)}),
+    )
+    const degrees = sizes[axis] - 1
+    const error = (name: Name) => {
+      const values = found.map(one => one[name]).filter(Number.isFinite)
+      return Math.sqrt((variance(values) * (degrees + 1)) / degrees)
+    }
+    return {error, degrees}
+  })
   const estimates = names.map(name => {
     const own = axes.map(({error, degrees}) => ({error: error(name), degrees}))
     return [name, crossedEstimate(center[name], own)] as const

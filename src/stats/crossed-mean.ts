@@ -64,6 +64,29 @@ export function meanOfTable(table: readonly (readonly number[])[]): CrossedEstim
   return crossedMean(mean(rows), [rows, columns])
 }
 
+/**
+ * Ratio of two means over the same rows and columns. The mean of `a - ratio b` gives the interval (linearised: W. G. Cochran,
+ * Sampling Techniques, 1977, section 6.4); a bound is tested by the mean of `a - bound b`, without linearisation.
+ *
+ * @param a - rows of equal length
+ * @param b - of the same size
+ */
+export function ratioOfMeans(
+  a: readonly (readonly number[])[],
+  b: readonly (readonly number[])[],
+): CrossedEstimate {
+  const [top, bottom] = [a, b].map(table => mean(table.flat())) as [number, number]
+  const ratio = top / bottom
+  const less = (bound: number, unit = 1) =>
+    a.map((row, at) => row.map((value, column) => (value - bound * b[at]![column]!) / unit))
+  const {low, high} = meanOfTable(less(ratio, bottom)).estimate
+  return {
+    estimate: {value: ratio, low: ratio + low, high: ratio + high},
+    above: bound => meanOfTable(less(bound)).above(0),
+    below: bound => meanOfTable(less(bound)).below(0),
+  }
+}
+
 /** How far both ends of an interval are from its centre. @param tail - probability beyond each of them */
 function reachOf(axes: readonly CrossedAxis[], tail: number): number {
   return Math.hypot(

@@ -14,25 +14,33 @@ export interface MeanInterval {
  * The mean of a table with its 95 % interval over rows and columns: another study would draw other features and read other texts.
  * A single row, of a method without draws, adds no variance. See `crossedMean`.
  *
- * Where texts count by their tokens the mean is a ratio of two sums over texts, of losses and of tokens: R = sum n_t x_t / sum n_t.
- * Both vary with the texts. To first order R differs from its expectation by the mean of n_t (x_t - R) / mean(n), which has the
- * variance of a mean over texts (linearised: W. G. Cochran, Sampling Techniques, 1977, section 6.4).
+ * @param table - a row for each draw, in it a number for each text
+ */
+export function overDrawsAndTexts(table: readonly (readonly number[])[]): MeanInterval {
+  const draws = table.map(row => mean(row))
+  const texts = Array.from(table[0]!, (_, at) => mean(table.map(row => row[at]!)))
+  return intervalOf(mean(draws), [draws, texts])
+}
+
+/**
+ * A table of texts that do not count alike, as one of texts that do: the mean of a row becomes sum n_t x_t / sum n_t.
+ *
+ * That is a ratio of two sums over texts, of losses and of tokens, which both vary with the texts. To first order the ratio R differs
+ * from its expectation by the mean of n_t (x_t - R) / mean(n), which has the variance of a mean over texts (linearised: W. G.
+ * Cochran, Sampling Techniques, 1977, section 6.4): R + n_t (x_t - R) / mean(n) stands for x_t.
  *
  * @param table - a row for each draw, in it a mean for each text
- * @param tokens - n, how much each text counts. Default: all alike
+ * @param weights - n, how much each text counts, such as its tokens
  */
-export function overDrawsAndTexts(
+export function linearised(
   table: readonly (readonly number[])[],
-  tokens?: readonly number[],
-): MeanInterval {
-  const weights = tokens ?? table[0]!.map(() => 1)
-  const draws = table.map(row => weightedMean(row, weights))
-  const [center, average] = [mean(draws), mean(weights)]
-  const texts = weights.map((weight, at) => {
-    const own = mean(table.map(row => row[at]!))
-    return center + (weight / average) * (own - center)
+  weights: readonly number[],
+): number[][] {
+  const average = mean(weights)
+  return table.map(row => {
+    const ratio = weightedMean(row, weights)
+    return row.map((value, at) => ratio + (weights[at]! / average) * (value - ratio))
   })
-  return intervalOf(center, [draws, texts])
 }
 
 /**

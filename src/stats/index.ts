@@ -3,6 +3,7 @@ export {
   crossedEstimate,
   crossedMean,
   meanOfTable,
+  ratioOfMeans,
 } from './crossed-mean.js'
 export {
   mean,
@@ -18,7 +19,7 @@ export {
   studentQuantile,
   studentTail,
 } from './distributions.js'
-export {byGroups, type MeanInterval, overDrawsAndTexts} from './draws-and-texts.js'
+export {byGroups, linearised, type MeanInterval, overDrawsAndTexts} from './draws-and-texts.js'
 export {
   type Estimate,
   factorOf,

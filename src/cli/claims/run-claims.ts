@@ -53,7 +53,8 @@ export async function runClaims(
   const claims = (await withSaved(asked, saved, invocation)).map(claim =>
     flags['with-training'] || trained.includes(claim.id) ? claim : withoutTraining(claim),
   )
-  const {plans, namesOf} = await plansOf(claims, request)
+  const minilm = invocation.services.minilmFolder
+  const {plans, namesOf} = await plansOf(claims, {...request, minilm})
   const {exportLayers} = invocation.services
   const where = {...request, directory, exportLayers}
   const following = async (runs: ClaimRuns) => {

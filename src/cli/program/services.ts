@@ -41,6 +41,8 @@ export interface Services {
   exportLayers: Lazy<typeof exportLayers>
   checkEstimator: Lazy<typeof checkEstimator>
   machineFacts: Lazy<typeof machineFacts>
+  /** Folder of all-MiniLM-L6-v2, where Python has it. */
+  minilmFolder(): Promise<string | null>
   showFile: Lazy<typeof showFile>
   /** A new folder for a run of an experiment. */
   newRunDirectory(...args: Parameters<typeof defaultRunDirectory>): Promise<string>
@@ -81,6 +83,10 @@ export const services: Services = {
   exportLayers: async (...args) => (await import('../../export/export.js')).exportLayers(...args),
   checkEstimator: async (...args) => (await import('../../check/index.js')).checkEstimator(...args),
   machineFacts: async (...args) => (await import('../../results/machine.js')).machineFacts(...args),
+  minilmFolder: async () => {
+    const {pythonFacts} = await import('../describe/diagnose.js')
+    return (await pythonFacts())?.minilm ?? null
+  },
   showFile: async (...args) => (await import('./show-file.js')).showFile(...args),
   newRunDirectory: async (experiment, date) => {
     const {defaultRunDirectory, makeNewDirectory} = await import('../../results/new-directory.js')

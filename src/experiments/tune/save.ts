@@ -6,7 +6,7 @@ import {
   type TunedParameters,
   writeTuned,
 } from '../../tuned/index.js'
-import {headMean} from './report/rows.js'
+import {relL2} from './report/rows.js'
 import type {CompletedTune, LearnedArray, TuneRecord} from './schema.js'
 
 /** Where the learned parameters of a run are: next to its folder. */
@@ -62,7 +62,7 @@ function layerOf(
     if (draw === null) break
   }
   if (sets.length === 0) return undefined
-  const [before, after] = [headMean(rows, 'untuned'), headMean(rows, 'tuned')]
+  const [before, after] = [relL2(rows, 'untuned'), relL2(rows, 'tuned')]
   const heldOut = before === null || after === null ? null : {before, after}
   return {layer, scale: rows[0]!.result.logit_scale, heldOut, sets}
 }

@@ -32,6 +32,8 @@ export const VARIANTS = [
   'more_features',
   'oprf',
   'saderf',
+  'mean_value',
+  'zero',
 ] as const
 export type Variant = (typeof VARIANTS)[number]
 
@@ -93,12 +95,18 @@ const variantError = z.object({
   variant: z
     .enum(VARIANTS)
     .describe(
-      'untuned: the method as it is; tuned: with what was learned; temperature: with the best factor on queries and keys of each head, by search; more_features: with 16 times as many random vectors; oprf, saderf: these methods with the same M.',
+      'untuned: the method as it is; tuned: with what was learned; temperature: with the best factor on queries and keys of each head, by search; more_features: with 16 times as many random vectors; oprf, saderf: these methods with the same M; mean_value: averaging V; zero: outputs of zero.',
     ),
   replicate: z.number().int().describe('Number of the draw.'),
   variant_num_features: z.number().int().nullable().describe('M; `null`: the method has none.'),
-  rel_l2: nullableNumber.describe('|estimate - exact| / |exact| on held-out tokens, all heads.'),
+  rel_l2: nullableNumber.describe(
+    '|estimate - exact| / |exact| on held-out tokens, all heads and texts together.',
+  ),
   per_head: z.array(nullableNumber).describe('The same of each head.'),
+  per_text: z
+    .array(nullableNumber)
+    .default([])
+    .describe('The same of each held-out text; empty in records that were made without.'),
 })
 export type VariantError = z.output<typeof variantError>
 
@@ -106,7 +114,7 @@ export type VariantError = z.output<typeof variantError>
 const curvePoint = z.object({
   step: z.number().int().describe('Steps taken.'),
   learned_error: nullableNumber.describe(
-    'Root mean square over heads of the relative error on the tokens of the next step.',
+    'Root mean square over heads of the error of each head, relative to its exact outputs, on the tokens of the next step: what Adam lowers.',
   ),
   held_out_error: nullableNumber.describe('The same on held-out tokens.'),
 })
@@ -139,6 +147,12 @@ export const tuneResult = z.object({
   learned_tokens: z.number().int().describe('Their tokens.'),
   held_out_texts: z.number().int().describe('Texts that were held out.'),
   held_out_tokens: z.number().int().describe('Their tokens.'),
+  text_weights: z
+    .array(z.number())
+    .default([])
+    .describe(
+      'Squared length of the exact outputs of each held-out text as a share of that of all: what it counts in rel_l2 squared; empty in records that were made without.',
+    ),
   steps_taken: z.number().int().describe('Steps that were taken.'),
   best_step: z.number().int().describe('Steps after which the held-out error was lowest.'),
   stopped: z

@@ -1,7 +1,7 @@
 /** From last hidden states to what they do to predictions and embeddings. */
 import type {tf} from '../../../attention/index.js'
 import {hostData} from '../../../attention/internal.js'
-import {byGroups, mean, overDrawsAndTexts, weightedMean} from '../../../stats/index.js'
+import {byGroups, linearised, mean, overDrawsAndTexts, weightedMean} from '../../../stats/index.js'
 import type {Effects} from '../schema.js'
 import type {Original} from './context.js'
 import {
@@ -56,8 +56,10 @@ export async function causalEffects(original: Original, finals: Finals): Promise
   const tokens = first.map(({added}) => added.length)
   const effect = (read: (text: NextTokens) => number) =>
     overDrawsAndTexts(
-      table.map(row => row.map(read)),
-      tokens,
+      linearised(
+        table.map(row => row.map(read)),
+        tokens,
+      ),
     )
   return {
     original_nats: weightedMean(

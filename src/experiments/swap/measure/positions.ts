@@ -1,5 +1,5 @@
 /** Effects by position in a text, in bins that double: 1, 2, 3 to 4, 5 to 8, ... */
-import {finiteOrNull, mean, overDrawsAndTexts} from '../../../stats/index.js'
+import {finiteOrNull, linearised, mean, overDrawsAndTexts} from '../../../stats/index.js'
 import type {Effect, SwapResult} from '../schema.js'
 import type {Original} from './context.js'
 import type {NextTokens} from './next-tokens.js'
@@ -39,9 +39,12 @@ export function natsByPosition(table: readonly (readonly NextTokens[])[]): Effec
         return own.length > 0 ? [own] : []
       }),
     )
+    const means = places.map(row => row.map(own => mean(own)))
     return overDrawsAndTexts(
-      places.map(row => row.map(own => mean(own))),
-      places[0]!.map(({length}) => length),
+      linearised(
+        means,
+        places[0]!.map(({length}) => length),
+      ),
     )
   })
 }

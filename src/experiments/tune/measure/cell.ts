@@ -90,7 +90,9 @@ async function lessonOf({cell, split, sizes, scale, how}: Layer) {
     const errors = await variantErrors(measured, lesson.stopped === 'interrupted')
     const arrays = learnedArrays(parameters, sizes)
     tf.dispose(parameters as tf.NamedTensorMap)
-    return {lesson, seconds, errors, parameters: arrays}
+    const total = heldOut.textNorms.reduce((sum, norm) => sum + norm, 0)
+    const text_weights = Array.from(heldOut.textNorms, norm => norm / total)
+    return {lesson, seconds, errors, text_weights, parameters: arrays}
   } finally {
     for (const each of [...turns, heldOut]) each.dispose()
   }

@@ -19,6 +19,8 @@ export interface Problem {
   weights: tf.Tensor4D
   /** Squared norms of the exact outputs of each head. */
   norms: Float32Array
+  /** The same of each text, all heads together. */
+  textNorms: Float32Array
   /** beta */
   scale: number
   causal: boolean
@@ -43,14 +45,17 @@ export function problemOf(input: AttentionInput, scale: number, causal: boolean)
     keyMask && queryLen === keyLen
       ? tf.reshape(keyMask, [batch, 1, queryLen, 1])
       : tf.ones([batch, 1, queryLen, 1])
-  const [norms, weights] = tf.tidy(() => {
-    const squares = tf.sum(tf.mul(tf.square(exact), counts()), [0, 2, 3], true) as tf.Tensor4D
-    return [squares, tf.div(counts(), squares) as tf.Tensor4D]
+  const [norms, weights, textNorms] = tf.tidy(() => {
+    const counted = tf.mul(tf.square(exact), counts())
+    const squares = tf.sum(counted, [0, 2, 3], true) as tf.Tensor4D
+    const ofTexts = tf.sum(counted, [1, 2, 3])
+    return [squares, tf.div(counts(), squares) as tf.Tensor4D, ofTexts]
   })
-  const tensors = [query, key, value, exact, weights, norms, ...(keyMask ? [keyMask] : [])]
+  const own = [query, key, value, exact, weights, norms, textNorms]
+  const tensors = [...own, ...(keyMask ? [keyMask] : [])]
   return {
     ...{query, key, value, keyMask, exact, weights, scale, causal},
-    norms: numbersOf(norms),
+    ...{norms: numbersOf(norms), textNorms: numbersOf(textNorms)},
     dispose: () => tf.dispose(tensors),
   }
 }
@@ -70,6 +75,11 @@ export function headErrors(out: tf.Tensor4D, {exact, weights}: Problem): tf.Tens
     }
   })
   return errors(out) as tf.Tensor1D
+}
+
+/** What each text adds to these errors, `[B, H]`. @param out - `[B, H, L, Dv]` */
+export function textErrors(out: tf.Tensor4D, {exact, weights}: Problem): tf.Tensor2D {
+  return tf.sum(tf.mul(tf.squaredDifference(out, exact), weights), [2, 3])
 }
 
 /** The numbers of a tensor, which stays. */

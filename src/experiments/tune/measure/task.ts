@@ -4,7 +4,7 @@ import {hostData} from '../../../attention/internal.js'
 import {attendOptions} from '../../axes.js'
 import type {TuneCell} from '../schema.js'
 import {applied, type Parameters} from './parameters.js'
-import {headErrors, type Problem} from './problem.js'
+import {headErrors, type Problem, textErrors} from './problem.js'
 
 type Options = {method: string} & CallOptions & Record<string, unknown>
 
@@ -34,6 +34,18 @@ export function errorsOf(
 ): Float32Array {
   const {errors} = hostData(() => ({
     errors: headErrors(outputOf(problem, options, parameters), problem),
+  }))
+  return Float32Array.from(errors)
+}
+
+/** What each text adds to the squared relative error of each head, `[B, H]`. */
+export function textErrorsOf(
+  problem: Problem,
+  options: Options,
+  parameters: Parameters = {},
+): Float32Array {
+  const {errors} = hostData(() => ({
+    errors: textErrors(outputOf(problem, options, parameters), problem),
   }))
   return Float32Array.from(errors)
 }

@@ -7,7 +7,7 @@ import {resolveMethod, unsupportedReason} from '../../method.js'
 import {MORE_FEATURES, type TuneCell, type Variant, type VariantError} from '../schema.js'
 import type {Parameters} from './parameters.js'
 import {numbersOf, type Problem} from './problem.js'
-import {drawsOf, errorsOf} from './task.js'
+import {drawsOf, errorsOf, textErrorsOf} from './task.js'
 
 /** Everything that variants are measured with. */
 export interface Measured {
@@ -34,7 +34,7 @@ export async function variantErrors(measured: Measured, inHaste: boolean): Promi
   const errors: VariantError[] = []
   tf.tidy(() => {
     for (const draw of draws) {
-      errors.push(...tunedAndNot(measured, draw))
+      errors.push(...tunedAndNot(measured, draw), ...yardsticks(measured, draw))
       if (!inHaste) errors.push(...ownVariants(measured, draw))
       for (const rival of rivals) if (rival) errors.push(rival(draw))
     }
@@ -45,15 +45,27 @@ export async function variantErrors(measured: Measured, inHaste: boolean): Promi
 function tunedAndNot({cell, heldOut, parameters}: Measured, draw: number): VariantError[] {
   const drawn = drawnAs(cell, draw)
   const options = attendOptions(cell, draw)
-  const [before, after] = [{}, parameters].map(own => errorsOf(heldOut, options, own))
+  const [before, after] = [{}, parameters].map(own => textErrorsOf(heldOut, options, own))
   return [errorOf('untuned', drawn, before!, heldOut), errorOf('tuned', drawn, after!, heldOut)]
+}
+
+/** What looks at neither queries nor keys. */
+function yardsticks({cell: {causal}, heldOut}: Measured, draw: number): VariantError[] {
+  const drawn = drawnAs({num_features: null}, draw)
+  const average = textErrorsOf(heldOut, {method: 'mean-value', causal})
+  const ones = ({length}: ArrayLike<number>) => Array.from({length}, () => 1)
+  const [per_head, per_text] = [heldOut.norms, heldOut.textNorms].map(ones) as [number[], number[]]
+  return [
+    errorOf('mean_value', drawn, average, heldOut),
+    {...{variant: 'zero', ...drawn, rel_l2: 1}, per_head, per_text},
+  ]
 }
 
 /** The method with the best temperatures, and with more random vectors. */
 function ownVariants(measured: Measured, draw: number): VariantError[] {
   const {cell, heldOut} = measured
   const {num_features} = cell
-  const errors = errorsOf(heldOut, attendOptions(cell, draw), bestTemperatures(measured, draw))
+  const errors = textErrorsOf(heldOut, attendOptions(cell, draw), bestTemperatures(measured, draw))
   return [
     errorOf('temperature', drawnAs(cell, draw), errors, heldOut),
     ...(num_features === null ? [] : [moreFeatures(cell, heldOut, draw)]),
@@ -62,7 +74,7 @@ function ownVariants(measured: Measured, draw: number): VariantError[] {
 
 function moreFeatures(cell: TuneCell, heldOut: Problem, draw: number): VariantError {
   const num_features = MORE_FEATURES * cell.num_features!
-  const errors = errorsOf(heldOut, attendOptions({...cell, num_features}, draw))
+  const errors = textErrorsOf(heldOut, attendOptions({...cell, num_features}, draw))
   return errorOf('more_features', drawnAs({num_features}, draw), errors, heldOut)
 }
 
@@ -109,7 +121,7 @@ async function rivalOf(
   return draw => {
     const calibration = calibrationOf(learned, heldOut.query.shape[0])
     const options = {...attendOptions({...own, projection}, draw), calibration}
-    const errors = errorsOf(heldOut, options)
+    const errors = textErrorsOf(heldOut, options)
     return errorOf(variant, drawnAs(cell, draw), errors, heldOut)
   }
 }
@@ -134,19 +146,26 @@ function drawnAs({num_features}: Pick<TuneCell, 'num_features'>, draw: number) {
   return {replicate: draw, variant_num_features: num_features}
 }
 
+/** @param errors - what each text adds to the squared relative error of each head, `[B, H]` */
 function errorOf(
   variant: Variant,
   drawn: Pick<VariantError, 'replicate' | 'variant_num_features'>,
   errors: Float32Array,
-  {norms}: Problem,
+  {norms, textNorms}: Problem,
 ): VariantError {
-  let [squares, total] = [0, 0]
-  norms.forEach((norm, head) => {
-    squares += errors[head]! * norm
-    total += norm
+  const heads = norms.length
+  const ofHeads = new Float64Array(heads)
+  const ofTexts = new Float64Array(textNorms.length)
+  errors.forEach((error, at) => {
+    const [text, head] = [Math.floor(at / heads), at % heads]
+    ofHeads[head]! += error
+    ofTexts[text]! += error * norms[head]!
   })
+  const sum = (values: ArrayLike<number>) => Array.from(values).reduce((all, one) => all + one, 0)
+  const root = (square: number) => finiteOrNull(Math.sqrt(square))
   return {
-    ...{variant, ...drawn, rel_l2: finiteOrNull(Math.sqrt(squares / total))},
-    per_head: Array.from(errors, square => finiteOrNull(Math.sqrt(square))),
+    ...{variant, ...drawn, rel_l2: root(sum(ofTexts) / sum(norms))},
+    per_head: Array.from(ofHeads, root),
+    per_text: Array.from(ofTexts, (square, text) => root(square / textNorms[text]!)),
   }
 }

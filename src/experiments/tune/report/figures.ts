@@ -20,7 +20,7 @@ export function tuneFigures(records: readonly TuneRecord[]): Figure[] {
       name: 'held-out-error-over-steps',
       title: `Held-out error while learning: ${titleOf(rows)}`,
       caption:
-        'Relative L2 error on held-out tokens after each step, root mean square over heads, mean over draws.',
+        'Error of each head on held-out tokens, relative to its exact outputs, after each step: root mean square over heads, which is what Adam lowers; mean over draws.',
       x: {label: 'steps', scale: 'linear'},
       y: {label: 'held-out error', scale: 'linear', percent: true},
       series,

@@ -4,7 +4,7 @@ import {MISSING, significant} from '../../../report/numbers.js'
 import {mean} from '../../../stats/index.js'
 import {backendItems, troubleItems} from '../../labels.js'
 import {type CompletedTune, type TuneRecord, VARIANTS} from '../schema.js'
-import {layersOf, variantRows} from './rows.js'
+import {layersOf, relL2, variantRows} from './rows.js'
 import {columnsOf, completedOf, meaning, titleOf, tuneSentences} from './screen.js'
 
 /** Blocks of the whole report. */
@@ -16,7 +16,7 @@ export function tuneReport(records: readonly TuneRecord[]): Block[] {
     text(tuneSentences(records).join(' ')),
     table(columnsOf(rows), variantRows(rows)),
     text(
-      `Held-out errors, %: ${meaning(rows)} best temperature: one factor on queries and keys of a head, by search. oprf and saderf have closed forms: their statistics come from tokens that were learned on. The held-out tokens also choose the step with which learning ends.`,
+      `Held-out errors, %: ${meaning(rows)} They are root mean squares over layers and draws. best temperature: one factor on queries and keys of a head, by search. oprf and saderf have closed forms: their statistics come from tokens that were learned on. averaging V and a zero output look at neither queries nor keys. The held-out tokens also choose the step with which learning ends.`,
     ),
     heading(3, 'How learning went'),
     table(cellColumns(rows), rows),
@@ -26,12 +26,8 @@ export function tuneReport(records: readonly TuneRecord[]): Block[] {
 }
 
 function cellColumns(rows: readonly CompletedTune[]): ColumnSpec<CompletedTune>[] {
-  const errorOf = ({result}: CompletedTune, variant: 'untuned' | 'tuned') => {
-    const errors = result.errors.flatMap(one =>
-      one.variant === variant ? (one.rel_l2 ?? NaN) : [],
-    )
-    return percentOf(mean(errors))
-  }
+  const errorOf = (row: CompletedTune, variant: 'untuned' | 'tuned') =>
+    percentOf(relL2([row], variant) ?? Number.NaN)
   return [
     {
       title: 'layer',
@@ -43,7 +39,7 @@ function cellColumns(rows: readonly CompletedTune[]): ColumnSpec<CompletedTune>[
       cell: ({cell}) => String(cell.draw ?? 'all'),
       tells: () => rows.some(({cell}) => cell.draw !== null),
     },
-    {title: 'before, % of all heads', cell: row => errorOf(row, 'untuned')},
+    {title: 'before, %', cell: row => errorOf(row, 'untuned')},
     {title: 'after', cell: row => errorOf(row, 'tuned')},
     {title: 'learned on, after', cell: ({result}) => percentOf(lastOf(result))},
     {title: 'steps', cell: ({result}) => String(result.steps_taken)},

@@ -3,10 +3,9 @@ import {type Block, type ColumnSpec, list, table, text} from '../../../report/do
 import {evenly} from '../../../report/evenly.js'
 import {MISSING, plural, significant} from '../../../report/numbers.js'
 import type {MeanInterval} from '../../../stats/index.js'
-import {hasLearnedRows} from '../../../tuned/index.js'
 import {causalLabel, inputsLabel, troubleItems, variantLabel} from '../../labels.js'
 import type {CompletedTune, TuneRecord, Variant} from '../schema.js'
-import {layersOf, type VariantRow, variantRows} from './rows.js'
+import {errorRatio, layersOf, type VariantRow, variantRows} from './rows.js'
 
 /** Layers with a column, and reasons why there are no others. */
 const [MOST_LAYERS, MOST_REASONS] = [6, 2]
@@ -19,7 +18,7 @@ export function tuneScreen(records: readonly TuneRecord[]): Block[] {
   return [
     text(titleOf(rows)),
     text(tuneSentences(records).join(' ')),
-    table(columnsOf(rows, MOST_LAYERS), variantRows(rows)),
+    table(columnsOf(rows, MOST_LAYERS), screenRows(variantRows(rows))),
     text(`Held-out errors: ${meaning(rows)}`),
     ...list(troubleItems(records).slice(0, MOST_REASONS)),
   ]
@@ -27,11 +26,19 @@ export function tuneScreen(records: readonly TuneRecord[]): Block[] {
 
 /** What errors and intervals are. */
 export function meaning(rows: readonly CompletedTune[]): string {
-  const {result} = rows[0]!
-  const layers = layersOf(rows).length
-  const heads = plural(layers * result.heads, 'head')
-  const draws = new Set(rows.flatMap(row => row.result.errors.map(({replicate}) => replicate))).size
-  return `mean over ${heads} and ${plural(draws, 'draw')} of the relative L2 error; 95 % intervals over both.`
+  const {held_out_texts: texts} = rows[0]!.result
+  const count = new Set(rows.flatMap(row => row.result.errors.map(({replicate}) => replicate))).size
+  const intervals =
+    texts > 1
+      ? `95 % intervals over ${texts} texts and ${plural(count, 'draw')}.`
+      : 'no intervals, which take several texts.'
+  return `rel L2 over all heads; ${intervals}`
+}
+
+/** Rows of the first screen: of the two closed forms the better one. */
+function screenRows(rows: readonly VariantRow[]): readonly VariantRow[] {
+  const closed = rows.filter(({variant}) => variant === 'oprf' || variant === 'saderf')
+  return rows.filter(row => !closed.slice(1).includes(row))
 }
 
 /** What was learned, and on what. */
@@ -57,29 +64,70 @@ export function tuneSentences(records: readonly TuneRecord[]): string[] {
   const rows = completedOf(records)
   if (rows.length === 0) return []
   const found = new Map(variantRows(rows).map(row => [row.variant, row]))
+  return [
+    changeSentence(found),
+    ...rivalSentences(found),
+    costSentence(rows),
+    ...endSentences(rows),
+  ]
+}
+
+type Rows = ReadonlyMap<Variant, VariantRow>
+
+/** What learning does, or that what was learned is of no use. */
+function changeSentence(found: Rows): string {
   const [before, after] = [found.get('untuned')!, found.get('tuned')!]
+  const useless = yardstickBelow(after, found)
+  if (useless) {
+    return `Still useless after learning: ${percent(after.all)} off; ${useless}.`
+  }
   const isLower = (after.all.mean ?? Infinity) < (before.all.mean ?? Infinity)
-  const change = isLower
-    ? `Learning lowers the held-out error from ${percent(before.all)} to ${percent(after.all)}.`
-    : `Learning does not lower the held-out error: it is ${percent(before.all)} before, ${percent(after.all)} after.`
-  return [change, ...rivalSentences(found), costSentence(rows), ...endSentences(rows)]
+  if (!isLower) {
+    return `Learning does not lower the held-out error: it is ${percent(before.all)} before, ${percent(after.all)} after.`
+  }
+  const {value, low, high} = errorRatio(after, before)
+  const factor = Number.isFinite(high)
+    ? `, ${significant(value, 2)}x [${significant(low, 2)}, ${significant(high, 2)}]`
+    : ''
+  return `Learning lowers the held-out error from ${percent(before.all)} to ${percent(after.all)}${factor}.`
+}
+
+/** The yardstick that is no worse than a row, in words: a zero output, which no record needs to have, or averaging V. */
+function yardstickBelow({all: {mean}}: VariantRow, found: Rows): string | undefined {
+  if (mean === null || mean >= 1) return 'a zero output is 100 % off'
+  const average = found.get('mean_value')?.all.mean ?? Infinity
+  return mean >= average ? `averaging V is ${significant(100 * average, 2)} % off` : undefined
 }
 
 /** What needs no learning, in a sentence. */
 const FREE: Partial<Record<Variant, string>> = {temperature: 'the best temperatures'}
 
-/** More random vectors, and the best of what needs no learning. */
-function rivalSentences(found: ReadonlyMap<Variant, VariantRow>): string[] {
+/** More random vectors, and the best of what needs no learning, if it is better than nothing for certain. */
+function rivalSentences(found: Rows): string[] {
   const more = found.get('more_features')
   const free = (['temperature', 'oprf', 'saderf'] as const)
     .flatMap(variant => found.get(variant) ?? [])
     .toSorted((a, b) => (a.all.mean ?? Infinity) - (b.all.mean ?? Infinity))[0]
   return [
     ...(more ? [`${more.label} untuned: ${percent(more.all)}.`] : []),
-    ...(free
-      ? [`Best without learning: ${FREE[free.variant] ?? free.variant}, ${percent(free.all)}.`]
-      : []),
+    ...(free ? [freeSentence(free, found)] : []),
   ]
+}
+
+function freeSentence(free: VariantRow, found: Rows): string {
+  const others = ['untuned', 'mean_value', 'zero'] as const
+  const isBetter = others.every(variant => {
+    const other = found.get(variant)
+    return !other || isBelow(free, other)
+  })
+  if (!isBetter) return 'Without learning nothing is better, within noise.'
+  return `Best without learning: ${FREE[free.variant] ?? free.variant}, ${percent(free.all)}.`
+}
+
+/** Whether the error of a row is below that of another, with its interval where there is one. */
+function isBelow(row: VariantRow, other: VariantRow): boolean {
+  const {value, high} = errorRatio(row, other)
+  return (Number.isFinite(high) ? high : value) < 1
 }
 
 /** What it takes to run what was learned. */
@@ -89,8 +137,7 @@ function costSentence(rows: readonly CompletedTune[]): string {
   const time = `Learning took ${significant(seconds, 2)} s in all`
   if (learn === 'rows') return `${time}; the learned vectors cost no more than random ones.`
   const maps = learn === 'temperature' ? 'factors' : 'maps'
-  const vectors = hasLearnedRows({learned: learn}) ? ' and vectors replace random ones' : ''
-  return `${time}; it costs nothing at run time: ${maps} fold into the weights of queries and keys${vectors}.`
+  return `${time}; it costs nothing at run time: ${maps} fold into weights.`
 }
 
 /** What ended learning before its time, or would have gone on. */
@@ -138,7 +185,8 @@ export function percent({mean, low, high}: MeanInterval): string {
   const [own, from, to] = [mean, low, high].map(value =>
     value === null ? '' : significant(100 * value, 2),
   )
-  return low === null || high === null ? `${own} %` : `${own} % [${from}, ${to}]`
+  const isPoint = low === null || high === null || low === high
+  return isPoint ? `${own} %` : `${own} % [${from}, ${to}]`
 }
 
 export function completedOf(records: readonly TuneRecord[]): CompletedTune[] {
