@@ -15,7 +15,7 @@ import {
 } from './arrays.js'
 import {type Call, hostCall, optionsOf, runCall, toCalibration, toProjection} from './call.js'
 import {calibrated} from './causality.js'
-import {arrayOf, callOf, formsOf, placeOf} from './forms.js'
+import {arrayOf, callOf, formsOf, placeOf, square} from './forms.js'
 import {movesInSteps} from './numerics.js'
 import {boundedOutput} from './output-bound.js'
 import {Tally} from './tally.js'
@@ -67,23 +67,36 @@ async function gradients(subject: Subject): Promise<Finding> {
   }
 }
 
-/** Compares both in every form. @param rest - a mask, options off their defaults */
+/** What is compared, and of what. */
+interface Compared extends Pick<Call, 'masked' | 'options'> {
+  /** Tokens of both sides. Default: a few, and of either side another number. */
+  length?: number
+  /** Tokens of the slopes that are compared, and rows of the output that these are of. Default: all. */
+  tokens?: readonly number[]
+}
+
+/** Compares both in every form. */
 export async function compareGradients(
   subject: Subject,
-  rest: Pick<Call, 'masked' | 'options'> = {},
+  {length, tokens, ...rest}: Compared = {},
 ): Promise<Finding> {
   await registerGradients()
   const {nonNegative, ignores = {}} = subject.estimator
   const tally = new Tally(ADVICE)
-  const sizes = nonNegative ? SIZES : {...SIZES, numFeatures: SIGNED_FEATURES}
+  const few = nonNegative ? SIZES : {...SIZES, numFeatures: SIGNED_FEATURES}
+  const sizes = length === undefined ? few : square(few, length)
   for (const {causal, name} of formsOf(subject)) {
     const inputScale = nonNegative ? 0.7 : 0.4
     const given = calibrated(subject, callOf(subject, sizes, {causal, inputScale, ...rest}))
     for (const side of SIDES) {
       if (side in ignores) continue
       const {heads, queryLen, valueDim} = given.sizes
-      const cotangent = arrayOf(subject, 'cotangent', [1, heads, queryLen, valueDim])
-      const numeric = differences(given, side, cotangent)
+      const drawn = arrayOf(subject, 'cotangent', [1, heads, queryLen, valueDim])
+      const cotangent = {
+        ...drawn,
+        data: drawn.data.map((x, at) => (isOf(at, drawn, tokens) ? x : 0)),
+      }
+      const numeric = differences(given, side, cotangent, tokens)
       const label = `${name}, gradient by ${side}`
       const automatic = automaticGradient(given, side, cotangent)
       tally.compare({
@@ -108,22 +121,35 @@ function elementOf(at: number, side: Side, {sizes}: Call): string {
   return `${side} ${place.replace('row', 'of token')}`
 }
 
+/** Whether an element is of one of these tokens. */
+function isOf(at: number, {shape}: HostArray, tokens: readonly number[] | undefined): boolean {
+  const [, , length, width] = shape
+  return tokens === undefined || tokens.includes(Math.floor(at / width) % length)
+}
+
 /** Derivatives by each number of one side, with how far each may be off; all differences are one call's batch. */
-function differences(given: Call, side: Side, cotangent: HostArray) {
-  const {data} = hostCall(given).inputs[side]
-  const steps = Array.from({length: data.length}, (_, at) =>
+function differences(
+  given: Call,
+  side: Side,
+  cotangent: HostArray,
+  tokens: readonly number[] | undefined,
+) {
+  const array = hostCall(given).inputs[side]
+  const {data} = array
+  const moved = Array.from(data.keys()).filter(at => isOf(at, array, tokens))
+  const steps = moved.flatMap(at =>
     WIDTHS.flatMap(width => [
       {at, by: width},
       {at, by: -width},
     ]),
-  ).flat()
+  )
   const sums = lossesAt(given, side, cotangent, steps)
   const delta = lossBound(given, cotangent)
   const value = new Float64Array(data.length)
   const error = new Float64Array(data.length).fill(Infinity)
-  for (let at = 0; at < data.length; at++) {
+  moved.forEach((at, step) => {
     const slopes = WIDTHS.map((width, i) => {
-      const from = 2 * (at * WIDTHS.length + i)
+      const from = 2 * (step * WIDTHS.length + i)
       return (sums[from]! - sums[from + 1]!) / (2 * width)
     })
     WIDTHS.slice(1).forEach((width, i) => {
@@ -136,7 +162,7 @@ function differences(given: Call, side: Side, cotangent: HostArray) {
         error[at] = off
       }
     })
-  }
+  })
   const largest = value.reduce((most, x) => Math.max(most, Math.abs(x)), 0)
   return {value, error: error.map(each => (each <= DECIDES * largest ? each : Infinity))}
 }

@@ -1,10 +1,12 @@
 /** Gradients with masks and with options that other code computes; those of plain calls are a check of every method. */
 import {beforeAll, describe, expect, it} from 'vitest'
-import {loadEstimators, type MethodName} from '../../src/attention/index.js'
+import {loadEstimators, METHOD_NAMES, type MethodName} from '../../src/attention/index.js'
+import {CAUSAL_CHUNK} from '../../src/attention/kernels/causal-sums.js'
 import {estimatorNamed} from '../../src/attention/names.js'
 import {useBackend} from '../../src/backends/index.js'
 import {compareGradients} from '../../src/check/gradients.js'
-import {sample} from '../helpers/effort.js'
+import {runnableBackends} from '../helpers/backends.js'
+import {FULL, sample} from '../helpers/effort.js'
 
 await loadEstimators()
 
@@ -39,4 +41,30 @@ describe('gradients are the slopes of the outputs', () => {
     const subject = {method, estimator, seed: 1, draws: undefined, seconds: 0}
     expect(await compareGradients(subject, rest)).toMatchObject({status: 'passed'})
   })
+})
+
+/** Two chunks of causal sums and the beginning of a third; in a full run also more than the tiles of softmax hold. */
+const LENGTHS = [2 * CAUSAL_CHUNK + 3, ...(FULL ? [1030] : [])]
+
+const DIFFERENTIABLE = METHOD_NAMES.filter(name => estimatorNamed(name).stepwise === undefined)
+
+describe.each(await runnableBackends())('gradients beyond chunks and tiles on %s', backend => {
+  beforeAll(() => useBackend(backend))
+
+  // a quick run takes every method on the backend with kernels of its own
+  const methods = FULL || backend === 'native' ? DIFFERENTIABLE : sample(DIFFERENTIABLE, 8, 3)
+
+  it.each(methods.flatMap(method => LENGTHS.map(length => ({method, length}))))(
+    '$method, $length tokens',
+    async ({method, length}) => {
+      const estimator = estimatorNamed(method)
+      const subject = {method, estimator, seed: 1, draws: undefined, seconds: 0}
+      const tokens = [CAUSAL_CHUNK, length - 1]
+      const masks = estimator.supports.keyMask && FULL ? [false, true] : [false]
+      for (const masked of masks) {
+        const found = await compareGradients(subject, {masked, length, tokens})
+        expect(found, `masked: ${masked}`).not.toMatchObject({status: 'failed'})
+      }
+    },
+  )
 })

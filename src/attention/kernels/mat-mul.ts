@@ -1,4 +1,5 @@
 import {tf} from '../../tf.js'
+import {recordsGradients} from './dispatch.js'
 
 /**
  * Below this many multiply-adds per matrix, slicing a batch apart costs more than it saves
@@ -30,6 +31,25 @@ export function matMul(
   transposeA = false,
   transposeB = false,
 ): tf.Tensor3D {
+  // the gradient of a product does not sum over the batch that a matrix is shared by; that of a copy for each does
+  if (a.shape[0] !== b.shape[0] && recordsGradients()) {
+    const batch = Math.max(a.shape[0], b.shape[0])
+    return product(forEach(a, batch), forEach(b, batch), transposeA, transposeB)
+  }
+  return product(a, b, transposeA, transposeB)
+}
+
+/** A matrix for each element of a batch. */
+function forEach(matrices: tf.Tensor3D, batch: number): tf.Tensor3D {
+  return matrices.shape[0] === batch ? matrices : tf.tile(matrices, [batch, 1, 1])
+}
+
+function product(
+  a: tf.Tensor3D,
+  b: tf.Tensor3D,
+  transposeA: boolean,
+  transposeB: boolean,
+): tf.Tensor3D {
   if (!isWasm()) return tf.matMul(a, b, transposeA, transposeB)
   const [batchA, rowsA, columnsA] = a.shape
   const rows = transposeA ? columnsA : rowsA
@@ -57,6 +77,6 @@ export function matMul(
 
 /** The product of a single pair in the order of summation of a batch: one head is what it is among others. */
 function asBatch(a: tf.Tensor3D, b: tf.Tensor3D): tf.Tensor3D {
-  const product: tf.Tensor3D = tf.matMul(tf.tile(a, [2, 1, 1]), b)
-  return tf.slice(product, [0, 0, 0], [1, a.shape[1], b.shape[2]])
+  const twice: tf.Tensor3D = tf.matMul(forEach(a, 2), recordsGradients() ? forEach(b, 2) : b)
+  return tf.slice(twice, [0, 0, 0], [1, a.shape[1], b.shape[2]])
 }
