@@ -3,7 +3,8 @@ import {expected, RfaError} from '../errors.js'
 import {tf} from '../tf.js'
 import {
   checkCalibration,
-  checkMaskAndGate,
+  checkCausalAlign,
+  checkMasksAndGate,
   checkProjection,
   checkShapes,
   checkSupport,
@@ -14,6 +15,7 @@ import type {Estimators, MethodName} from './estimators/index.js'
 import {extendedDecoder} from './forms/decoders/stateful.js'
 import {type AttendInputs, type Estimator, supportsOf} from './forms/estimator.js'
 import {callNoise, checkArrays, type Noise, noiseTensor} from './forms/noise.js'
+import {attendCall} from './present-tokens.js'
 import type {OrthSign, ProjectionName} from './projections/index.js'
 import {projectionTensor} from './projections/tensor.js'
 import type {RegisteredName} from './registered.js'
@@ -22,6 +24,7 @@ import type {
   AttendResult,
   Calibration,
   CallShape,
+  CausalAlign,
   Decoder,
   KeyMask,
   Parameters,
@@ -63,8 +66,18 @@ export interface CommonOptions {
 export interface CallOptions extends CommonOptions {
   /** Query i sees keys j <= i only. Default false. */
   causal?: boolean
+  /**
+   * Which keys a causal query sees where there are fewer queries (L) than keys (S), which is refused without it. `start`:
+   * query i sees keys 0 to i. `end`: queries are the last tokens, query i sees keys 0 to `i + S - L`.
+   */
+  causalAlign?: CausalAlign
   /** `[B, S]`, nonzero = present. Default: all present. */
   keyMask?: tf.Tensor
+  /**
+   * `[B, L]`, nonzero = a token. Masked queries say nothing to any statistic; their rows mean nothing. Default: the mask of
+   * keys, where there are as many queries as keys; else all are tokens.
+   */
+  queryMask?: tf.Tensor
   /** Forget gates in (0, 1), `[B, H, S]`, for methods that take them. */
   gate?: tf.Tensor
 }
@@ -83,7 +96,9 @@ const CALL_OPTIONS: Readonly<Record<'method' | keyof CallOptions, true>> = {
   parameters: true,
   calibration: true,
   causal: true,
+  causalAlign: true,
   keyMask: true,
+  queryMask: true,
   gate: true,
 }
 
@@ -119,6 +134,7 @@ export type AttentionOptions<Name extends AnyMethod = MethodName> = {method: Nam
  * @throws {BAD_OPTION} for a tensor that is not float32, or was disposed
  * @throws {UNKNOWN_NAME | BAD_OPTION} for a method, preset or option that does not exist or is out of range
  * @throws {UNSUPPORTED} when the method has no causal, cross or masked form
+ * @throws {BAD_OPTION} for a causal call with fewer queries than keys that does not say which corner is meant
  * @throws {BACKEND_NOT_READY} before `await useBackend(...)`
  */
 export function attention<Name extends AnyMethod>(
@@ -141,7 +157,7 @@ export function attend(
   options: AnyOptions,
 ): AttendResult {
   const {estimator, inputs} = attendInputs(query, key, value, options)
-  return estimator.attend(inputs)
+  return attendCall(estimator, inputs)
 }
 
 /** What the estimator of a call is given, all of it checked. */
@@ -153,7 +169,7 @@ export function attendInputs(
 ): {estimator: Estimator; inputs: AttendInputs<Record<string, unknown>>} {
   checkObject('options', options)
   estimatorNamed(options.method) // what is wrong first, where there is no backend yet
-  const {causal = false, keyMask, gate, calibration} = options
+  const {causal = false, causalAlign, keyMask, gate, calibration} = options
   const shape = {...checkShapes(query, key, value), causal}
   const prepared = prepare(options, shape)
   const {estimator, inputScale, methodOptions, numFeatures, parameters} = prepared
@@ -163,7 +179,9 @@ export function attendInputs(
     gate,
     cross: shape.queryLen !== shape.keyLen,
   })
-  checkMaskAndGate(shape, keyMask, gate)
+  checkCausalAlign(shape, causalAlign)
+  const {queryMask = shape.queryLen === shape.keyLen ? keyMask : undefined} = options
+  checkMasksAndGate(shape, {keyMask, queryMask, gate})
   checkCalibration(estimator, shape, calibration)
   const inputs = {
     query: query as tf.Tensor4D,
@@ -171,7 +189,9 @@ export function attendInputs(
     value: value as tf.Tensor4D,
     inputScale,
     causal,
+    causalAlign,
     keyMask: keyMask as KeyMask | undefined,
+    queryMask: queryMask as KeyMask | undefined,
     gate: gate as tf.Tensor3D | undefined,
     projection: prepared.projection,
     numFeatures,

@@ -3,7 +3,7 @@ import type * as tf from '@tensorflow/tfjs-core'
 import {describe, expected, RfaError} from '../errors.js'
 import {checkFlag, checkObject, checkTensor, hasShape, MASK_TYPES} from './check-tensor.js'
 import {type Estimator, supportsOf} from './forms/estimator.js'
-import type {CallShape, Projection} from './types.js'
+import {CAUSAL_ALIGNS, type CallShape, type CausalAlign, type Projection} from './types.js'
 
 /** Sizes of the tensors of a call. */
 export type Sizes = Omit<CallShape, 'numFeatures' | 'causal'>
@@ -61,11 +61,36 @@ export function checkSupport(
   })
 }
 
+/** @throws {BAD_OPTION} for an unknown corner, or none where causal queries are fewer than keys */
+export function checkCausalAlign(
+  {queryLen, keyLen, causal}: Sizes & {causal: boolean},
+  align: CausalAlign | undefined,
+): void {
+  if (align !== undefined && !CAUSAL_ALIGNS.includes(align)) {
+    throw expected('BAD_OPTION', 'causalAlign', CAUSAL_ALIGNS.join(' or '), describe(align))
+  }
+  if (!causal || queryLen >= keyLen || align !== undefined) return
+  throw expected(
+    'BAD_OPTION',
+    'attention',
+    'causalAlign where causal queries are fewer than keys',
+    `${queryLen} queries, ${keyLen} keys and none`,
+    'set `causalAlign: "end"` where the queries are the last tokens',
+    'set `causalAlign: "start"` where they are the first ones',
+  )
+}
+
+/** Tensors that say something of tokens. */
+interface TokenFacts {
+  keyMask: tf.Tensor | undefined
+  queryMask: tf.Tensor | undefined
+  gate: tf.Tensor | undefined
+}
+
 /** @throws {BAD_OPTION | SHAPE_MISMATCH} */
-export function checkMaskAndGate(
-  {batch, heads, keyLen}: Sizes,
-  keyMask: tf.Tensor | undefined,
-  gate: tf.Tensor | undefined,
+export function checkMasksAndGate(
+  {batch, heads, queryLen, keyLen}: Sizes,
+  {keyMask, queryMask, gate}: TokenFacts,
 ): void {
   const check = (
     where: string,
@@ -79,6 +104,7 @@ export function checkMaskAndGate(
     throw expected('SHAPE_MISMATCH', where, describe(shape), describe(tensor.shape))
   }
   check('keyMask', keyMask, [batch, keyLen], MASK_TYPES)
+  check('queryMask', queryMask, [batch, queryLen], MASK_TYPES)
   check('gate', gate, [batch, heads, keyLen])
 }
 

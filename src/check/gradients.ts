@@ -1,6 +1,6 @@
 /** Gradients of attention against central differences. */
 import type {HostArray} from '../attention/index.js'
-import {attendInputs, noiseSpecs} from '../attention/internal.js'
+import {attendCall, attendInputs, noiseSpecs} from '../attention/internal.js'
 import {estimatorNamed} from '../attention/names.js'
 import {registerGradients, tf} from '../tf.js'
 import {
@@ -236,7 +236,7 @@ function automaticGradient(given: Call, side: Side, cotangent: HostArray): Float
     const loss = (x: tf.Tensor) => {
       const own = {...sides, [side]: x}
       const call = attendInputs(own.query, own.key, own.value, options)
-      return tf.sum(tf.mul(call.estimator.attend(call.inputs).out, weights)) as tf.Scalar
+      return tf.sum(tf.mul(attendCall(call.estimator, call.inputs).out, weights)) as tf.Scalar
     }
     return tf.grad(loss)(sides[side])
   })

@@ -1,6 +1,6 @@
 /** Attention with learned parameters. It loads tensors, and is therefore not among what index.js exports. */
 import type {attend} from '../attention/index.js'
-import {attendInputs} from '../attention/internal.js'
+import {attendCall, attendInputs} from '../attention/internal.js'
 import {tf} from '../tf.js'
 import {assertShapes, parametersOf} from './fit.js'
 import type {TunedFile} from './types.js'
@@ -76,7 +76,7 @@ export function attendTuned(
   options: TunedOptions,
 ): ReturnType<typeof attend> {
   const {estimator, inputs} = tunedInputs(query, key, value, options)
-  return estimator.attend(inputs)
+  return attendCall(estimator, inputs)
 }
 
 /** What {@link attendTuned} gives an estimator, with the estimator. */

@@ -96,6 +96,8 @@ export default {
   // sums by logarithm have a running maximum per channel besides
   stateBytes: ({headDim, valueDim}: {headDim: number; valueDim: number}, options: Options) =>
     featureStateBytes(headDim, isExplicit(options) ? valueDim : valueDim + 1),
+  // a bucket is cut by places
+  maskedTokens: ({bucket}: Options) => (bucket > 1 ? ('left-out' as const) : ('in-place' as const)),
   attend: (inputs: AttendInputs<Options>) =>
     inputs.causal ? causal(inputs) : {out: bidirectional(inputs)},
   decoder: (inputs: DecoderInputs<Options>): Decoder =>

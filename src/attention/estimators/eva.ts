@@ -43,6 +43,9 @@ export default defineEstimator({
   rowsSumToOne: true,
   supports: {bidirectional: true, causal: true, cross: false, decode: true, keyMask: true},
   keyOrderMatters: true,
+  // squares of a grid have their places, and the released chunks count what is masked
+  maskedTokens: ({gridWidth, padding}) =>
+    gridWidth !== null || padding === 'zeros' ? 'in-place' : 'left-out',
   sizedBy: 'chunks, unless causal or with chunkSize',
   sized: ({causal}, {chunkSize}) => !causal && chunkSize === null,
   lengthFreeOptions: {chunkSize: 4},

@@ -93,6 +93,9 @@ export default defineEstimator({
   rowsSumToOne: true,
   supports: {bidirectional: true, causal: false, cross: true, decode: false, keyMask: true},
   keyOrderMatters: true,
+  // cells of a grid have their places, and the released means count what is masked
+  maskedTokens: ({proposals, maskedMeans}) =>
+    proposals === 'grid' || maskedMeans === 'zeroed' ? 'in-place' : 'left-out',
   sizedBy: 'proposals',
   featureDim: () => 0,
   options,

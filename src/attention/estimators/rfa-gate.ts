@@ -71,6 +71,7 @@ const {
   supports: {...EVERY_FORM, bidirectional: false, cross: false},
   keyOrderMatters: true,
   takesGate: true,
+  maskedTokens: () => 'in-place',
   projection: {default: 'orth'},
   noise: ({headDim}, {gating}): Record<string, NoiseSpec> =>
     gating === 'sigmoid' ? {gateWeight: weightSpec(headDim)} : {},

@@ -15,6 +15,7 @@ import type {
   Calibration,
   CalibrationPairs,
   CallShape,
+  CausalAlign,
   Cost,
   Decoder,
   ExactTarget,
@@ -40,9 +41,15 @@ export interface AttendInputs<Options = unknown> {
   value: Tensor4D
   /** x = inputScale q and y = inputScale k: sqrt(logitScale), or 1 for raw inputs. */
   inputScale: number
-  /** Query `i` sees keys `j <= i` only (aligned at the start when L differs from S). */
+  /** Query `i` sees keys `j <= i` only. */
   causal: boolean
   keyMask?: KeyMask | undefined
+  /** `[B, L]`, which queries are tokens; where masked tokens were not left out before ({@link Estimator.maskedTokens}). */
+  queryMask?: KeyMask | undefined
+  /** Which corner of the L x S weights is causal, where L is less than S. Default `start`. */
+  causalAlign?: CausalAlign | undefined
+  /** Queries at the beginning that are no tokens and are not read: statistics pass over them. Default 0. */
+  blankQueries?: number | undefined
   /** Present exactly when the estimator declares `projection`. */
   projection?: Projection | undefined
   /** Forget gates in (0, 1), `[B, H, S]`; only for estimators that declare `takesGate`. */
@@ -199,6 +206,12 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
   noise?(shape: CallShape, options: z.output<Schema>): Record<string, NoiseSpec>
   /** Learned arrays it can take, by name, with their shapes. Without them it does without. */
   parameters?(shape: CallShape, options: z.output<Schema>): Record<string, number[]>
+  /**
+   * What happens to masked tokens: `left-out`, `attend` is called with the tokens of each text alone, without masks; `in-place`,
+   * it is given the masks. Default: left out where outputs depend on statistics of tokens or on their places, as `calibrates`,
+   * `keyOrderMatters` and `couplesHeads` say.
+   */
+  maskedTokens?(options: z.output<Schema>): 'left-out' | 'in-place'
   /** Its features depend on statistics of queries and keys: from the call, or from `calibration`. */
   calibrates?: boolean
   /** What one head gives depends on the queries and keys of other heads with these options. Default: it does not. */
@@ -232,6 +245,8 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
     options: z.output<Schema>,
   ): number
   attend(inputs: AttendInputs<z.output<Schema>>): AttendResult
+  /** A causal call whose fewer queries are the last tokens, in less time than with a blank query for each earlier key. */
+  attendEnd?(inputs: AttendInputs<z.output<Schema>>): AttendResult
   /** The features of a call, where `attend` is nothing but attention with them. Default: it is not. */
   features?(inputs: AttendInputs<z.output<Schema>>): ExplicitFeatures
   /**

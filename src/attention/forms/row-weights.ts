@@ -3,6 +3,7 @@
  * of attention: every key reads the few queries, so that its features are formed tile by tile and no `L x S` matrix arises.
  */
 import {tf} from '../../tf.js'
+import {blankRows} from '../causal-align.js'
 import {guardDenominator, quotient} from '../kernels/guard.js'
 import {
   type Features,
@@ -134,9 +135,10 @@ function visible(inputs: AttendInputs, {places, count}: RowChoice): tf.Tensor4D 
     ? tf.reshape(presence(keyMask), [batch, 1, 1, keyLen])
     : tf.ones([1, 1, 1, keyLen])
   if (!causal) return present
+  const earlier = blankRows(inputs)
   const seen = new Float32Array(places.length * keyLen)
   for (let at = 0; at < places.length; at++) {
-    seen.fill(1, at * keyLen, at * keyLen + Math.min(places[at]! + 1, keyLen))
+    seen.fill(1, at * keyLen, at * keyLen + Math.min(earlier + places[at]! + 1, keyLen))
   }
   const past = tf.tensor4d(seen, [batch, heads, count, keyLen])
   return keyMask ? tf.mul(past, present) : past

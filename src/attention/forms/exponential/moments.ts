@@ -36,8 +36,9 @@ export type MomentKind = 'none' | 'diagonal' | 'full'
  * the first `prefix` of its queries and of its keys (0: all).
  */
 export function sampleOf(inputs: AttendInputs<{prefix: number}>): Sample {
-  const {query, key, keyMask, causal, calibration, options} = inputs
+  const {key, keyMask, causal, calibration, options} = inputs
   if (calibration) return calibration
+  const query = tokensOf(inputs)
   if (!causal || options.prefix === 0) return {query, key, keyMask}
   const first = (tokens: tf.Tensor4D): tf.Tensor4D => {
     const [batch, heads, length, headDim] = tokens.shape
@@ -51,6 +52,13 @@ export function sampleOf(inputs: AttendInputs<{prefix: number}>): Sample {
     key: first(key),
     keyMask: keyMask && tf.slice(keyMask, [0, 0], [batch, keyLen]),
   }
+}
+
+/** Queries without blank ones. */
+function tokensOf({query, blankQueries = 0}: AttendInputs): tf.Tensor4D {
+  const [batch, heads, length, headDim] = query.shape
+  if (blankQueries === 0) return query
+  return tf.slice(query, [0, 0, blankQueries, 0], [batch, heads, length - blankQueries, headDim])
 }
 
 /**
