@@ -44,6 +44,11 @@ export const inputsResult = z.object({
       z.object({
         head: z.number().int().describe('Index of the head, from 0.'),
         statistics: inputStatistics.describe('Norms and entropy, means over all pairs in view.'),
+        attended_sum_norm2: nullableNumber
+          .default(null)
+          .describe(
+            '|x+y|^2 that 95 % of the attention of the head does not exceed: its exponential is the M from which on a kernel entry of positive features has less noise than value there; `null` in records that were made without.',
+          ),
         angle_deg: nullableNumber.meta({
           unit: 'degrees',
           description:

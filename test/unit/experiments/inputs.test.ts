@@ -113,6 +113,15 @@ describe('a look at an input', () => {
     expect(head!.statistics.max_entropy_nats).toMatchReference(Math.log(L - 1), 12)
   })
 
+  it('takes the M of where attention looks, not that of the mean', async () => {
+    // one query; keys of logits 0 and 4: nearly all attention is on the longer one
+    const q: NdArray = {shape: [1, 1, 1, 1], dtype: 'float32', data: Float32Array.of(2)}
+    const k: NdArray = {shape: [1, 1, 2, 1], dtype: 'float32', data: Float32Array.of(0, 2)}
+    const [head] = await heads(await planOf('looks', {q, k, v: k}))
+    expect(head!.statistics.sum_norm2).toBe(10)
+    expect(head!.attended_sum_norm2).toBe(16)
+  })
+
   it('has a cell for each layer, and none for layers that nobody has looked up', async () => {
     const layers = {'layers.3.q': ARRAYS.q, 'layers.3.k': ARRAYS.k, 'layers.3.v': ARRAYS.v}
     const plan = await planOf('layers', layers)
@@ -125,7 +134,7 @@ describe('a look at an input', () => {
     const shown = await shownOf(await planOf('told', ARRAYS))
     expect(shown).toContain('2 heads, L=5, S=5, D=4, bidirectional')
     // exp(5) and exp(12.5)
-    expect(shown).toMatch(/from about 150 to\s270,000 random vectors on/)
+    expect(shown).toMatch(/from 150 to\s+270,000 random vectors on/)
     expect(shown).toMatch(/^ *0 +4\.50 +8\.00 +12\.5 +90 +5\.00 +5\.00 +270,000$/m)
   })
 })
@@ -148,6 +157,7 @@ describe('its first screen', () => {
             ...{sum_norm2: start + head / 8, entropy_nats: Math.log(8 + head)},
           },
           angle_deg: 90 + head,
+          attended_sum_norm2: start + 2 + head / 8,
         })),
       },
     }
@@ -162,15 +172,16 @@ describe('its first screen', () => {
     expect(screen([recordOf(undefined, 3)])).toMatchInlineSnapshot(`
       "some.npz: 3 heads, L=64, S=64, D=16, bidirectional
 
-      Positive features need about 150 to 190 random vectors (M) before their kernel
-      exceeds its noise: M = exp(s), s the mean |q+k|^2/sqrt(D). Exact attention
-      spreads its weight over 8.0 to 10 of 64 keys.
+      Positive features take 1,100 to 1,400 random vectors (M), by head, until the
+      noise of a kernel entry is below its value for 95 % of the attention. s is the
+      mean |q+k|^2/sqrt(D). Exact attention spreads its weight over 8.0 to 10 of 64
+      keys.
 
-      head    s    M  angle of q, k  keys
-      ----  ---  ---  -------------  ----
-         0  5.0  150             90   8.0
-         1  5.1  170             91   9.0
-         2  5.3  190             92    10"
+      head    s      M  angle of q, k  keys
+      ----  ---  -----  -------------  ----
+         0  5.0  1,100             90   8.0
+         1  5.1  1,200             91   9.0
+         2  5.3  1,400             92    10"
     `)
     const many = screen([recordOf(undefined, 96)])
     expect(many).toMatch(/^The details have \d\d more heads\.$/m)
@@ -182,25 +193,38 @@ describe('its first screen', () => {
     expect(screen(layers)).toMatchInlineSnapshot(`
       "some.npz: 32 layers, 12 heads, L=64, S=64, D=16, bidirectional
 
-      Positive features need about 150 to 1,400,000 random vectors (M) before their
-      kernel exceeds its noise: M = exp(s), s the mean |q+k|^2/sqrt(D). Exact
-      attention spreads its weight over 8.0 to 19 of 64 keys.
+      Positive features take 1,100 to 10,000,000 random vectors (M), by head, until
+      the noise of a kernel entry is below its value for 95 % of the attention. s is
+      the mean |q+k|^2/sqrt(D). Exact attention spreads its weight over 8.0 to 19 of
+      64 keys.
 
-      layer        s                  M  angle of q, k    keys
-      -----  -------  -----------------  -------------  ------
-          0  5.0-6.4            150-590         90-101  8.0-19
-          3  5.8-7.1          310-1,200         90-101  8.0-19
-          7  6.8-8.1          850-3,400         90-101  8.0-19
-         10  7.5-8.9        1,800-7,200         90-101  8.0-19
-         14  8.5-9.9       4,900-19,000         90-101  8.0-19
-         17   9.3-11      10,000-41,000         90-101  8.0-19
-         21    10-12     28,000-110,000         90-101  8.0-19
-         24    11-12     60,000-240,000         90-101  8.0-19
-         28    12-13    160,000-640,000         90-101  8.0-19
-         31    13-14  340,000-1,400,000         90-101  8.0-19
+      layer        s                     M  angle of q, k    keys
+      -----  -------  --------------------  -------------  ------
+          0  5.0-6.4           1,100-4,300         90-101  8.0-19
+          4  6.0-7.4          3,000-12,000         90-101  8.0-19
+          8  7.0-8.4          8,100-32,000         90-101  8.0-19
+         12  8.0-9.4         22,000-87,000         90-101  8.0-19
+         16   9.0-10        60,000-240,000         90-101  8.0-19
+         19   9.8-11       130,000-500,000         90-101  8.0-19
+         23    11-12     340,000-1,400,000         90-101  8.0-19
+         27    12-13     940,000-3,700,000         90-101  8.0-19
+         31    13-14  2,500,000-10,000,000         90-101  8.0-19
 
-      The details have 22 more layers."
+      The details have 23 more layers."
     `)
+  })
+
+  it('asks for the scale of logits that no model has', () => {
+    const text = screen([recordOf(undefined, 2, 1e36)]).replaceAll(/\s+/g, ' ')
+    expect(text).toMatch(/Logits are huge \(s, the mean .*, is 1\.0e36\): is their scale right\?/)
+    expect(text).not.toContain('random vectors')
+  })
+
+  it('says nothing of an M in records that were made without', () => {
+    const record = recordOf(undefined, 2) as Extract<InputsRecord, {status: 'completed'}>
+    const per_head = record.result.per_head.map(own => ({...own, attended_sum_norm2: null}))
+    const text = screen([{...record, result: {...record.result, per_head}}])
+    expect(text).not.toContain('random vectors')
   })
 
   it('names layers that failed', () => {

@@ -1,5 +1,6 @@
 /** One layer of a file: norms, angles and entropy of its heads. */
 import {useBackend} from '../../../backends/index.js'
+import {attendedNorms} from '../../../inputs/attended-norms.js'
 import {sizesOf} from '../../../inputs/attention-input.js'
 import {loadInput} from '../../../inputs/load.js'
 import {partsInView} from '../../../inputs/masked-tokens.js'
@@ -23,10 +24,10 @@ export async function runInputsCell(
   })
   const {batch, heads, queryLen, keyLen, headDim} = sizesOf(input)
   const logitScale = logit_scale ?? input.logitScale ?? headDim ** -0.5
-  const parts = Array.from(partsInView(input, causal), part =>
-    inputStatistics(part, {scale: 1, logitScale, causal}),
-  )
+  const seen = Array.from(partsInView(input, causal))
+  const parts = seen.map(part => inputStatistics(part, {scale: 1, logitScale, causal}))
   const {perHead} = meanStatistics(parts)
+  const attended = attendedNorms(seen, {logitScale, causal})
   return {
     status: 'completed',
     result: {
@@ -37,6 +38,7 @@ export async function runInputsCell(
         head,
         statistics,
         angle_deg: angleOf(statistics),
+        attended_sum_norm2: attended[head]!,
       })),
     },
   }

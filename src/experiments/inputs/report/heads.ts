@@ -47,14 +47,27 @@ export function failures(records: readonly InputsRecord[]): string[] {
   )
 }
 
-/** Decimal logarithm of the M at which the relative variance of a positive feature, about `exp(|x+y|^2) / M`, is 1. */
-function log10Features({statistics}: HeadRow): number {
-  return statistics.sum_norm2 / Math.LN10
+/** Mean |x+y|^2 that no trained model has. */
+const HUGE = 1000
+
+/** Whether logits are so large that their scale is in doubt. */
+export function isHuge({statistics}: HeadRow): boolean {
+  return statistics.sum_norm2 >= HUGE
 }
 
-/** That M, or from the least to the largest: `770 to 34,000`. */
-export function featuresSpan(heads: readonly HeadRow[], between = ' to '): string {
-  const [least, most] = spanOf(heads.map(log10Features)).map(roundNumber)
+/**
+ * Decimal logarithm of the M from which on the relative variance of a positive feature, about `exp(|x+y|^2) / M`, is below 1 for 95 % of the
+ * attention.
+ */
+function log10Features({attended_sum_norm2: norm}: HeadRow): number[] {
+  return norm === null ? [] : [norm / Math.LN10]
+}
+
+/** That M, or from the least to the largest: `770 to 34,000`; `undefined` in records without. */
+export function featuresSpan(heads: readonly HeadRow[], between = ' to '): string | undefined {
+  const logs = heads.flatMap(log10Features)
+  if (logs.length === 0) return undefined
+  const [least, most] = spanOf(logs).map(roundNumber)
   return least === most ? least! : `${least}${between}${most}`
 }
 

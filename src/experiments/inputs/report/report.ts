@@ -16,13 +16,18 @@ export function inputsReport(records: readonly InputsRecord[]): Block[] {
 }
 
 function headBlocks(rows: readonly HeadRow[]): Block[] {
+  const count = featuresSpan(rows)
   return [
-    text(
-      `At a typical pair, a kernel estimate by positive features exceeds its noise from about ${featuresSpan(rows)} random vectors on.`,
-    ),
+    ...(count === undefined
+      ? []
+      : [
+          text(
+            `A kernel entry of positive features has less noise than value for 95 % of the attention from ${count} random vectors on, by head.`,
+          ),
+        ]),
     headTable(rows),
     text(
-      'x, y: queries and keys times the root of the logit scale. angle: between them, in degrees. keys: over how many keys a row of exact attention spreads its weight (exp of its entropy), of how many. M: exp(E|x+y|^2).',
+      'x, y: queries and keys times the root of the logit scale. angle: between them, in degrees. keys: over how many keys a row of exact attention spreads its weight (exp of its entropy), of how many. M: exp(|x+y|^2) that 95 % of the attention does not exceed.',
     ),
   ]
 }
@@ -46,7 +51,7 @@ function headTable(rows: readonly HeadRow[]): Block {
       {title: 'angle', cell: ({angle_deg}) => angle_deg?.toFixed(0) ?? MISSING},
       number('keys', keysOf),
       number('of', ({statistics}) => Math.exp(statistics.max_entropy_nats)),
-      {title: 'M', cell: row => featuresSpan([row])},
+      {title: 'M', cell: row => featuresSpan([row]) ?? MISSING},
     ],
     rows,
   )

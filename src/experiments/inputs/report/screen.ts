@@ -11,6 +11,7 @@ import {
   type HeadRow,
   headRows,
   inputTitle,
+  isHuge,
   keysOf,
   productName,
 } from './heads.js'
@@ -47,14 +48,28 @@ export function inputsScreen(records: readonly InputsRecord[]): Block[] {
   })
 }
 
-/** How many random vectors positive features need, and how far exact attention spreads. */
+/** Whether the scale is in doubt, or from how many random vectors on positive features see attention; and how far it spreads. */
 function answer(records: readonly InputsRecord[], heads: readonly HeadRow[]): string {
   const keys = spanText(heads.map(keysOf))
   const all = spanText(heads.map(({statistics}) => Math.exp(statistics.max_entropy_nats)))
   return [
-    `Positive features need about ${featuresSpan(heads)} random vectors (M) before their kernel exceeds its noise: M = exp(s), s the mean ${productName(records)}.`,
+    ...noiseSentence(records, heads),
     `Exact attention spreads its weight over ${keys} of ${all} keys.`,
   ].join(' ')
+}
+
+function noiseSentence(records: readonly InputsRecord[], heads: readonly HeadRow[]): string[] {
+  const size = spanText(heads.map(({statistics}) => statistics.sum_norm2))
+  if (heads.some(isHuge)) {
+    return [
+      `Logits are huge (s, the mean ${productName(records)}, is ${size}): is their scale right?`,
+    ]
+  }
+  const count = featuresSpan(heads)
+  if (count === undefined) return []
+  return [
+    `Positive features take ${count} random vectors (M), by head, until the noise of a kernel entry is below its value for 95 % of the attention. s is the mean ${productName(records)}.`,
+  ]
 }
 
 /** `46`, or `46 to 94`. */
@@ -84,7 +99,7 @@ function linesTable(lines: readonly (readonly HeadRow[])[]): Block {
       own('s', ({statistics}) => statistics.sum_norm2),
       {
         title: 'M',
-        cell: heads => featuresSpan(heads, '-'),
+        cell: heads => (heads.some(isHuge) ? MISSING : (featuresSpan(heads, '-') ?? MISSING)),
       },
       {title: 'angle of q, k', cell: heads => anglesText(heads)},
       own('keys', keysOf),
