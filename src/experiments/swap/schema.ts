@@ -180,6 +180,14 @@ export const swapResult = z.object({
     description:
       'Nats per token of the original model, losses of all texts over their tokens; `null` for an encoder.',
   }),
+  original_nats_high: nullableNumber
+    .default(null)
+    .describe('Upper end of its 95 % interval over texts; `null` with a single text.'),
+  guessing_nats: nullableNumber
+    .default(null)
+    .describe(
+      'What a model takes that holds every token equally likely, ln of the vocabulary; `null` for an encoder and in records that were made without.',
+    ),
   causal_effects: z.object(CAUSAL_EFFECTS).nullable().describe('`null` for an encoder.'),
   encoder_effects: z
     .object({
@@ -231,8 +239,22 @@ export type CompletedSwap = Completed<SwapCell, SwapResult>
 /** What a swap does to predictions or embeddings. */
 export type Effects = Pick<
   SwapResult,
-  'original_nats' | 'causal_effects' | 'encoder_effects' | 'positions'
+  | 'original_nats'
+  | 'original_nats_high'
+  | 'guessing_nats'
+  | 'causal_effects'
+  | 'encoder_effects'
+  | 'positions'
 >
+
+/** Whether the original model does no better on these texts than if all tokens were equally likely. */
+export function isGuessing({
+  original_nats: nats,
+  original_nats_high: high,
+  guessing_nats: guess,
+}: Pick<SwapResult, 'original_nats' | 'original_nats_high' | 'guessing_nats'>): boolean {
+  return nats !== null && guess !== null && (high ?? nats) >= guess
+}
 
 /** The effect that orders methods and that a budget limits, the less the better: nats added per token, or 1 - cosine. */
 export function lossOf({causal_effects, encoder_effects}: Effects): Effect {

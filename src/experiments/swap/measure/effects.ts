@@ -72,6 +72,8 @@ export async function causalEffects(original: Original, finals: Finals): Promise
       top_agreement: effect(({agreement}) => agreement),
     },
     encoder_effects: null,
+    original_nats_high: overDrawsAndTexts([table[0]!.map(({original}) => original)]).high,
+    guessing_nats: Math.log(last.vocabulary),
     positions: positionsOf(original, finals.distances, natsByPosition(table)),
     damage: table.map(row => row.map(lost)),
     tokens,
@@ -99,6 +101,8 @@ export function encoderEffects(original: Original, finals: Finals): WithDamage {
   return {
     original_nats: null,
     causal_effects: null,
+    original_nats_high: null,
+    guessing_nats: null,
     positions: positionsOf(original, finals.distances, []),
     encoder_effects: {
       cosine_loss: overDrawsAndTexts(damage),

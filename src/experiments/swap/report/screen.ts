@@ -5,7 +5,7 @@ import {groupBy} from '../../../report/groups.js'
 import {MISSING, plural, significant} from '../../../report/numbers.js'
 import {troubleItems, variantLabel} from '../../labels.js'
 import {layersText} from '../layers-text.js'
-import type {CompletedSwap, SwapRecord} from '../schema.js'
+import {type CompletedSwap, isGuessing, type SwapRecord} from '../schema.js'
 import {budgetColumns, budgetSentences, byLayers} from './budget.js'
 import {
   byDamage,
@@ -72,7 +72,17 @@ export function swapSentences(records: readonly SwapRecord[]): string[] {
   const rows = completedOf(records)
   const [first] = rows
   if (!first) return []
+  const {result} = first
+  if (isGuessing(result)) return [guessSentence(result)]
   return [...originalOf(first), ...answer(rows), ...floorSentence(rows)]
+}
+
+/** Nothing that is done to a model that guesses says anything: nothing is ranked. */
+function guessSentence({
+  original_nats,
+  guessing_nats,
+}: Pick<CompletedSwap['result'], 'original_nats' | 'guessing_nats'>): string {
+  return `The original model guesses on these texts: it takes ${significant(original_nats)} nats per token, equal chances for every token ${significant(guessing_nats)}. Losses say nothing here; take texts of the kind that it was trained on.`
 }
 
 function originalOf({result}: CompletedSwap): string[] {
@@ -94,7 +104,11 @@ function setSentences(rows: readonly CompletedSwap[]): string[] {
   if (!best) return ['No estimate was measured.']
   const average = rows.find(isAverage)
   const tuned = tunedSentences(rows)
+  const estimates = [best, ...others]
   const where = `With attention exchanged in ${layersText(best.cell.layers, best.result.model_layers)}`
+  if (estimates.every(losesNothing)) {
+    return [`${where}, ${nothingLost(estimates)}`, ...tuned, ...(average ? [averageText(average)] : [])]
+  }
   if (average && byDamage(average, best) <= 0) {
     return [
       `${where}, no method loses less than averaging V, which loses ${lossText(average)}. The best is ${variantLabel(best.cell)}: ${lossText(best)}.`,
@@ -111,7 +125,7 @@ function setSentences(rows: readonly CompletedSwap[]): string[] {
         : ` The intervals of ${ties.length} other rows overlap.`
   const loses = others.length === 0 ? 'loses' : 'loses least:'
   const own = `${where}, ${variantLabel(best.cell)} ${loses} ${lossText(best)}.${overlap}`
-  return [own, ...tuned, ...(average ? [`Averaging V loses ${lossText(average)}.`] : [])]
+  return [own, ...tuned, ...(average ? [averageText(average)] : [])]
 }
 
 /** What learned parameters do to the loss. */
@@ -133,6 +147,27 @@ function floorSentence(rows: readonly CompletedSwap[]): string[] {
   })
   if (ends.length === 0) return []
   return [`Float32 rounding alone changes the loss by at most ${two(Math.max(...ends))}.`]
+}
+
+/** `no method loses measurably: all intervals contain 0.` */
+function nothingLost(rows: readonly CompletedSwap[]): string {
+  const [only, ...others] = rows as [CompletedSwap, ...CompletedSwap[]]
+  const lone = others.length === 0
+  const subject = lone ? `${variantLabel(only.cell)} does not lose` : 'no method loses'
+  const around = rows.every(row => (damageOf(row).effect.high ?? 0) >= 0)
+  const contain = lone ? 'its interval contains 0' : 'all intervals contain 0'
+  return `${subject} measurably: ${around ? contain : 'no interval lies above 0'}.`
+}
+
+function averageText(average: CompletedSwap): string {
+  if (losesNothing(average)) return 'Averaging V does not lose measurably either.'
+  return `Averaging V loses ${lossText(average)}.`
+}
+
+/** Whether no loss was measured: the interval reaches down to 0. Without an interval nothing is known of it. */
+function losesNothing(row: CompletedSwap): boolean {
+  const {low} = damageOf(row).effect
+  return low !== null && low <= 0
 }
 
 /** Whether the intervals of two rows have a value in common. */

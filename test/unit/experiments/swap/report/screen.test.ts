@@ -43,6 +43,8 @@ function row(
       feature_dim: exact ? 0 : (M ?? 1),
       ...{texts_read: 40, tokens_read: 8120},
       original_nats: causal ? 1.61 : null,
+      original_nats_high: causal ? 1.65 : null,
+      guessing_nats: causal ? Math.log(64) : null,
       causal_effects: causal
         ? {
             nats_added: point(damage),
@@ -279,4 +281,47 @@ it('says what learned parameters do to the loss', () => {
     'Tuning takes the loss of favor-pos orth M=64 from 0.80 nats per token [0.72, 0.88] to 0.40 nats per token [0.36, 0.44].',
   )
   expect(text).toMatch(/favor-pos \(tuned\) orth M=64 +0\.40/)
+})
+
+describe('what a swap cannot tell', () => {
+  const said = (rows: readonly CompletedSwap[]) =>
+    renderTerminal(swapScreen(rows), {width: 80, colour: false}).replaceAll(/\s+/g, ' ')
+  const nothing = (one: CompletedSwap): CompletedSwap => ({
+    ...one,
+    result: {
+      ...one.result,
+      causal_effects: {
+        ...one.result.causal_effects!,
+        nats_added: {mean: 1.2e-5, low: -2.3e-5, high: 4.7e-5},
+      },
+    },
+  })
+
+  it('names no least loss where none was measured', () => {
+    const rows = [row('elu', 0, {M: null}), row('favor-pos', 0)].map(nothing)
+    const text = said([...rows, row('mean-value', 0.3, {M: null})])
+    expect(text).toContain('no method loses measurably: all intervals contain 0.')
+    expect(text).toContain('Averaging V loses 0.30 nats per token')
+    expect(text).not.toContain('least')
+    expect(said(rows.slice(0, 1))).toContain(
+      'elu does not lose measurably: its interval contains 0.',
+    )
+    // one that loses is enough for an order
+    expect(said([rows[0]!, row('favor-pos', 0.2)])).toContain('elu loses least')
+  })
+
+  it('says first that the model guesses on the texts, and ranks nothing', () => {
+    const guessing = (guess: number, high: number | null = 1.7) => {
+      const one = row('elu', -0.18, {M: null})
+      const result = {...one.result, guessing_nats: guess, original_nats_high: high}
+      return said([{...one, result}])
+    }
+    expect(guessing(1.65)).toContain(
+      'The original model guesses on these texts: it takes 1.61 nats per token, equal chances for every token 1.65.',
+    )
+    expect(guessing(1.65)).not.toMatch(/lose /)
+    const lower = 'elu does not lose measurably: no interval lies above 0.'
+    expect(guessing(1.65, null)).toContain(lower) // a single text
+    expect(guessing(4.16)).toContain(lower)
+  })
 })
