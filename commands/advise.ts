@@ -16,7 +16,7 @@ export default class Advise extends RfaCommand {
   static override examples = [
     '<%= config.bin %> advise --input qkv.safetensors --quick',
     '<%= config.bin %> advise --input qkv.safetensors --seq-len 8192 --tolerance 10% --causal',
-    '<%= config.bin %> advise --model ./all-MiniLM-L6-v2 --texts texts.txt --budget 0.05 --seq-len 8192',
+    '<%= config.bin %> advise --model ./all-MiniLM-L6-v2 --texts texts.txt --budget 0.05 --seq-len 512',
     '<%= config.bin %> advise --input model.safetensors --layer 0,3 --methods favor-pos,lara --budget-ms 20',
     '<%= config.bin %> advise --input qkv.safetensors --parameters tuned.safetensors --tolerance 50%',
   ]

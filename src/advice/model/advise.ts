@@ -1,7 +1,13 @@
 /** From the records of both runs to advice on a model. */
 import type {BenchRecord, TimedRecord} from '../../experiments/bench/schema.js'
+import {YARDSTICK} from '../../experiments/error-sweep/report/ranking.js'
 import {backendItems, troubleItems, variantLabel} from '../../experiments/labels.js'
-import {type CompletedSwap, lossOf, type SwapRecord} from '../../experiments/swap/schema.js'
+import {
+  type CompletedSwap,
+  isGuessing,
+  lossOf,
+  type SwapRecord,
+} from '../../experiments/swap/schema.js'
 import type {Estimate} from '../../stats/index.js'
 import {completedOf, nothingIn} from '../advise.js'
 import {costFields, crossoverFields, gainFields} from '../layer.js'
@@ -17,11 +23,15 @@ export function exchangedRows(records: readonly SwapRecord[]): CompletedSwap[] {
   return rows
 }
 
-/** @throws as {@link exchangedRows}; {UNSUPPORTED | CELL_CRASHED} where no exact form was timed */
+/**
+ * @param others - operations of the model on one text of the length, without attention
+ * @throws as {@link exchangedRows}; {UNSUPPORTED | CELL_CRASHED} where no exact form was timed
+ */
 export function adviseModel(
   request: ModelAdviceRequest,
   runs: {swap: readonly SwapRecord[]; time: readonly BenchRecord[]},
   counted: Counted,
+  others: number,
 ): ModelAdvice {
   const rows = exchangedRows(runs.swap)
   const timed = completedOf(runs.time) as TimedRecord[]
@@ -34,8 +44,21 @@ export function adviseModel(
   const candidates = rows
     .map(row => candidateOf(row, times, seqLen))
     .toSorted((a, b) => saving(b) - saving(a) || b.layers.length - a.layers.length)
-  const keeping = candidates.filter(({layers}) => layers.length > 0)
-  const faster = keeping.filter(({gain_low}) => (gain_low ?? 0) > 1)
+  const methods = candidates.filter(({method}) => method !== YARDSTICK)
+  const average = candidates.find(({method}) => method === YARDSTICK)
+  const keeping = methods.filter(({layers}) => layers.length > 0)
+  const needed = keeping.filter(({layers}) =>
+    layers.some(layer => !average?.layers.includes(layer)),
+  )
+  const faster = needed.filter(({gain_low}) => (gain_low ?? 0) > 1)
+  const conditions = [
+    ['guess', !isGuessing(result)],
+    ['budget', keeping.length > 0],
+    ['average', needed.length > 0],
+    ['time', faster.length > 0],
+  ] as const
+  const obstacle = conditions.find(([, met]) => !met)?.[0] ?? null
+  const attention = result.model_layers * counted.flops(exact, seqLen)
   const advice: Omit<ModelAdvice, 'statement'> = {
     ...{model: cell.model.folder, texts: cell.texts.path, causal: cell.causal},
     model_layers: result.model_layers,
@@ -44,12 +67,14 @@ export function adviseModel(
     texts_read: result.texts_read,
     tokens_read: result.tokens_read,
     original_nats: result.original_nats,
+    guessing_nats: result.guessing_nats,
+    attention_share: attention / (attention + others),
     ...{budget, seq_len: seqLen, effort, seed},
     backend: backendItems(timed).join('; '),
     left_out: [...new Set([...troubleItems(runs.swap), ...troubleItems(runs.time)])],
     exact: {form, ...costFields(times.at(exact, seqLen)!)},
-    candidate: faster[0]?.label ?? null,
-    obstacle: faster.length > 0 ? null : keeping.length > 0 ? 'time' : 'budget',
+    candidate: obstacle === null ? faster[0]!.label : null,
+    obstacle,
     candidates,
   }
   return {...advice, statement: modelStatement(advice)}

@@ -6,10 +6,12 @@ import {costFields, gainFields, variantFields} from '../schema.js'
 
 /**
  * Why nothing is exchanged:
+ * - `guess`: the model does no better on the texts than equal chances for every token
  * - `budget`: no method keeps the budget in any layer
+ * - `average`: where a method keeps it, averaging V does, too
  * - `time`: what keeps it is not faster than exact attention for certain
  */
-const MODEL_OBSTACLES = ['budget', 'time'] as const
+const MODEL_OBSTACLES = ['guess', 'budget', 'average', 'time'] as const
 
 const candidate = z.object({
   ...variantFields,
@@ -44,6 +46,14 @@ export const modelAdviceFacts = z.object({
     unit: 'nats',
     description: 'Nats per token of the original model; `null` for an encoder.',
   }),
+  guessing_nats: nullableNumber
+    .default(null)
+    .describe('What equal chances for every token take; `null` for an encoder.'),
+  attention_share: nullableNumber
+    .default(null)
+    .describe(
+      'Share of attention in the operations of the exact model at seq_len, counted; no method makes the model more than 1 / (1 - share) times as fast by it.',
+    ),
   budget: z
     .number()
     .describe(
@@ -62,7 +72,7 @@ export const modelAdviceFacts = z.object({
     .enum(MODEL_OBSTACLES)
     .nullable()
     .describe(
-      'Why nothing: no method keeps the budget in any layer, or none of those that do is faster for certain; `null` with a candidate.',
+      'Why nothing: the model guesses on the texts, or no method keeps the budget in any layer, or averaging V keeps it in the same layers, or what keeps it is not faster for certain; `null` with a candidate.',
     ),
   statement: z.string().describe('The recommendation in sentences.'),
   candidates: z.array(candidate).describe('What was measured, most time saved first.'),

@@ -29,7 +29,7 @@ export function modelAdviceBlocks(advice: ModelAdvice, details = false): Block[]
   ]
 }
 
-/** `Advice on charlm at 8192 tokens: 4 layers, 4 heads of 32, causal; loss on 20 texts`. */
+/** `Advice on charlm at L=256: 4 layers, 4 heads of 32, causal; loss on 20 texts`. */
 export function titleOf(advice: ModelAdvice): string {
   const {model, seq_len, model_layers, heads, head_dim, causal, texts_read} = advice
   const sizes = `${plural(model_layers, 'layer')}, ${plural(heads, 'head')} of ${head_dim}`
@@ -47,7 +47,7 @@ function columnsOf(advice: ModelAdvice) {
       cell: (row: ModelCandidate) =>
         row.layers.length === 0 ? MISSING : lossNumbers(row, advice).join(' '),
     },
-    {title: 'time', cell: ({time_ns}: ModelCandidate) => nanoseconds(time_ns)},
-    {title: 'speed-up', cell: (row: ModelCandidate) => speedText(gainOf(row))},
+    {title: 'time of a layer', cell: ({time_ns}: ModelCandidate) => nanoseconds(time_ns)},
+    {title: 'its speed-up', cell: (row: ModelCandidate) => speedText(gainOf(row))},
   ]
 }

@@ -10,6 +10,7 @@ import {
 import type {ModelAdvice} from '../../advice/model/schema.js'
 import type {BenchRecord} from '../../experiments/bench/schema.js'
 import type {SwapRecord} from '../../experiments/swap/schema.js'
+import {openModel} from '../../model/index.js'
 import {type ModelAdviseFlags, toModelAdviceRequest} from '../plans/advise.js'
 import {swapFiles} from '../plans/swap-files.js'
 import {learnedElsewhere, tunedFile} from '../plans/tuned.js'
@@ -64,9 +65,18 @@ async function measured(
     const counted = await countsOf(shapeOfModel(rows[0]!), variants)
     const plan = modelBenchPlan(request, rows, counted)
     const time = await runs.recordsOf<BenchRecord>(plan, {...own, name: 'time'})
-    const advice = adviseModel(request, {swap, time}, counted)
+    const others = await otherOperations(request)
+    const advice = adviseModel(request, {swap, time}, counted, others)
     return {advice, failed: failuresOf([...swap, ...time])}
   } finally {
     await runs.end()
   }
+}
+
+/** Operations of the model on a text of the length without attention: two for each weight and token, tables of embeddings apart. */
+async function otherOperations({model, layers, seqLen}: ModelAdviceRequest): Promise<number> {
+  const opened = await openModel(model.folder)
+  await opened.close()
+  const {sizes} = opened
+  return 2 * seqLen * (layers * sizes.layer + sizes.head)
 }

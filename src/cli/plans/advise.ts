@@ -111,7 +111,7 @@ export const adviseFlags = {
   )({
     char: 'm',
     helpGroup: 'ADVICE',
-    description: `candidates, in addition to mean-value (averaging V): ${CANDIDATES.join(', ')} ${defaultHelp(ADVICE, grid => grid.methods)}; with --model ${defaultHelp(MODEL_ADVICE, grid => grid.methods)}`,
+    description: `candidates, held against mean-value (averaging V): ${CANDIDATES.join(', ')} ${defaultHelp(ADVICE, grid => grid.methods)}; with --model ${defaultHelp(MODEL_ADVICE, grid => grid.methods)}`,
   }),
   'num-features': numberList(POSITIVE_INTEGER)({
     helpGroup: 'ADVICE',
@@ -182,6 +182,16 @@ function refuseInputFlags(flags: ModelAdviseFlags): void {
   throw new RfaError('USAGE', `--${given}: expected only with an input, got --model`, {suggestions})
 }
 
+/** @throws {BAD_RANGE} for a length that the model does not read */
+function refuseLongTexts(
+  {model, 'seq-len': seqLen}: ModelAdviseFlags,
+  {maxTokens}: SwapFiles['facts'],
+): void {
+  if (seqLen === undefined || seqLen <= maxTokens) return
+  const wanted = `at most ${maxTokens}, the tokens that ${model} reads`
+  throw expected('BAD_RANGE', '--seq-len', wanted, String(seqLen), `--seq-len ${maxTokens}`)
+}
+
 /** Draws of learned random vectors below which the median error has no 95 % interval. */
 const FEWEST_DRAWS = 6
 
@@ -224,6 +234,7 @@ function withLearned(
  *
  * @param tuned - learned parameters. Default: none
  * @throws {USAGE} for a flag of an input
+ * @throws {BAD_RANGE} for a length that the model does not read
  * @throws {UNSUPPORTED} for parameters of a method with options
  * @throws {ARRAY_MISSING | SHAPE_MISMATCH} for parameters of another model
  */
@@ -233,6 +244,7 @@ export function toModelAdviceRequest(
   tuned?: TunedFile,
 ): ModelAdviceRequest {
   refuseInputFlags(flags)
+  refuseLongTexts(flags, facts)
   const grid = gridOf(MODEL_ADVICE, flags)
   if (tuned) {
     for (let layer = 0; layer < facts.layers; layer++) assertTunedFits(tuned, layer, facts)
