@@ -36,6 +36,8 @@ export interface Curve {
   unknown: Unknown | null
   /** The largest M that there is, from which on errors stay: of proposals, the tokens. Default: there is none. */
   largest?: number
+  /** The largest M that was drawn; beyond it the curve goes on by theory. Default: every M was. */
+  drawn?: number
 }
 
 /** Of all heads together, and of each. */
@@ -62,23 +64,74 @@ export function errorAt(
   return low === 0 || high === 0 ? low : low * (high / low) ** (at - before)
 }
 
+/** A number and the ends between which it lies; `null`: an end that is not known. */
+export interface Ranged {
+  value: number
+  low: number | null
+  high: number | null
+}
+
+/** M from which on draws are enough for theory to go on from: from fewer its errors were up to a fifth too low. */
+export const FAR = 4096
+
+/**
+ * How many times as large, or as small, an error of a curve may be: {@link APART}, as two seeds may differ; twice that where theory
+ * goes on from fewer than {@link FAR} random vectors.
+ */
+function spreadAt({drawn = Number.POSITIVE_INFINITY}: Curve, numFeatures: number): number {
+  return numFeatures <= drawn || drawn >= FAR ? APART : APART ** 2
+}
+
+/**
+ * The curve through a measured error: that counts in full up to its own M, and less and less up to {@link FAR}, where it is the draws that
+ * count, as a median of few replicates at a small M has more noise than they.
+ *
+ * @param measured - at `numFeatures`; `null`: the curve alone
+ */
+function tied(curve: Curve, numFeatures: number, measured: number | null): Curve['errors'] {
+  const predicted = errorAt(curve, numFeatures)
+  const factor = measured && predicted ? measured / predicted : 1
+  const share = (count: number) => {
+    if (numFeatures >= FAR || count <= numFeatures) return 1
+    return Math.max(0, Math.log(FAR / count) / Math.log(FAR / numFeatures))
+  }
+  return curve.errors.map((error, k) => error && error * factor ** share(COUNTS[k]!))
+}
+
+/** The M at which rel_l2 comes down to {@link WANTED}, and why there is none. */
+interface Needed {
+  needed: number | null
+  /** Ends of the interval of that M; `null` where they are not known. */
+  low: number | null
+  high: number | null
+  unknown: Unknown | null
+}
+
 /**
  * The M at which rel_l2 comes down to {@link WANTED}: the measured error, carried on along the curve.
  *
  * @param measured - at `numFeatures`; `null`: the curve alone, as for fewer features than curves begin with
  * @returns `null` where that is beyond the curve, or beyond what is known of it
  */
-export function neededFor(
-  curve: Curve,
-  numFeatures: number,
-  measured: number | null,
-): {needed: number | null; unknown: Unknown | null} {
-  const predicted = errorAt(curve, numFeatures)
-  if (predicted === null && numFeatures >= COUNTS[0]!) {
-    return {needed: null, unknown: curve.unknown}
+export function neededFor(curve: Curve, numFeatures: number, measured: number | null): Needed {
+  const none = {needed: null, low: null, high: null}
+  if (errorAt(curve, numFeatures) === null && numFeatures >= COUNTS[0]!) {
+    return {...none, unknown: curve.unknown}
   }
-  const factor = measured && predicted ? measured / predicted : 1
-  const errors = curve.errors.map(error => error && factor * error)
+  const errors = tied(curve, numFeatures, measured)
+  const {needed, unknown} = crossing(curve, errors)
+  if (needed === null) return {...none, unknown}
+  const spread = spreadAt(curve, needed)
+  const end = (factor: number) =>
+    crossing(
+      curve,
+      errors.map(error => error && factor * error),
+    ).needed
+  return {needed, low: end(1 / spread), high: end(spread), unknown}
+}
+
+/** Where errors come down to {@link WANTED}. */
+function crossing(curve: Curve, errors: Curve['errors']): Pick<Needed, 'needed' | 'unknown'> {
   // of few features less may be known than of many
   const first = errors.findIndex(error => error !== null)
   const at = errors.findIndex((error, i) => i >= first && (error === null || error <= WANTED))
@@ -90,4 +143,19 @@ export function neededFor(
   const share = low === 0 ? 1 : Math.log(high / WANTED) / Math.log(high / low)
   const needed = Math.ceil(COUNTS[at - 1]! * 2 ** share)
   return {needed: Math.min(needed, curve.largest ?? needed), unknown: null}
+}
+
+/** The error at the largest M for which it is known; `undefined` where that is no larger than what was measured, or there is a largest M */
+export function lastError(
+  curve: Curve,
+  numFeatures: number,
+  measured: number | null,
+): {numFeatures: number; error: Ranged} | undefined {
+  const errors = tied(curve, numFeatures, measured)
+  const at = errors.findLastIndex(error => error !== null)
+  const count = COUNTS[at] ?? 0
+  if (curve.largest !== undefined || count <= numFeatures) return undefined
+  const value = errors[at]!
+  const spread = spreadAt(curve, count)
+  return {numFeatures: count, error: {value, low: value / spread, high: value * spread}}
 }

@@ -237,7 +237,7 @@ const ROWS_UNKNOWN = ['exact', 'no_weights'] as const
 /** What theory says of the features of one head, or of all of them. */
 const needs = {
   needed_num_features: nullableNumber.describe(
-    'Smallest M with a predicted relative variance of a kernel entry of at most 1 in every head; `null` without theory and beyond doubles.',
+    'Smallest M with a predicted relative variance of a kernel entry of at most 1 at the mean squared norms of every head; single pairs may need far more. `null` without theory and beyond doubles.',
   ),
   needed_num_features_log10: nullableNumber.describe(
     'Decimal logarithm of needed_num_features, also beyond doubles; `null` without theory.',
@@ -262,6 +262,25 @@ const predictions = {
     .describe(
       'Why the predicted rel_l2, or the M for 0.05, is unknown: `overflow` of weights in float32, or predictions that are `uncertain`, because two seeds differ by more than 15 % or errors rise with M, or a `denominator` of sines and cosines with a standard deviation above 30 % of its mean; or why no M has an error of 0.05: there are no more proposals than `tokens`; `null`: they are known, M is beyond 2^24, or there is no theory.',
     ),
+}
+/** How far predictions of all heads together go. */
+const ranges = {
+  num_features_for_5_percent_low: nullableNumber
+    .default(null)
+    .describe(
+      'Lower end of num_features_for_5_percent: predicted errors are known to within a factor of 1.15, as two seeds may differ, and of 1.32 beyond what was drawn, where that is less than 4096.',
+    ),
+  num_features_for_5_percent_high: nullableNumber
+    .default(null)
+    .describe('Upper end of it; `null` where it lies beyond what is known.'),
+  last_num_features: nullableNumber
+    .default(null)
+    .describe('Largest M, beyond that of the cell, for which an error is predicted.'),
+  last_rel_l2: nullableNumber.default(null).describe('Predicted rel_l2 there.'),
+  last_rel_l2_low: nullableNumber
+    .default(null)
+    .describe('Lower end of it, by the same factors as above.'),
+  last_rel_l2_high: nullableNumber.default(null).describe('Upper end of it.'),
 }
 const mse_over_mean_value = nullableNumber.describe(
   'Median mean squared error over the error of averaging V: above 1 is worse than ignoring queries and keys; `null` where averaging V is exact up to float32 rounding.',
@@ -417,6 +436,7 @@ export const errorSweepResult = z.object({
     .describe('Mean squared error of averaging V over the keys in view, against the same target.'),
   mse_over_mean_value,
   ...predictions,
+  ...ranges,
   predicted_bias_squared: nullableNumber
     .default(null)
     .describe(
@@ -427,7 +447,7 @@ export const errorSweepResult = z.object({
   ),
   ...needs,
   least_needed_num_features: nullableNumber.describe(
-    'Smallest M with a prediction of at most 1 in some head.',
+    'Smallest M with a prediction of at most 1 at the mean squared norms of some head.',
   ),
   statistics,
   per_head: z.array(headResult).describe('The same of every head.'),

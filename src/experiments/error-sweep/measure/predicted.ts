@@ -1,6 +1,6 @@
 /**
  * The error that a cell is predicted to have, head by head, and the M that an error of 5 % takes. Up to some M it
- * is drawn, with separate rows; beyond, it follows from theory. See `theory/ratio-error`.
+ * is drawn, with separate rows, and as far as is affordable where that M lies beyond; further on it follows from theory. See `theory/ratio-error`.
  */
 import {drawProjection} from '../../../attention/index.js'
 import {hostLoops} from '../../../host-loops.js'
@@ -21,7 +21,7 @@ import {drawnErrors} from '../../../theory/ratio-error/simulate.js'
 import type {PositiveHead} from '../../../theory/ratio-error/types.js'
 import {drawOf, drawSettingsOf} from '../../axes.js'
 import type {ResolvedMethod} from '../../method.js'
-import {APART, agree, COUNTS, type Curve, type Curves} from '../curve.js'
+import {APART, agree, COUNTS, type Curve, type Curves, FAR, neededFor} from '../curve.js'
 import type {ErrorSweepCell} from '../schema.js'
 import {BiasSums} from './bias-sums.js'
 import {headOf, overflows} from './canonical-head.js'
@@ -69,9 +69,14 @@ export function predictedCurves(
   const queries = queriesFor(sizes)
   const known = remembered(input, name, () => knownOf(cell, method, context, queries))
   if (!known) return undefined
-  return remembered(input, [...name, projection, drawSettingsOf(cell), cell.seed, most], () =>
-    curvesOf(squaresOf(cell, method, context, {most, queries, known})),
-  )
+  const upTo = (most: number) =>
+    remembered(input, [...name, projection, drawSettingsOf(cell), cell.seed, most], () =>
+      curvesOf(squaresOf(cell, method, context, {most, queries, known})),
+    )
+  const near = upTo(most)
+  const {needed} = neededFor(near.all, num_features, null)
+  // an M that theory goes on to is named from as many draws as are affordable
+  return needed !== null && needed > most ? upTo(drawnUpTo(FAR, sizes, method)) : near
 }
 
 /** How much is drawn. */
@@ -277,9 +282,11 @@ function curveOf({drawn, theory, exact, overflows}: Squares): Curve {
     if (typeof known[k] === 'number') from = k
     errors.push(known[k] ?? carriedOn(errors, {from, to: k}, theory))
   }
-  if (!errors.includes(null)) return {errors, unknown: null}
+  const last = from < 0 ? 0 : COUNTS[from]!
+  if (!errors.includes(null)) return {errors, unknown: null, drawn: last}
   return {
     errors,
+    drawn: last,
     unknown: theory.flatMap(own => Array.from(own)).some(Number.isNaN)
       ? 'denominator'
       : 'uncertain',

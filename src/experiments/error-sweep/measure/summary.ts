@@ -10,7 +10,7 @@ import {
 } from '../../../stats/index.js'
 import {type Prediction, predictRelativeVariance} from '../../../theory/predictor.js'
 import type {ResolvedMethod} from '../../method.js'
-import {type Curve, type Curves, errorAt, neededFor} from '../curve.js'
+import {type Curve, type Curves, errorAt, lastError, neededFor} from '../curve.js'
 import {
   keptMetrics,
   MODEL_METRICS,
@@ -228,6 +228,25 @@ export function predictedError(
     predicted_rel_l2: errorAt(curve, num_features),
     num_features_for_5_percent: needed,
     prediction_unknown: unknown,
+  }
+}
+
+/** How far that goes: the ends of the M for 5 %, and the error at the largest M for which it is known. */
+export function predictedRange(
+  curve: Curve | undefined,
+  {num_features}: {num_features: number | null},
+  measured: number | null,
+) {
+  const of = curve && num_features !== null ? {curve, num_features} : undefined
+  const ends = of && neededFor(of.curve, of.num_features, measured)
+  const last = of && lastError(of.curve, of.num_features, measured)
+  return {
+    num_features_for_5_percent_low: ends?.low ?? null,
+    num_features_for_5_percent_high: ends?.high ?? null,
+    last_num_features: last?.numFeatures ?? null,
+    last_rel_l2: last?.error.value ?? null,
+    last_rel_l2_low: last?.error.low ?? null,
+    last_rel_l2_high: last?.error.high ?? null,
   }
 }
 

@@ -1,5 +1,5 @@
 /** What a sweep answers, in sentences: of its first screen, and of pages. */
-import {spanOf} from '../../../report/groups.js'
+import {groupBy, spanOf} from '../../../report/groups.js'
 import {
   errorSpan,
   errorText,
@@ -16,12 +16,21 @@ import {isDrawn, medianOf} from './comparison.js'
 import {leadingError} from './leading.js'
 import {axesOf, type Place, placeLabel, placesOf} from './places.js'
 import {errorOf, type Ranking, rankingOf} from './ranking.js'
-import {averageError, byError, byStanding, isOfZero, methodsOf, standingOf} from './standing.js'
+import {
+  averageError,
+  byError,
+  byStanding,
+  CLOSE,
+  isOfZero,
+  methodsOf,
+  standingOf,
+  tellsNothing,
+} from './standing.js'
 import {tunedSentences} from './tuned.js'
 import {whySentences} from './why.js'
 
-/** Errors up to which a method is close to exact attention, and from which it is not. */
-const [CLOSE, FAR] = [0.05, 0.5]
+/** Errors from which a method is not close to exact attention. */
+const FAR = 0.5
 
 /** What averaging V does, in words. */
 const IGNORES = 'which ignores q and k'
@@ -49,6 +58,9 @@ function onePlace(rows: Place, ranking: Ranking): string[] {
   const estimates = [...broken, ...unusable, ...worse, ...better]
   const average = averageError(rows)
   if (estimates.length === 0) return [...exactSentence(exact), ...averageSentence(average)]
+  if (tellsNothing(rows)) {
+    return [nothingToTell(average!), ...noneUsable(unusable, broken)]
+  }
   const [best] = byError(better)
   if (best) {
     const exactHere = exact.filter(isApproximation)
@@ -68,6 +80,13 @@ function onePlace(rows: Place, ranking: Ranking): string[] {
     return [noneSentence(none), ...tunedSentences(rows, ranking), ...whySentences(rows, closest)]
   }
   return [...noneUsable(unusable, broken), ...averageSentence(average)]
+}
+
+/** Where averaging V is close, too: said first, and nothing is ranked. @param average - rel L2 of averaging V */
+function nothingToTell(average: number): string {
+  const why =
+    average === 0 ? 'exact here, as V hardly varies' : `within 5 %, too: ${errorText(average)} off`
+  return `This input cannot tell methods apart: averaging V, ${IGNORES}, is ${why}.`
 }
 
 /** Whether a row is of a method that is no exact form. */
@@ -126,11 +145,18 @@ function bestSentence(
   }
   if (low >= FAR) {
     if (lone) return `${name} does not come close to ${target}: it is ${off}.`
-    const subject = ofOne ? `${methods[0]} does not come` : `No${other} method comes`
+    const most = upToFeatures(estimates)
+    const subject = ofOne ? `${methods[0]}${most} does not come` : `No${other} method${most} comes`
     return `${subject} close to ${target}: the best${ofOne ? ' variant' : ''}, ${name}, is ${off}.`
   }
   if (lone) return `${name} is ${off} ${target}.`
   return `The best${ofOne ? ' variant' : `${other} method`}, ${name}, is ${off} ${target}.`
+}
+
+/** ` with up to M = 256`, where any method has random vectors: no more were tried. */
+function upToFeatures(rows: readonly CompletedSweep[]): string {
+  const most = Math.max(0, ...rows.map(({cell}) => cell.num_features ?? 0))
+  return most === 0 ? '' : ` with up to M=${most}`
 }
 
 /** What is not distinguishable from the best, or why nothing is. */
@@ -153,18 +179,18 @@ function tieSentence(
   return names.length > 0 ? [`Not distinguishable from it: ${listed(names, 4)}.`] : []
 }
 
-/** The same with fewer features, then other methods. */
+/** Other variants of the method, whatever differs, then other methods: `rfa orth M=256`, `rfa iid (M=64, 256)`, `favor-pos`. */
 function tieNames(best: CompletedSweep, ties: readonly CompletedSweep[]): string[] {
   const own = methodLabel(best.cell)
-  const fewer = ties.filter(
-    ({cell}) =>
-      methodLabel(cell) === own &&
-      projectionLabel(cell) === projectionLabel(best.cell) &&
-      (cell.num_features ?? 0) < (best.cell.num_features ?? 0),
-  )
-  const counts = fewer.map(({cell}) => cell.num_features!).sort((a, b) => a - b)
+  const variants = ties.filter(({cell}) => methodLabel(cell) === own)
+  const byDraw = groupBy(variants, ({cell}) => projectionLabel(cell) ?? '').map(rows => {
+    const counts = rows.flatMap(({cell}) => cell.num_features ?? []).sort((a, b) => a - b)
+    const numbers =
+      counts.length > 1 ? `(M=${counts.join(', ')})` : counts.map(one => `M=${one}`)[0]
+    return [projectionLabel(rows[0]!.cell), numbers].filter(Boolean).join(' ')
+  })
   return [
-    ...(counts.length > 0 ? [`${own} with M=${listed(counts.map(String), 3)}`] : []),
+    ...byDraw.map(name => `${own} ${name}`.trim()),
     ...methodsOf(ties).filter(name => name !== own),
   ]
 }
@@ -212,7 +238,7 @@ function noneSentence({closest, worse, average, than}: NoneBetter): string {
   const yardstick = average ? `averaging V (${errorText(average)} off)` : 'averaging V'
   return worse.length === 1
     ? `${name} is ${off}, ${than} ${yardstick}, ${IGNORES}.`
-    : `No method has a lower error than ${yardstick}, ${IGNORES}; the closest, ${name}, is ${off}.`
+    : `No method${upToFeatures(worse)} has a lower error than ${yardstick}, ${IGNORES}; the closest, ${name}, is ${off}.`
 }
 
 function noneUsable(
@@ -261,26 +287,43 @@ function overPlaces(places: readonly Place[]): string[] {
   if (standings.every(standing => standing === 'exact' || standing === 'yardstick')) {
     return [...exactSentence(places.flatMap(rows => byStanding(rows).exact)), ...averages]
   }
-  const below = all.filter(({lowest}) => lowest && standingOf(lowest) === 'better')
+  const alike = all.filter(({place}) => tellsNothing(place))
+  const told = all.filter(({place}) => !tellsNothing(place))
+  const first = alikeSentence(alike.length, {count, places: all.length})
+  if (told.length === 0) return [...first, ...averages]
+  const most = upToFeatures(told.flatMap(({place}) => place))
+  const below = told.filter(({lowest}) => lowest && standingOf(lowest) === 'better')
   if (below.length === 0) {
-    return [`No method has a lower error than averaging V for any of the ${count}.`, ...averages]
+    const of = alike.length > 0 ? `the other ${told.length}` : `the ${count}`
+    const none = `No method${most} has a lower error than averaging V for any of ${of}.`
+    return [...first, none, ...averages]
   }
   const sorted = below.toSorted((a, b) => errorOf(a.lowest!) - errorOf(b.lowest!))
-  const rest = places.length - below.length
+  const rest = told.length - below.length
   return [
-    spanSentence(sorted, {count, rest}, place => placeLabel(place, axes)),
+    ...first,
+    spanSentence(sorted, {count, rest: places.length - below.length, most}, place =>
+      placeLabel(place, axes),
+    ),
     ...(rest > 0
-      ? [`For ${rest} of the ${count} no method has a lower error than averaging V.`]
+      ? [`For ${rest} of the ${count} no method${most} has a lower error than averaging V.`]
       : []),
     ...averages,
     ...sizesSentence(places),
   ]
 }
 
+/** Places that tell nothing, said first. */
+function alikeSentence(alike: number, {count, places}: {count: string; places: number}): string[] {
+  if (alike === 0) return []
+  const where = alike === places ? `None of the ${count} can` : `${alike} of the ${count} cannot`
+  return [`${where} tell methods apart: averaging V is within 5 % there, too.`]
+}
+
 /** @param sorted - places where a method is better than averaging V, from the lowest error to the highest */
 function spanSentence(
   sorted: readonly PlaceAnswer[],
-  {count, rest}: {count: string; rest: number},
+  {count, rest, most}: {count: string; rest: number; most: string},
   named: (place: Place) => string,
 ): string {
   const rows = sorted.map(({lowest}) => lowest!)
@@ -296,7 +339,8 @@ function spanSentence(
     return `For all ${count} a method comes within 5 % of ${target}: the lowest error ${span}.`
   }
   if (ends.every(([low]) => low >= FAR)) {
-    return `No method comes close to ${target} for any of the ${count}: the lowest error ${span}.`
+    const where = rest === 0 ? `for any of the ${count}` : 'for the others'
+    return `No method${most} comes close to ${target} ${where}: the lowest error ${span}.`
   }
   return `The lowest error against ${target} ${span}.`
 }

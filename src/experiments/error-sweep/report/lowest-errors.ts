@@ -4,13 +4,18 @@ import {LEAST_FOR_FLIPS} from '../../../stats/index.js'
 import type {CompletedSweep} from '../schema.js'
 import {isDrawn} from './comparison.js'
 import {isWorseThanAverage, type Ranking, sizeOf} from './ranking.js'
+import {tellsNothing} from './standing.js'
 
 /** The mark of rel L2. @param rankings - of all rows of the table */
 export function lowestError(rankings: readonly Ranking[]): BestRule<CompletedSweep> {
   return () => {
-    const rows = new Set(rankings.flatMap(({front}) => [...front]))
-    const compared = howCompared(rankings)
-    const competing = rankings.flatMap(ranking => ranking.competing)
+    const told = rankings.filter(({rows}) => !tellsNothing(rows))
+    if (told.length === 0 && rankings.length > 0) {
+      return {rows: new Set(), what: 'rel L2', how: 'averaging V is within 5 %, too'}
+    }
+    const rows = new Set(told.flatMap(({front}) => [...front]))
+    const compared = howCompared(told)
+    const competing = told.flatMap(ranking => ranking.competing)
     if (rows.size > 0) {
       const how = `ties included (${compared}); never on a row worse than averaging V`
       return {rows, what: `lowest rel L2 ${scopeOf(competing)}`, how}

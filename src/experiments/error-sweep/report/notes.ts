@@ -16,8 +16,9 @@ import {
 } from '../schema.js'
 import {isDrawn} from './comparison.js'
 import {rowNotes} from './row-columns.js'
-import {featuresOf, withMostFeatures} from './sections.js'
+import {featuresOf, rowLabel, withMostFeatures} from './sections.js'
 import {tunedNotes} from './tuned.js'
+import {neededRange} from './why.js'
 
 /**
  * Above the tables of a section: axes that look exchanged, and keys that are hidden.
@@ -132,18 +133,12 @@ interface HeadNeed {
   log10: number
 }
 
-/** What features are wanted for, in words, and what a head needs that needs too many to say. */
-interface Wanted {
-  what: string
-  tooMany: string
-}
-
-const ERROR: Wanted = {what: 'an error of 5 %', tooMany: 'more than 16 million'}
-const VARIANCE: Wanted = {what: 'a relative kernel variance of 1', tooMany: 'more than 1e308'}
+/** What features are wanted for. */
+const WANTED = 'an error of 5 %'
 
 /**
- * Below the tables of a section: warns for each method that needs more features than any cell had: for an error of 5 % in all heads together where the
- * error is predicted, else for a relative kernel variance of 1 in every head. Says where either is not known, and why.
+ * Below the tables of a section: warns for each method that needs more features than any cell had for an error of 5 % in all heads
+ * together, where the error is predicted, or says that it is not known, and why.
  *
  * @param records - completed cells of one input, length and scale
  * @returns one sentence per method, naming its worst and its best head
@@ -153,7 +148,7 @@ export function featureNotes(records: readonly CompletedSweep[]): string[] {
   if (overflowing) return [overflowWarning(overflowing)]
   return groupBy(records, ({cell}) => methodLabel(cell)).flatMap(group => {
     const predicted = group.filter(isPredicted)
-    const needs = predicted.length > 0 ? errorWarning(predicted) : varianceWarning(group)
+    const needs = predicted.length > 0 ? errorWarning(predicted) : []
     return [...roundingWarning(group), ...needs]
   })
 }
@@ -215,8 +210,8 @@ function errorWarning(records: readonly CompletedSweep[]): string[] {
     const method = methodLabel(record.cell)
     const what =
       unknown === 'tokens'
-        ? `no M is predicted to bring ${method} to ${ERROR.what}`
-        : `${method}: the M for ${ERROR.what} is not known`
+        ? `no M is predicted to bring ${method} to ${WANTED}`
+        : `${method}: the M for ${WANTED} is not known`
     return [`${what} (${UNKNOWN_BECAUSE[unknown]}); ${errors}`]
   }
   const overall = log10Of(need)
@@ -227,47 +222,26 @@ function errorWarning(records: readonly CompletedSweep[]): string[] {
   const inTurn = inOrder(
     heads.map(({head, num_features_for_5_percent: own}) => ({head, log10: log10Of(own)})),
   )
-  return [`${needs(record, overall, inTurn, ERROR)}; ${errors}`]
+  return [`${needs(record, inTurn)}; ${errors}`]
 }
 
 function log10Of(need: number | null): number {
   return need === null ? Number.POSITIVE_INFINITY : Math.log10(need)
 }
 
-function varianceWarning(records: readonly CompletedSweep[]): string[] {
-  const record = withMostFeatures(records)
-  const all = headsOf(record)
-  if (all.every(({needed_num_features_log10: need}) => need === null)) return []
-  const heads = inOrder(
-    all.map(({head, needed_num_features_log10: need}) => ({head, log10: need ?? Infinity})),
-  )
-  const {log10: overall} = heads.at(-1)!
-  const most = featuresOf(record)
-  if (overall <= Math.log10(most)) return []
-  return [`${needs(record, overall, heads, VARIANCE)}, the largest M here is ${most}`]
-}
-
 /** @param heads - from the one that needs least to the one that needs most */
-function needs(
-  {cell, result}: CompletedSweep,
-  overall: number,
-  heads: readonly HeadNeed[],
-  wanted: Wanted,
-): string {
-  const own = extremes(heads, wanted)
-  const noun = result.feature_dim > 0 ? 'features' : 'proposals'
-  return `${methodLabel(cell)} needs ${count(overall, wanted)} ${noun}${own} for ${wanted.what}`
+function needs(row: CompletedSweep, heads: readonly HeadNeed[]): string {
+  const {num_features_for_5_percent: need, feature_dim} = row.result
+  const count = need === null ? TOO_MANY : `about ${neededRange(row.result)}`
+  const noun = feature_dim > 0 ? 'features' : 'proposals'
+  return `${rowLabel(row)} needs ${count} ${noun}${extremes(heads)} for ${WANTED}`
 }
 
 /** The heads that need most and least, in brackets, where there are two. */
-function extremes(heads: readonly HeadNeed[], wanted: Wanted): string {
+function extremes(heads: readonly HeadNeed[]): string {
   const [best, worst] = [heads[0], heads.at(-1)]
   if (!best || !worst || best.head === worst.head) return ''
-  const named =
-    wanted === ERROR
-      ? `most in head ${worst.head}: ${count(worst.log10, wanted)}`
-      : `head ${worst.head}`
-  return ` (${named}; least in head ${best.head}: ${count(best.log10, wanted)})`
+  return ` (most in head ${worst.head}: ${count(worst.log10)}; least in head ${best.head}: ${count(best.log10)})`
 }
 
 /** From the one that needs least to the one that needs most. */
@@ -275,9 +249,12 @@ function inOrder(heads: readonly HeadNeed[]): HeadNeed[] {
   return heads.toSorted((a, b) => (a.log10 === b.log10 ? a.head - b.head : a.log10 - b.log10))
 }
 
-/** `about 25,000`, `about 1e41`. */
-function count(log10: number, {tooMany}: Wanted): string {
-  return log10 === Number.POSITIVE_INFINITY ? tooMany : `about ${roundNumber(log10)}`
+/** What is beyond predictions. */
+const TOO_MANY = 'more than 16 million'
+
+/** `about 25,000`. */
+function count(log10: number): string {
+  return log10 === Number.POSITIVE_INFINITY ? TOO_MANY : `about ${roundNumber(log10)}`
 }
 
 /** In the place of paired differences: how many draws they take. @param variants - of one table, at their largest M */

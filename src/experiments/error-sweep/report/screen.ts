@@ -17,7 +17,7 @@ import {measuredLabel, type Place, placesOf} from './places.js'
 import {placesTable} from './places-table.js'
 import {rankingOf} from './ranking.js'
 import {rowSentence} from './row-columns.js'
-import {byError, methodsOf, standingOf} from './standing.js'
+import {byError, methodsOf, standingOf, tellsNothing} from './standing.js'
 
 /** Rows of a table, and notes. */
 const [MOST_ROWS, MOST_NOTES] = [9, 3]
@@ -120,7 +120,7 @@ function limitNotes(completed: readonly CompletedSweep[]): string[] {
 
 /** The mean over texts of the best method of one place. */
 function textsNote([first, ...others]: readonly Place[]): string[] {
-  if (!first || others.length > 0) return []
+  if (!first || others.length > 0 || tellsNothing(first)) return []
   const [best] = byError(first.filter(row => standingOf(row) === 'better'))
   const over = best && overTexts(best)
   if (!best || !over) return []
@@ -133,7 +133,7 @@ function textsNote([first, ...others]: readonly Place[]): string[] {
 
 /** What became of the rows of the best method of one place. */
 function rowMetricsNote([first, ...others]: readonly Place[]): string[] {
-  if (!first || others.length > 0) return []
+  if (!first || others.length > 0 || tellsNothing(first)) return []
   const [best] = byError(first.filter(row => standingOf(row) === 'better'))
   return best ? rowSentence(best) : []
 }

@@ -75,3 +75,17 @@ export function averageError(rows: readonly CompletedSweep[]): number | undefine
   }
   return undefined
 }
+
+/** Errors up to which a method is close to exact attention. */
+export const CLOSE = 0.05
+
+/**
+ * Whether rows say nothing of how methods compare: averaging V is close to exact attention, too, so that hardly anything is left
+ * for attention to do.
+ *
+ * @param rows - of one table
+ */
+export function tellsNothing(rows: readonly CompletedSweep[]): boolean {
+  const average = averageError(rows)
+  return average !== undefined && average <= CLOSE
+}

@@ -1,6 +1,11 @@
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
-import {type Curve, errorAt, neededFor} from '../../../../../src/experiments/error-sweep/curve.js'
+import {
+  type Curve,
+  errorAt,
+  lastError,
+  neededFor,
+} from '../../../../../src/experiments/error-sweep/curve.js'
 import type {
   ErrorSweepPlan,
   ErrorSweepResult,
@@ -29,20 +34,52 @@ describe('a curve of predicted errors', () => {
   })
 
   it('carries a measured error on to 5 %', () => {
-    // 0.05 = M^(-1/2) at 400, and 2 M^(-1/2) at 1600
+    // 0.05 = M^(-1/2) at 400, and 2 M^(-1/2) at 1600, in full from an M of many draws
     const needed = (measured: number | null, curve = FALLING) => neededFor(curve, 100, measured)
-    expect(needed(null)).toEqual({needed: 400, unknown: null})
-    expect(Math.abs(needed(0.2).needed! - 1600)).toBeLessThanOrEqual(1)
+    expect(needed(null)).toMatchObject({needed: 400, unknown: null})
+    expect(Math.abs(neededFor(FALLING, 4096, 2 ** -5).needed! - 1600)).toBeLessThanOrEqual(1)
     expect(needed(1e-3).needed).toBe(8)
-    expect(needed(1e3)).toEqual({needed: null, unknown: null})
+    expect(neededFor(FALLING, 4096, 1e3)).toMatchObject({needed: null, unknown: null})
     expect(needed(0, {errors: new Array(22).fill(0), unknown: null}).needed).toBe(8)
+  })
+
+  it('goes on from draws of many features, not from few replicates at a small M', () => {
+    // twice as large at 64, and at 4096 as drawn: between them the factor fades by powers of M
+    const at = (numFeatures: number) => neededFor(FALLING, numFeatures, 2 * numFeatures ** -0.5)
+    expect(Math.abs(at(4096).needed! - 1600)).toBeLessThanOrEqual(1)
+    const wanted = {...FALLING, errors: FALLING.errors.map(error => 4 * error!)}
+    expect(neededFor(wanted, 64, 2 * 0.5).needed).toBe(6400)
+  })
+
+  it('gives ends by the factor that two seeds may differ by, squared from few draws on', () => {
+    const {needed, low, high} = neededFor(FALLING, 100, null)
+    expect([low, needed, high]).toEqual([
+      Math.ceil(400 / 1.15 ** 2),
+      400,
+      Math.ceil(400 * 1.15 ** 2),
+    ])
+    const few = neededFor({...FALLING, drawn: 256}, 100, null)
+    expect([few.low, few.high]).toEqual([Math.ceil(400 / 1.15 ** 4), Math.ceil(400 * 1.15 ** 4)])
+    const upTo512 = FALLING.errors.map((error, k) => (2 ** (k + 3) > 512 ? null : error))
+    const {high: open} = neededFor({errors: upTo512, unknown: 'uncertain'}, 100, null)
+    expect(open).toBeNull()
+  })
+
+  it('ends with the error at the largest M that is known', () => {
+    const upTo4096 = FALLING.errors.map((error, k) => (2 ** (k + 3) > 4096 ? null : error))
+    const curve: Curve = {errors: upTo4096, unknown: 'uncertain', drawn: 4096}
+    const last = lastError(curve, 64, null)!
+    expect([last.numFeatures, last.error.value]).toEqual([4096, 2 ** -6])
+    expect(last.error.high! / last.error.value).toMatchReference(1.15, 12)
+    expect(lastError(curve, 4096, null)).toBeUndefined()
+    expect(lastError({...curve, largest: 4096}, 64, null)).toBeUndefined()
   })
 
   it('says why it ends above 5 %', () => {
     const errors = FALLING.errors.map(error => Math.max(error!, 0.06))
     const curve: Curve = {errors, unknown: null, largest: 300}
-    expect(neededFor(curve, 64, 1 / 8)).toEqual({needed: null, unknown: 'tokens'})
-    expect(neededFor(curve, 64, 1 / 16)).toEqual({needed: 100, unknown: null})
+    expect(neededFor(curve, 64, 1 / 8)).toMatchObject({needed: null, unknown: 'tokens'})
+    expect(neededFor(curve, 64, 1 / 16).needed).toBeLessThan(300)
   })
 
   it('names no more proposals than there are', () => {
@@ -59,18 +96,18 @@ describe('a curve of predicted errors', () => {
     const curve: Curve = {errors: upTo1024, unknown: 'uncertain'}
     expect(errorAt(curve, 1024)).toMatchReference(1 / 32, 12)
     expect(errorAt(curve, 1025)).toBeNull()
-    expect(neededFor(curve, 100, 0.1)).toEqual({needed: 400, unknown: null})
-    expect(neededFor(curve, 100, 0.2)).toEqual({needed: null, unknown: 'uncertain'})
-    expect(neededFor(curve, 2048, 0.01)).toEqual({needed: null, unknown: 'uncertain'})
+    expect(neededFor(curve, 100, 0.1)).toMatchObject({needed: 400, unknown: null})
+    expect(neededFor(curve, 100, 0.5)).toMatchObject({needed: null, unknown: 'uncertain'})
+    expect(neededFor(curve, 2048, 0.01)).toMatchObject({needed: null, unknown: 'uncertain'})
   })
 
   it('carries errors on from where they are known', () => {
     const from64 = FALLING.errors.map((error, at) => (2 ** (at + 3) < 64 ? null : error))
     const curve: Curve = {errors: from64, unknown: 'denominator'}
-    expect(neededFor(curve, 64, 1 / 8)).toEqual({needed: 400, unknown: null})
-    expect(neededFor(curve, 32, null)).toEqual({needed: null, unknown: 'denominator'})
+    expect(neededFor(curve, 64, 1 / 8)).toMatchObject({needed: 400, unknown: null})
+    expect(neededFor(curve, 32, null)).toMatchObject({needed: null, unknown: 'denominator'})
     // 64 features or fewer
-    expect(neededFor(curve, 64, 0.01)).toEqual({needed: null, unknown: 'denominator'})
+    expect(neededFor(curve, 64, 0.01)).toMatchObject({needed: null, unknown: 'denominator'})
   })
 })
 

@@ -95,13 +95,22 @@ const both = (
 const CHANGES_SIGN = {...withoutMeans('sign_changes'), negative_denominators_pct: metric(40)}
 const sincos = () => both('favor-trig', [116, 443], {spread: 3}, () => CHANGES_SIGN)
 const twice = (num_features: number) => ({feature_dim: 2 * num_features})
-const needed = (count: number | null) => () => ({
+const needed = (count: number) => () => ({
   predicted_rel_l2: 0.88,
   num_features_for_5_percent: count,
+  num_features_for_5_percent_low: count / 1.3,
+  num_features_for_5_percent_high: count * 1.3,
+})
+const left = (error: number) => () => ({
+  predicted_rel_l2: 0.88,
+  last_num_features: 4096,
+  last_rel_l2: error,
+  last_rel_l2_low: error / 1.3,
+  last_rel_l2_high: error * 1.3,
 })
 
 const quick = () => [
-  ...both('favor-pos', [0.92, 0.86], {}, needed(null)),
+  ...both('favor-pos', [0.92, 0.86], {}, left(0.7)),
   ...sincos(),
   ...both('rfa', [0.845, 0.84], {spread: 0.01}, twice),
   ...both('rfa', [0.1, 0.05], {target: 'matched'}, twice),
@@ -119,11 +128,12 @@ describe('errorSweepScreen', () => {
     expect(screen(padded)).toMatchInlineSnapshot(`
       "Error on tiny.safetensors: 2 heads, 31 tokens, bidirectional
 
-      No method comes close to exact attention: the best, rfa orth M=256, is 84.0 %
-      [83.9, 84.1] off. Not distinguishable from it: rfa with M=64 and favor-pos.
-      Averaging V, which ignores q and k, is 94 % off. Logits are large (mean
-      |q+k|^2/sqrt(D) = 9.3, by head 9.3 to 10): favor-pos would need over 16 million
-      random vectors (M) for 5 %.
+      No method with up to M=256 comes close to exact attention: the best, rfa orth
+      M=256, is 84.0 % [83.9, 84.1] off. Not distinguishable from it: rfa iid (M=64,
+      256), rfa orth M=64 and favor-pos. Averaging V, which ignores q and k, is 94 %
+      off. Logits are large (mean |q+k|^2/sqrt(D) = 9.3, by head 9.3 to 10): favor-pos
+      orth with M=4,096 would still be 70 % [54, 91] off; exact attention of 31 tokens
+      is cheaper.
 
       method         M=64    M=256  features  note
       ----------  -------  -------  --------  ----------------------------------
@@ -135,8 +145,7 @@ describe('errorSweepScreen', () => {
       softmax       exact                  -
 
       Error: |estimate-exact|/|exact|, 95 % interval over 9 draws. M: random vectors.
-
-      - 7 of 62 tokens are padding and are ignored, as keys and as queries"
+      The details have 1 more note."
     `)
   })
 
@@ -150,7 +159,8 @@ describe('errorSweepScreen', () => {
       "Error on tiny.safetensors: 2 heads, 31 tokens, bidirectional
 
       favor-pos orth M=256 comes within 5 % of exact attention: it is 4.0 % [3.9, 4.1]
-      off. Averaging V, which ignores q and k, is 94 % off.
+      off. Not distinguishable from it: favor-pos iid M=256. Averaging V, which
+      ignores q and k, is 94 % off.
 
       method           M=64      M=256  features  note
       ----------  ---------  ---------  --------  --------------------------------
@@ -201,7 +211,8 @@ describe('errorSweepScreen', () => {
       "Error on tiny.safetensors: 2 heads, 31 tokens, bidirectional
 
       The best method, favor-pos orth M=64, is 30 % [29, 31] off exact attention. Not
-      distinguishable from it: oprf. Averaging V, which ignores q and k, is 94 % off.
+      distinguishable from it: favor-pos iid (M=64, 256), favor-pos orth M=256 and
+      oprf. Averaging V, which ignores q and k, is 94 % off.
 
       method         M=64    M=256  features  note
       ----------  -------  -------  --------  --------------------------------
@@ -241,8 +252,8 @@ describe('errorSweepScreen', () => {
     expect(screen(worse)).toMatchInlineSnapshot(`
       "Error on tiny.safetensors: 2 heads, 31 tokens, bidirectional
 
-      No method has a lower error than averaging V (94 % off), which ignores q and k;
-      the closest, elu, is 102 % off.
+      No method with up to M=256 has a lower error than averaging V (94 % off), which
+      ignores q and k; the closest, elu, is 102 % off.
 
       method           M=64      M=256  features  note
       ----------  ---------  ---------  --------  ---------------------------
@@ -387,9 +398,9 @@ describe('errorSweepScreen', () => {
       times 0.5 to 2
 
       The lowest error against exact attention is 20 % (256 tokens, q and k times 0.5:
-      favor-pos orth M=64). For 4 of the 6 settings no method has a lower error than
-      averaging V. Averaging V, which ignores q and k, is 94 % off. The size of
-      logits, mean |q+k|^2/sqrt(D), goes from 2.3 to 36.
+      favor-pos orth M=64). For 4 of the 6 settings no method with up to M=64 has a
+      lower error than averaging V. Averaging V, which ignores q and k, is 94 % off.
+      The size of logits, mean |q+k|^2/sqrt(D), goes from 2.3 to 36.
 
       tokens  q, k times  lowest error  method               averaging V
       ------  ----------  ------------  -------------------  -----------
@@ -413,8 +424,8 @@ describe('errorSweepScreen', () => {
       "Error on tiny.safetensors: layers 0 and 1, 2 heads, 31 tokens, bidirectional
 
       The lowest error against exact attention is 30 % (layer 0: favor-pos orth M=64).
-      For 1 of the 2 layers no method has a lower error than averaging V. Averaging V,
-      which ignores q and k, is 94 % off.
+      For 1 of the 2 layers no method with up to M=64 has a lower error than averaging
+      V. Averaging V, which ignores q and k, is 94 % off.
 
       layer  lowest error  method               averaging V
       -----  ------------  -------------------  -----------
@@ -426,8 +437,8 @@ describe('errorSweepScreen', () => {
     expect(screen([...at(0, 1.3), ...at(1, 1.5)])).toMatchInlineSnapshot(`
       "Error on tiny.safetensors: layers 0 and 1, 2 heads, 31 tokens, bidirectional
 
-      No method has a lower error than averaging V for any of the 2 layers. Averaging
-      V, which ignores q and k, is 94 % off.
+      No method with up to M=64 has a lower error than averaging V for any of the 2
+      layers. Averaging V, which ignores q and k, is 94 % off.
 
       layer  lowest error  method               averaging V
       -----  ------------  -------------------  -----------
@@ -476,8 +487,8 @@ describe('errorSweepScreen', () => {
       "Error on tiny.safetensors: 2 heads, 31 tokens, bidirectional
 
       The best method, method-0 orth M=256, is 30 % [29, 31] off exact attention. Not
-      distinguishable from it: method-1. Averaging V, which ignores q and k, is 94 %
-      off.
+      distinguishable from it: method-0 iid M=256 and method-1. Averaging V, which
+      ignores q and k, is 94 % off.
 
       method         M=64    M=256  features  note
       ----------  -------  -------  --------  --------------------------------
@@ -592,7 +603,87 @@ describe('errorSweepScreen', () => {
 
   it('says that averaging V is exact where V hardly varies', () => {
     const records = [drawn('favor-pos', 0.01, {}, {mse_over_mean_value: null})]
-    expect(screen(records)).toContain('Averaging V is exact here, as V hardly varies.')
+    expect(screen(records).replaceAll(/\s+/g, ' ')).toContain(
+      'This input cannot tell methods apart: averaging V, which ignores q and k, is exact here, as V hardly varies.',
+    )
+  })
+})
+
+describe('what the screen does not claim', () => {
+  const said = (records: readonly CompletedSweep[]) => answerSentences(placesOf(records)).join(' ')
+
+  it('ranks nothing where averaging V is close, too', () => {
+    const near = 0.031
+    const records = [
+      ...both('favor-pos', [0.02, 0.01], {}, () => squares([0.02], near)),
+      fixed('elu', 0.03, 32, {}, squares([0.03], near)),
+      fixed('mean-value', near, 1, {}, squares([near], near)),
+    ]
+    const text = screen(records)
+    expect(said(records)).toBe(
+      'This input cannot tell methods apart: averaging V, which ignores q and k, is within 5 %, too: 3.1 % off.',
+    )
+    expect(text).not.toMatch(/best|distinguishable from it|rows of/)
+    expect(said(records.slice(3))).toMatch(/^This input cannot tell methods apart/) // one method
+  })
+
+  it('says first how many settings cannot tell methods apart, and ranks the others', () => {
+    const far = [drawn('favor-pos', 0.3, {layer: 0}), averaging({layer: 0})]
+    const near = [
+      drawn('favor-pos', 0.001, {layer: 1}, squares([0.001], 0.03)),
+      fixed('mean-value', 0.03, 1, {layer: 1}, squares([0.03], 0.03)),
+    ]
+    const text = said([...far, ...near])
+    expect(text).toMatch(/^1 of the 2 layers cannot tell methods apart: averaging V is within 5 %/)
+    expect(text).toContain('is 30 % (layer 0')
+    expect(said([...near, ...near.map(row => ({...row, cell: {...row.cell, layer: 2}}))])).toMatch(
+      /^None of the 2 layers can tell methods apart/,
+    )
+  })
+
+  it('names every row that the test cannot tell from the best', () => {
+    const others = [
+      ...both('favor-pos', [0.304, 0.3], {spread: 1}),
+      drawn('oprf', 0.31, {spread: 1, start: 4}),
+      averaging(),
+    ]
+    expect(said(others)).toContain(
+      'Not distinguishable from it: favor-pos iid (M=64, 256) and oprf.',
+    )
+  })
+
+  it('names the M up to which methods were tried', () => {
+    expect(
+      said([...both('favor-pos', [0.9, 0.86]), fixed('elu', 0.91, 32), averaging()]),
+    ).toContain('No method with up to M=256 comes close')
+    expect(said([fixed('elu', 0.91, 32), fixed('taylor', 0.92, 32), averaging()])).toContain(
+      'No method comes close',
+    )
+  })
+
+  it('gives the M for 5 % of the best row with its interval, not the least of several', () => {
+    const iid = (count: number) => ({projection: 'iid' as const, num_features: count})
+    const records = [
+      drawn('favor-pos', 0.2, {num_features: 256}, needed(12_000)()),
+      drawn('favor-pos', 0.24, iid(256), needed(9000)()),
+      averaging(),
+    ]
+    expect(said(records)).toContain(
+      'favor-pos orth would need about 12,000 [9,200, 16,000] random vectors (M) for 5 %',
+    )
+  })
+
+  it('says what error is left at a stated M where 5 % is out of reach', () => {
+    const records = [...both('favor-pos', [0.92, 0.86], {}, left(0.7)), averaging()]
+    expect(said(records)).toMatch(
+      /favor-pos (iid|orth) with M=4,096 would still be 70 % \[54, 91\] off; exact attention of 31 tokens is cheaper\.$/,
+    )
+  })
+
+  it('asks for the scale of logits that no model has', () => {
+    const statistics = {...STATISTICS, sum_norm2: 1e36}
+    const records = [drawn('favor-pos', 0.9, {}, {statistics, ...left(0.7)()}), averaging()]
+    expect(said(records)).toMatch(/Logits are huge \(mean .* = 1\.0e36\): is their scale right\?$/)
   })
 })
 
@@ -645,7 +736,7 @@ describe('the answer', () => {
           expect(said).toMatch(new RegExp(`\\b(${digits.join('|')})(x| %)`))
         } else
           expect(said).toMatch(
-            /unusable|No method has a lower error|(more than|not distinguishable from) averaging V/,
+            /unusable|No method( with up to M=\d+)? has a lower error|(more than|not distinguishable from) averaging V/,
           )
         if (said.includes('comes within 5 %')) expect(Math.min(...errors)).toBeLessThanOrEqual(0.05)
         if (said.includes('close to')) expect(Math.min(...errors)).toBeGreaterThanOrEqual(0.5)
@@ -672,7 +763,7 @@ describe('the answer', () => {
         })
         const none = places.length - lowest.length
         if (lowest.length === 0)
-          expect(said).toContain('No method has a lower error than averaging')
+          expect(said).toMatch(/No method with up to M=\d+ has a lower error than averaging/)
         else {
           expect(said).toContain(`${errorText(Math.min(...lowest))} (layer`)
           if (said.includes('goes from')) {
