@@ -2,10 +2,11 @@
 import type {ProjectionName} from '../attention/names.js'
 import {type BenchPlan, benchPlan} from '../experiments/bench/schema.js'
 import {type ErrorSweepPlan, errorSweepPlan} from '../experiments/error-sweep/schema.js'
-import {modelDigest, readTexts} from '../experiments/swap/files.js'
+import {modelDigest} from '../experiments/swap/files.js'
 import {type SwapPlan, swapPlan} from '../experiments/swap/schema.js'
 import {type VariancePlan, variancePlan} from '../experiments/variance/schema.js'
 import {packagedFile} from '../inputs/packaged.js'
+import {readTexts} from '../inputs/texts.js'
 import {openModel} from '../model/index.js'
 import type {PlanRequest} from './claim.js'
 

@@ -1,10 +1,10 @@
 /** Trainings as claims read them: plans, and what methods learned with each seed. */
 
 import type {MethodSpec} from '../experiments/axes.js'
-import {readTexts} from '../experiments/swap/files.js'
 import {type MethodRow, methodRows} from '../experiments/train/report/rows.js'
 import {type TrainPlan, trainPlan} from '../experiments/train/schema.js'
 import {packagedFile} from '../inputs/packaged.js'
+import {readTexts} from '../inputs/texts.js'
 import {type Estimate, studentTest} from '../stats/index.js'
 import type {PlanRequest} from './claim.js'
 import {type ClaimRuns, Unmeasured} from './runs.js'

@@ -4,7 +4,6 @@ import {hostData} from '../attention/internal.js'
 import {useBackend} from '../backends/index.js'
 import {expected} from '../errors.js'
 import {computedBy as backendFacts} from '../experiments/computed-by.js'
-import {readTexts} from '../experiments/swap/files.js'
 import {writeArrays} from '../inputs/files/index.js'
 import {checkOutput} from '../inputs/files/output.js'
 import {KEY_MASK} from '../inputs/key-mask.js'
@@ -12,6 +11,7 @@ import type {LayerChoice} from '../inputs/layers.js'
 import {DEFAULT_LAYOUT} from '../inputs/layout.js'
 import {assertMemory} from '../inputs/memory.js'
 import type {NdArray} from '../inputs/nd-array.js'
+import {readTexts} from '../inputs/texts.js'
 import {
   exactLayerAttention,
   type Model,
@@ -68,7 +68,7 @@ export async function exportLayers(
     }
     const {texts} = await readTexts(path)
     const backend = await useBackend(request.backend, {threads: request.threads, note})
-    const running = await embedded(model, texts.slice(0, request.maxTexts), request)
+    const {running, leftOut} = await embedded(model, texts.slice(0, request.maxTexts), request)
     const lengths = running.flatMap(({tokens}) => tokens.lengths)
     const sizes = {texts: lengths.length, length: Math.max(...lengths)}
     const entries = sizes.texts * sizes.length * facts.headDim
@@ -80,6 +80,7 @@ export async function exportLayers(
       const layer = await model.layer(index)
       const captured = layers.includes(index) ? new CapturedLayer(facts, sizes) : undefined
       const norm = residualNorm(running)
+      requireFinite(norm, index)
       for (const batch of running) passLayer(batch, layer, captured)
       if (captured) {
         const saved = {layer: index, path: fileOf(index), residual_norm: norm}
@@ -98,6 +99,7 @@ export async function exportLayers(
     return {
       schema: 'rfa.export/1',
       ...{model: folder, texts: path, texts_read: sizes.texts},
+      texts_left_out: leftOut,
       tokens_read: lengths.reduce((sum, length) => sum + length, 0),
       seq_len: sizes.length,
       ...{heads: facts.heads, key_heads: facts.keyHeads, head_dim: facts.headDim},
@@ -124,14 +126,14 @@ async function embedded(
   model: Model,
   texts: readonly string[],
   {maxTokens}: Pick<ExportRequest, 'maxTokens'>,
-): Promise<RunningBatch[]> {
+): Promise<{running: RunningBatch[]; leftOut: number}> {
   const most = Math.min(maxTokens, model.facts.maxTokens)
-  const {batches, order} = model.tokenize(texts, {maxTokens: most})
+  const {batches, order, leftOut} = await model.tokenize(texts, {maxTokens: most})
   const running: RunningBatch[] = []
   for (const [at, tokens] of batches.entries()) {
     running.push({tokens, texts: order[at]!, hidden: await model.embed(tokens)})
   }
-  return running
+  return {running, leftOut}
 }
 
 function passLayer(
@@ -156,6 +158,13 @@ function residualNorm(running: readonly RunningBatch[]): number {
     })
   }
   return Math.sqrt(squares / count)
+}
+
+/** @throws {NOT_FINITE} for hidden states that are no numbers, or so large that their squares are none */
+function requireFinite(norm: number, layer: number): void {
+  if (Number.isFinite(norm)) return
+  const what = 'hidden states whose squares float32 can hold'
+  throw expected('NOT_FINITE', `input of layer ${layer}`, what, `a norm of ${norm}`)
 }
 
 /** What becomes of outputs: the matrix that those of all heads are multiplied by, from what it makes of unit vectors, and the stream. */

@@ -38,6 +38,7 @@ export const exportRecord = z.object({
   model: z.string().describe('Folder of the model.'),
   texts: z.string().describe('Texts that it read.'),
   texts_read: z.number().int().describe('How many of them: B.'),
+  texts_left_out: z.number().int().describe('Texts that were left out: they have no token.'),
   tokens_read: z.number().int().describe('Their tokens, without padding.'),
   seq_len: z.number().int().describe('L, tokens of the longest; shorter texts are padded.'),
   heads: z.number().int().describe('H, heads of queries.'),

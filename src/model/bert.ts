@@ -7,10 +7,16 @@ import {tf} from '../tf.js'
 import type {ModelConfig} from './config.js'
 import {toRows} from './operations.js'
 import {attendRows, linear, lookUp, type Parts, readLayer, sizesOf} from './parts.js'
+import type {WeightNames} from './unread.js'
 import {matrix, vector, type Weights} from './weights.js'
 
-/** The prefix of a model with a task's own layers behind it. */
-export const BERT_PREFIX = 'bert.'
+/** A model with a task's own layers behind it has a prefix. */
+export const BERT_NAMES: WeightNames = {
+  prefix: 'bert.',
+  own: /^(embeddings|encoder)\./,
+  layer: /^encoder\.layer\.(\d+)\./,
+  harmless: /^(pooler\.|embeddings\.(position_ids|token_type_ids)$)/,
+}
 
 export function bertParts(config: ModelConfig, weights: Weights): Parts {
   const {layers, width} = config.facts

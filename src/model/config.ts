@@ -22,7 +22,7 @@ export interface ModelConfig {
   /** Whether the output matrix is the table of embeddings; `undefined` where only the weights can tell. */
   tiedHead: boolean | undefined
   /** Whether matrices of attention and of the feed-forward part have biases. */
-  biases: {attention: boolean; output: boolean; feedForward: boolean}
+  biases: {attention: boolean; feedForward: boolean}
   /** Llama only. */
   rotary?: Rotary
 }
@@ -56,7 +56,7 @@ const gpt2 = z.object({
   scale_attn_weights: z.boolean().default(true),
   scale_attn_by_inverse_layer_idx: z.boolean().nullish(),
   add_cross_attention: z.boolean().nullish(),
-  tie_word_embeddings: z.boolean().default(true),
+  tie_word_embeddings: z.boolean().nullish(),
 })
 
 const llama = z.object({
@@ -72,22 +72,39 @@ const llama = z.object({
   hidden_act: z.string().default('silu'),
   attention_bias: z.boolean().nullish(),
   mlp_bias: z.boolean().nullish(),
-  sliding_window: count.nullish(),
   tie_word_embeddings: z.boolean().nullish(),
   partial_rotary_factor: z.number().nullish(),
   ...rotary,
 })
+
+/** Mistral has no biases, and a window where its configuration does not say that it has none. */
+const mistral = llama
+  .omit({attention_bias: true, mlp_bias: true})
+  .extend({sliding_window: count.nullable().default(4096)})
+
+/** What to do about a model that does not run here. */
+export const EXPORT =
+  'export its queries, keys and values with python/rfa_export.py, and run `rfa apply`'
 
 /** How the configuration of each `model_type` is read. */
 const READERS: Readonly<Record<string, (file: string, json: object) => ModelConfig>> = {
   bert: readBert,
   gpt2: readGpt2,
   llama: readLlama,
-  mistral: readLlama,
+  mistral: readMistral,
+}
+
+/** Classes of Transformers by the `model_type` of their configurations. */
+const CLASSES: Readonly<Record<string, RegExp>> = {
+  bert: /^Bert(Model|For)/,
+  gpt2: /^GPT2(Model|LMHead|DoubleHeads|For)/,
+  llama: /^Llama(Model|For)/,
+  mistral: /^Mistral(Model|For)/,
 }
 
 const head = z.looseObject({
-  model_type: z.string(),
+  model_type: z.string().nullish(),
+  architectures: z.array(z.string()).nullish().catch(null),
   quantization_config: z.looseObject({quant_method: z.string().optional()}).nullish(),
 })
 
@@ -103,7 +120,8 @@ export async function readConfig(folder: string): Promise<ModelConfig> {
   const file = join(folder, 'config.json')
   const json = await readJson(file, 'give a folder that `save_pretrained` of Transformers wrote')
   const what = 'the configuration of a model'
-  const {model_type: type, quantization_config: quantised} = parseWith(head, json, file, what)
+  const {quantization_config: quantised, ...named} = parseWith(head, json, file, what)
+  const type = named.model_type ?? typeOf(file, named.architectures ?? [])
   const read = Object.hasOwn(READERS, type) ? READERS[type] : undefined
   if (!read) throw otherArchitecture(file, type, json)
   if (quantised) {
@@ -114,13 +132,24 @@ export async function readConfig(folder: string): Promise<ModelConfig> {
   return read(file, json)
 }
 
+/** The `model_type` of classes. @throws {UNSUPPORTED} for others */
+function typeOf(file: string, classes: readonly string[]): string {
+  const named = Object.entries(CLASSES).find(([, pattern]) =>
+    classes.some(name => pattern.test(name)),
+  )
+  if (named) return named[0]
+  const what = `a model_type of ${Object.keys(READERS).join(', ')}`
+  const got = classes.length > 0 ? `none, and architectures ${describe(classes)}` : 'none'
+  const remedy =
+    'where the model is one of these, write "model_type": "llama", say, into config.json'
+  throw expected('UNSUPPORTED', file, what, got, remedy, EXPORT)
+}
+
 function otherArchitecture(file: string, type: string, json: object): RfaError {
   const biased = 'relative_attention_num_buckets' in json
   const got = `${describe(type)}${biased ? ', which adds position biases to the logits of attention' : ''}`
   const what = `a model_type of ${Object.keys(READERS).join(', ')}`
-  const remedy =
-    'export its queries, keys and values with python/rfa_export.py, and run `rfa apply`'
-  return expected('UNSUPPORTED', file, what, got, remedy)
+  return expected('UNSUPPORTED', file, what, got, EXPORT)
 }
 
 function readBert(file: string, json: object): ModelConfig {
@@ -149,7 +178,7 @@ function readBert(file: string, json: object): ModelConfig {
     normEpsilon: c.layer_norm_eps,
     tokenTypes: c.type_vocab_size,
     tiedHead: true,
-    biases: {attention: true, output: true, feedForward: true},
+    biases: {attention: true, feedForward: true},
   }
 }
 
@@ -180,25 +209,33 @@ function readGpt2(file: string, json: object): ModelConfig {
     innerWidth: c.n_inner ?? 4 * c.n_embd,
     normEpsilon: c.layer_norm_epsilon,
     tokenTypes: 0,
-    tiedHead: c.tie_word_embeddings,
-    biases: {attention: true, output: true, feedForward: true},
+    tiedHead: c.tie_word_embeddings ?? true,
+    biases: {attention: true, feedForward: true},
   }
 }
 
+function readMistral(file: string, json: object): ModelConfig {
+  const c = parseWith(mistral, json, file, 'the configuration of a Mistral-like model')
+  const {facts, ...rest} = llamaConfig(file, c)
+  return {...rest, facts: {...facts, ...(c.sliding_window && {window: c.sliding_window})}}
+}
+
 function readLlama(file: string, json: object): ModelConfig {
-  const c = parseWith(llama, json, file, 'the configuration of a Llama-like model')
-  if (c.sliding_window != null) {
-    const got = `sliding_window ${c.sliding_window}`
-    throw unsupported(file, 'queries that see all tokens before them', got)
-  }
-  if ((c.partial_rotary_factor ?? 1) !== 1) {
-    const got = `partial_rotary_factor ${c.partial_rotary_factor}`
+  return llamaConfig(file, parseWith(llama, json, file, 'the configuration of a Llama-like model'))
+}
+
+function llamaConfig(file: string, c: z.output<typeof llama>): ModelConfig {
+  const turned = c.partial_rotary_factor ?? c.rope_parameters?.partial_rotary_factor ?? 1
+  if (turned !== 1) {
+    const got = `partial_rotary_factor ${turned}`
     throw unsupported(file, 'heads that are rotated as a whole', got)
   }
   const keyHeads = c.num_key_value_heads ?? c.num_attention_heads
   dividedBy(file, 'num_attention_heads', c.num_attention_heads, keyHeads)
   const headDim = c.head_dim ?? dividedBy(file, 'hidden_size', c.hidden_size, c.num_attention_heads)
-  const attention = c.attention_bias ?? false
+  if (headDim % 2 !== 0) {
+    throw expected('BAD_FILE', file, 'heads of an even size, to be rotated', String(headDim))
+  }
   return {
     facts: {
       kind: 'llama',
@@ -217,7 +254,7 @@ function readLlama(file: string, json: object): ModelConfig {
     normEpsilon: c.rms_norm_eps,
     tokenTypes: 0,
     tiedHead: c.tie_word_embeddings ?? undefined,
-    biases: {attention, output: attention, feedForward: c.mlp_bias ?? false},
+    biases: {attention: c.attention_bias ?? false, feedForward: c.mlp_bias ?? false},
     rotary: toRotary(file, c),
   }
 }
@@ -230,7 +267,7 @@ function activationOf(file: string, key: string, name: string): DenseActivation 
 }
 
 function unsupported(file: string, what: string, got: string): RfaError {
-  return expected('UNSUPPORTED', file, what, got, 'use another model')
+  return expected('UNSUPPORTED', file, what, got, EXPORT)
 }
 
 /** @throws {BAD_FILE} for a rest */

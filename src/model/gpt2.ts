@@ -7,10 +7,16 @@ import {tf} from '../tf.js'
 import type {ModelConfig} from './config.js'
 import {toRows} from './operations.js'
 import {attendRows, lookUp, type Parts, readHead, readLayer, sizesOf} from './parts.js'
+import type {WeightNames} from './unread.js'
 import {matrix, vector, type Weights} from './weights.js'
 
-/** The prefix of a model with a separate head. */
-export const GPT2_PREFIX = 'transformer.'
+/** A model with a separate head has a prefix. Buffers are masks of causal attention. */
+export const GPT2_NAMES: WeightNames = {
+  prefix: 'transformer.',
+  own: /^(wte|wpe|h|ln_f|lm_head)\./,
+  layer: /^h\.(\d+)\./,
+  harmless: /^(h\.\d+\.attn\.(bias|masked_bias)|lm_head\.weight)$/,
+}
 
 export function gpt2Parts(config: ModelConfig, weights: Weights): Parts {
   const {layers, width, vocabulary, maxTokens} = config.facts
@@ -24,8 +30,10 @@ export function gpt2Parts(config: ModelConfig, weights: Weights): Parts {
     normBias: vector('ln_f.bias', width),
     output: config.tiedHead ? words : matrix('lm_head.weight', vocabulary, width),
   }
+  const headed = config.tiedHead || weights.has('lm_head.weight')
+  const {output, ...norms} = head
   return {
-    specs: [{words, places}, ...every, head],
+    specs: [{words, places}, ...every, headed ? head : norms],
     sizes: sizesOf(every[0]!, head, config.innerWidth),
     embed: async batch => lookUp(weights, words, batch, await weights.readData(places)),
     layer: index =>
@@ -49,11 +57,13 @@ export function gpt2Parts(config: ModelConfig, weights: Weights): Parts {
         },
         (w, rows) => dense(rows, w.output),
       ),
-    head: () =>
-      readHead(weights, head, (w, hidden) => {
-        const normed = layerNorm(toRows(hidden), w.norm, w.normBias)
-        return dense(normed, w.output, {transposed: true})
-      }),
+    ...(headed && {
+      head: () =>
+        readHead(weights, head, (w, hidden) => {
+          const normed = layerNorm(toRows(hidden), w.norm, w.normBias)
+          return dense(normed, w.output, {transposed: true})
+        }),
+    }),
   }
 }
 

@@ -2,16 +2,18 @@
  * Pretrained transformers of a folder as Hugging Face writes it, run layer by layer with their attention exchanged:
  * forward only, on the backend in force.
  */
-import {describe, expected} from '../errors.js'
-import {tf} from '../tf.js'
-import {BERT_PREFIX, bertParts} from './bert.js'
+import {readdir} from 'node:fs/promises'
+import {describe, expected, type RfaError} from '../errors.js'
+import {BERT_NAMES, bertParts} from './bert.js'
 import {type ModelConfig, readConfig} from './config.js'
-import {GPT2_PREFIX, gpt2Parts} from './gpt2.js'
-import {LLAMA_PREFIX, llamaParts} from './llama.js'
+import {GPT2_NAMES, gpt2Parts} from './gpt2.js'
+import {LLAMA_NAMES, llamaParts} from './llama.js'
 import type {Parts} from './parts.js'
+import {openPooling} from './pooling.js'
 import {openTokenizer} from './tokenizer.js'
 import type {Model, ModelFacts, TokenBatch} from './types.js'
-import {openWeights} from './weights.js'
+import {refuseUnread, requireLayers} from './unread.js'
+import {openWeights, weightFiles} from './weights.js'
 
 export {exactLayerAttention} from './operations.js'
 export {repeatHeads} from './repeat-heads.js'
@@ -28,23 +30,23 @@ export type {
 
 /**
  * Opens a model: its configuration and tokenizer are read, and its weights are looked over, so that what cannot be run is
- * refused at once. No weights are read yet.
+ * refused at once. No weights of layers are read yet.
  *
  * @param folder - with `config.json`, `model.safetensors` (or several files with their index) and `tokenizer.json`
  * @throws {FILE_MISSING} when one of them is not there
  * @throws {BAD_FILE | ARRAY_MISSING | SHAPE_MISMATCH} when one of them is damaged, or they do not go together
- * @throws {UNSUPPORTED} for what cannot be run here, by its name: other architectures, position biases, sliding windows,
- *   quantised weights
+ * @throws {UNSUPPORTED} for what cannot be run here, by its name: other architectures, position biases, quantised weights, weights
+ *   that a model of its kind does not have, other ways of pooling
  */
 export async function openModel(folder: string): Promise<Model> {
   const config = await readConfig(folder)
   const {facts} = config
   const parts = await openParts(folder, config)
   const tokenize = await openTokenizer(folder, facts)
+  const pooling = facts.causal ? undefined : await openPooling(folder, facts.width)
   const head = async () => {
     if (parts.head) return parts.head()
-    const remedy = 'use `embedding`'
-    throw expected('UNSUPPORTED', folder, 'a causal model', 'an encoder, which has no head', remedy)
+    throw headless(folder, facts)
   }
   return {
     facts,
@@ -59,6 +61,7 @@ export async function openModel(folder: string): Promise<Model> {
       const what = `a layer from 0 to ${facts.layers - 1}`
       throw expected('BAD_RANGE', folder, what, describe(index))
     },
+    hasHead: parts.head !== undefined,
     head,
     async logits(hidden) {
       const whole = await head()
@@ -68,20 +71,57 @@ export async function openModel(folder: string): Promise<Model> {
         whole.dispose()
       }
     },
-    embedding: meanEmbedding,
+    pooledBy: pooling?.text ?? null,
+    embedding(hidden, batch) {
+      if (pooling) return pooling.embed(hidden, batch)
+      const what = 'an encoder'
+      throw expected('UNSUPPORTED', folder, what, 'a causal model', 'use `logits`')
+    },
     async close() {},
   }
 }
 
+/**
+ * Names of the files in a folder that a model is read from, in their order.
+ *
+ * @throws as {@link openModel}
+ */
+export async function modelFiles(folder: string): Promise<string[]> {
+  const {facts} = await readConfig(folder)
+  const there = new Set(await readdir(folder))
+  const optional = ['tokenizer_config.json'].filter(name => there.has(name))
+  const pooling = facts.causal ? [] : (await openPooling(folder, facts.width)).files
+  const names = ['config.json', 'tokenizer.json', ...optional, ...(await weightFiles(folder))]
+  return [...new Set([...names, ...pooling])].sort()
+}
+
+function headless(folder: string, {causal}: ModelFacts): RfaError {
+  if (!causal) {
+    const got = 'an encoder, which has no head'
+    return expected('UNSUPPORTED', folder, 'a causal model', got, 'use `embedding`')
+  }
+  const what = 'a decoder with its output matrix, or tie_word_embeddings in config.json'
+  const remedies = [
+    'save the whole model: `AutoModelForCausalLM.from_pretrained(NAME).save_pretrained(FOLDER)`',
+    'write its queries, keys and values with `rfa export`, which needs none',
+  ]
+  return expected('UNSUPPORTED', folder, what, 'one without lm_head.weight', ...remedies)
+}
+
+const NAMES = {bert: BERT_NAMES, gpt2: GPT2_NAMES, llama: LLAMA_NAMES}
+
 async function openParts(folder: string, config: ModelConfig): Promise<Parts> {
-  const prefix = {bert: BERT_PREFIX, gpt2: GPT2_PREFIX, llama: LLAMA_PREFIX}[config.facts.kind]
-  const weights = await openWeights(folder, prefix)
+  const {kind, layers, causal} = config.facts
+  const names = NAMES[kind]
+  const weights = await openWeights(folder, names.prefix)
+  requireLayers(folder, names, weights, layers)
   const parts = config.rotary
     ? llamaParts(config, config.rotary, weights)
-    : config.facts.causal
+    : causal
       ? gpt2Parts(config, weights)
       : bertParts(config, weights)
-  for (const specs of parts.specs) weights.check(specs)
+  const read = new Set(parts.specs.flatMap(specs => weights.check(specs)))
+  refuseUnread(folder, names, weights, read)
   return parts
 }
 
@@ -100,21 +140,4 @@ function checkBatch({ids, batch, length, lengths}: TokenBatch, facts: ModelFacts
   if (unknown !== undefined) {
     throw wrong(`ids from 0 to ${facts.vocabulary - 1}`, String(unknown))
   }
-}
-
-/** See `Model.embedding`. */
-function meanEmbedding(hidden: tf.Tensor3D, {batch, length, lengths}: TokenBatch): tf.Tensor2D {
-  return tf.tidy(() => {
-    const share = new Float32Array(batch * length)
-    lengths.forEach((tokens, row) => {
-      share.fill(1 / tokens, row * length, row * length + tokens)
-    })
-    const mean: tf.Tensor2D = tf.reshape(
-      tf.matMul(tf.tensor3d(share, [batch, 1, length]), hidden),
-      [batch, -1],
-    )
-    // as Transformers' users do: no embedding is divided by zero
-    const norm = tf.maximum(tf.sqrt(tf.sum(tf.square(mean), -1, true)), 1e-12)
-    return tf.div(mean, norm)
-  })
 }

@@ -8,24 +8,31 @@ import type {ModelConfig} from './config.js'
 import {toRows} from './operations.js'
 import {attendRows, linear, lookUp, type Parts, readHead, readLayer, sizesOf} from './parts.js'
 import {quarterTurn, type Rotary, turn, turnsOf} from './rotary.js'
+import type {WeightNames} from './unread.js'
 import {matrix, vector, type Weights} from './weights.js'
 
-/** The prefix of a model with a separate head. */
-export const LLAMA_PREFIX = 'model.'
+/** A model with a separate head has a prefix. Angles of rotary positions follow from the configuration. */
+export const LLAMA_NAMES: WeightNames = {
+  prefix: 'model.',
+  own: /^(embed_tokens|layers|norm|rotary_emb|lm_head)\./,
+  layer: /^layers\.(\d+)\./,
+  harmless: /^((layers\.\d+\.self_attn\.)?rotary_emb\.inv_freq|lm_head\.weight)$/,
+}
 
 export function llamaParts(config: ModelConfig, rotary: Rotary, weights: Weights): Parts {
   const {layers, width, vocabulary, headDim} = config.facts
   const rmsNorm = (x: tf.Tensor2D, weight: tf.Tensor1D) =>
     normalizeRows(x, weight, {epsilon: config.normEpsilon, centred: false})
   const words = matrix('embed_tokens.weight', vocabulary, width)
-  const every = Array.from({length: layers}, (_, index) => layerSpecs(config, index))
+  const every = Array.from({length: layers}, (_, index) => layerSpecs(config, weights, index))
   const tied = config.tiedHead ?? !weights.has('lm_head.weight')
   const head = {
     norm: vector('norm.weight', width),
     output: tied ? words : matrix('lm_head.weight', vocabulary, width),
   }
+  const headed = tied || weights.has('lm_head.weight')
   return {
-    specs: [{words}, ...every, head],
+    specs: [{words}, ...every, headed ? head : {norm: head.norm}],
     // gate, its partner and their product
     sizes: sizesOf(every[0]!, head, 3 * config.innerWidth),
     embed: batch => lookUp(weights, words, batch),
@@ -59,12 +66,14 @@ export function llamaParts(config: ModelConfig, rotary: Rotary, weights: Weights
         },
         (w, rows) => linear(rows, w.output),
       ),
-    head: () =>
-      readHead(weights, head, (w, hidden) => linear(rmsNorm(toRows(hidden), w.norm), w.output)),
+    ...(headed && {
+      head: () =>
+        readHead(weights, head, (w, hidden) => linear(rmsNorm(toRows(hidden), w.norm), w.output)),
+    }),
   }
 }
 
-function layerSpecs({facts, innerWidth, biases}: ModelConfig, index: number) {
+function layerSpecs({facts, innerWidth, biases}: ModelConfig, weights: Weights, index: number) {
   const {width, heads, keyHeads, headDim} = facts
   const at = `layers.${index}`
   const bias = (wanted: boolean, name: string, length: number) =>
@@ -81,7 +90,12 @@ function layerSpecs({facts, innerWidth, biases}: ModelConfig, index: number) {
     value: matrix(`${at}.self_attn.v_proj.weight`, keys, width),
     valueBias: bias(attention, 'self_attn.v_proj', keys),
     output: matrix(`${at}.self_attn.o_proj.weight`, width, queries),
-    outputBias: bias(attention, 'self_attn.o_proj', width),
+    // models that say so may have biases of q, k and v alone
+    outputBias: bias(
+      attention && weights.has(`${at}.self_attn.o_proj.bias`),
+      'self_attn.o_proj',
+      width,
+    ),
     innerNorm: vector(`${at}.post_attention_layernorm.weight`, width),
     gate: matrix(`${at}.mlp.gate_proj.weight`, innerWidth, width),
     gateBias: bias(feedForward, 'mlp.gate_proj', innerWidth),

@@ -20,6 +20,7 @@ const scaling = z.looseObject({
   // the older name
   type: z.string().optional(),
   rope_theta: z.number().positive().optional(),
+  partial_rotary_factor: z.number().nullish(),
 })
 const linear = z.object({factor: z.number().positive()})
 const llama3 = linear.extend({

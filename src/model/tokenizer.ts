@@ -1,8 +1,10 @@
 /** Texts as tokens, by `tokenizer.json` of a folder. */
 import {join} from 'node:path'
-import {describe, expected, messageOf, RfaError} from '../errors.js'
-import {readJson} from './json.js'
+import {clipped, describe, expected, RfaError} from '../errors.js'
+import {readJson, readOptionalJson} from './json.js'
+import {type EncodedText, runTokenizer, type TokenizerJob} from './tokenizer-thread.js'
 import type {ModelFacts, TokenBatch, TokenizedTexts, TokenizeOptions} from './types.js'
+import {checkVocabulary, otherVocabulary} from './vocabulary.js'
 
 /** Texts of a batch where nothing else is said. */
 const BATCH_SIZE = 32
@@ -10,106 +12,130 @@ const BATCH_SIZE = 32
 /** Tokens of a batch at most, with padding: three blocks of rows of a product, and what a layer makes of them stays near the caches. */
 const BATCH_TOKENS = 1152
 
-/** What is used of a tokenizer of the package, whose types cannot be read by ECMAScript modules. */
-interface Tokenizer {
-  encode(text: string, options?: {add_special_tokens: boolean}): {ids: number[]}
-  get_vocab(withAddedTokens: boolean): Map<string, number>
-}
+/** Time of a text, and for each of its characters in addition: some ten times what an honest tokenizer takes. */
+const LIMIT = {text: 20_000, character: 0.02}
 
 /** See `Model.tokenize`. */
-export type Tokenize = (texts: readonly string[], options?: TokenizeOptions) => TokenizedTexts
+export type Tokenize = (
+  texts: readonly string[],
+  options?: TokenizeOptions,
+) => Promise<TokenizedTexts>
 
 /**
- * Reads `tokenizer.json`, and `tokenizer_config.json` where it is there.
+ * Reads `tokenizer.json`, and `tokenizer_config.json` where it is there. The tokenizer itself is made with the first texts.
  *
  * @param folder - as the user wrote it
  * @throws {FILE_MISSING | BAD_FILE} when `tokenizer.json` is not there, or is not a tokenizer
- * @throws {UNSUPPORTED} for a tokenizer with parts that are not known here
- * @throws {BAD_FILE} when its vocabulary is larger than that of the model
+ * @throws {BAD_FILE} when its vocabulary is not that of the model
  */
 export async function openTokenizer(folder: string, facts: ModelFacts): Promise<Tokenize> {
   const file = join(folder, 'tokenizer.json')
-  const tokenizer = await loadTokenizer(folder, file)
-  let last = 0
-  for (const id of tokenizer.get_vocab(false).values()) last = Math.max(last, id)
-  if (last >= facts.vocabulary) throw otherVocabulary(file, last, facts)
-  return (texts, options = {}) => {
-    const {maxTokens, batchSize} = checkedOptions(options, facts)
-    const rows = texts.map((text, index) => {
-      const ids = encoded(tokenizer, text, maxTokens)
-      if (ids.length === 0) {
-        const where = `text ${index + 1}`
-        throw expected('BAD_FILE', where, 'at least one token', `none of ${describe(text)}`)
-      }
-      const beyond = ids.find(id => id >= facts.vocabulary)
-      if (beyond !== undefined) throw otherVocabulary(file, beyond, facts)
-      return ids
-    })
-    return toBatches(rows, batchSize)
-  }
-}
-
-async function loadTokenizer(folder: string, file: string): Promise<Tokenizer> {
   const remedy = 'write it with `tokenizer.save_pretrained(FOLDER)` of Transformers'
   const json = await readJson(file, remedy)
-  const config = await readOptional(join(folder, 'tokenizer_config.json'))
-  if (!('model' in json))
+  const config = await readOptionalJson(join(folder, 'tokenizer_config.json'))
+  if (!('model' in json)) {
     throw expected('BAD_FILE', file, 'a tokenizer', 'one without a model', remedy)
-  const {Tokenizer} = await import('@huggingface/tokenizers')
-  try {
-    return new Tokenizer(json, config)
-  } catch (cause) {
-    const message = `${file}: expected a tokenizer that can be run here, got one that cannot: ${messageOf(cause)}`
-    throw new RfaError('UNSUPPORTED', message, {suggestions: ['use another model'], cause})
+  }
+  checkVocabulary(file, json, facts)
+  return async (texts, options = {}) => {
+    const {maxTokens, batchSize, least, limitMs} = checkedOptions(options, facts)
+    const longest = texts.reduce((most, text) => Math.max(most, text.length), 0)
+    const limit = limitMs ?? LIMIT.text + LIMIT.character * longest
+    const job = {json, config, texts, maxTokens, limitMs: limit}
+    const rows = (await idsOf(file, job)).map(encoded => cut(encoded, {file, maxTokens, facts}))
+    const kept = rows.filter(ids => ids.length >= least)
+    if (kept.length === 0) throw tooShort(rows.length, least)
+    refuseBeyondWindow(kept, facts)
+    return {...toBatches(kept, batchSize), leftOut: rows.length - kept.length}
   }
 }
 
-async function readOptional(file: string): Promise<object> {
-  try {
-    return await readJson(file, '')
-  } catch (error) {
-    if (error instanceof RfaError && error.code === 'FILE_MISSING') return {}
-    throw error
-  }
+/** Ids of a text, and without special tokens where it is too long. */
+type Ids = Exclude<EncodedText, {fault: string}>
+
+/** @throws {UNSUPPORTED} where there are none, naming the text */
+async function idsOf(file: string, job: TokenizerJob): Promise<Ids[]> {
+  const end = await runTokenizer(job)
+  if ('fault' in end) throw unrunnable(file, end.fault, end.text, job.texts)
+  return end.rows.map((row, at) => {
+    if ('fault' in row) throw unrunnable(file, row.fault, at, job.texts)
+    return row
+  })
 }
 
-function otherVocabulary(file: string, id: number, {vocabulary}: ModelFacts): RfaError {
-  const got = `one with token ${id}: it belongs to another model`
-  const remedy = 'copy the whole folder again'
-  const what = `a tokenizer for a vocabulary of ${vocabulary} tokens, 0 to ${vocabulary - 1}`
-  return expected('BAD_FILE', file, what, got, remedy)
+function unrunnable(
+  file: string,
+  fault: string,
+  at: number | undefined,
+  texts: readonly string[],
+): RfaError {
+  const on = at === undefined ? '' : ` on text ${at + 1}, ${describe(texts[at])}`
+  const message = `${file}: expected a tokenizer that can be run here, got one that cannot${on}: ${clipped(fault)}`
+  const without = at === undefined ? [] : ['leave that text out']
+  return new RfaError('UNSUPPORTED', message, {suggestions: [...without, 'use another model']})
+}
+
+function tooShort(texts: number, least: number): RfaError {
+  const what = least === 1 ? 'at least one token in a text' : `texts of ${least} tokens or more`
+  const got = `${texts} with fewer`
+  return expected('BAD_FILE', 'texts', what, got, 'give longer texts')
+}
+
+/** @throws {UNSUPPORTED} for texts of which queries would not see all tokens */
+function refuseBeyondWindow(rows: readonly number[][], {window}: ModelFacts): void {
+  const longest = rows.reduce((most, ids) => Math.max(most, ids.length), 0)
+  if (window === undefined || longest <= window) return
+  const what = `at most ${window} tokens in a text, the sliding window of the model`
+  const remedy = `cut the texts: \`maxTokens: ${window}\``
+  throw expected('UNSUPPORTED', 'texts', what, `${longest}`, remedy)
 }
 
 function checkedOptions(options: TokenizeOptions, facts: ModelFacts) {
-  const {maxTokens = facts.maxTokens, batchSize = BATCH_SIZE} = options
-  for (const [name, value] of Object.entries({maxTokens, batchSize})) {
+  const {maxTokens = facts.maxTokens, batchSize = BATCH_SIZE, least = 1, limitMs} = options
+  for (const [name, value] of Object.entries({maxTokens, batchSize, least})) {
     if (Number.isInteger(value) && value > 0) continue
     throw expected('BAD_OPTION', name, 'a positive integer', describe(value))
   }
-  return {maxTokens: Math.min(maxTokens, facts.maxTokens), batchSize}
+  return {maxTokens: Math.min(maxTokens, facts.maxTokens), batchSize, least, limitMs}
+}
+
+/** What a text is held against. */
+interface Limits {
+  file: string
+  maxTokens: number
+  facts: ModelFacts
 }
 
 /** Tokens of a text, special ones at both ends kept where it is cut. */
-function encoded(tokenizer: Tokenizer, text: string, maxTokens: number): number[] {
-  const {ids} = tokenizer.encode(text)
-  if (ids.length <= maxTokens) return ids
-  const plain = tokenizer.encode(text, {add_special_tokens: false}).ids
-  const special = ids.length - plain.length
+function cut({ids, plain}: Ids, limits: Limits): number[] {
+  const all = checkedIds(ids, limits)
+  if (plain === undefined) return all
+  const own = checkedIds(plain, limits)
+  const {maxTokens} = limits
+  const special = all.length - own.length
   const room = maxTokens - special
   if (room <= 0) {
-    throw expected(
-      'BAD_OPTION',
-      'maxTokens',
-      `more than the ${special} special tokens`,
-      String(maxTokens),
-    )
+    const what = `more than the ${special} special tokens`
+    throw expected('BAD_OPTION', 'maxTokens', what, String(maxTokens))
   }
   let first = 0
-  while (first < special && !plain.every((id, at) => ids[first + at] === id)) first++
-  return [...ids.slice(0, first), ...plain.slice(0, room), ...ids.slice(first + plain.length)]
+  while (first < special && !own.every((id, at) => all[first + at] === id)) first++
+  return [...all.slice(0, first), ...own.slice(0, room), ...all.slice(first + own.length)]
 }
 
-function toBatches(rows: readonly number[][], batchSize: number): TokenizedTexts {
+/** Ids that the model has embeddings of. */
+function checkedIds(ids: readonly unknown[], {file, facts}: Limits): number[] {
+  return ids.map(id => {
+    if (typeof id !== 'number' || !Number.isInteger(id) || id < 0) {
+      const remedy = 'give it an `unk_token`, or leave texts with such letters out'
+      throw expected('BAD_FILE', file, 'an id for every token', describe(id), remedy)
+    }
+    if (id >= facts.vocabulary) throw otherVocabulary(file, id, facts)
+    return id
+  })
+}
+
+function toBatches(rows: readonly number[][], batchSize: number): Omit<TokenizedTexts, 'leftOut'> {
   const sorted = rows.map((_, index) => index).sort((a, b) => rows[a]!.length - rows[b]!.length)
   const order: number[][] = []
   let open: number[] = []

@@ -17,6 +17,8 @@ export interface ModelFacts {
   vocabulary: number
   /** Positions that the model was made for. */
   maxTokens: number
+  /** Tokens that a query sees at most, itself included; absent: all before it. Longer texts are refused. */
+  window?: number
   /** Factor on q.k. */
   scale: number
 }
@@ -90,12 +92,18 @@ export interface TokenizeOptions {
   maxTokens?: number
   /** Texts of a batch at most; one of several texts has 1152 tokens at most. Default 32. */
   batchSize?: number
+  /** Texts with fewer tokens are left out. Default 1. */
+  least?: number
+  /** Time that the tokenizer has for one text. Default: 20 s, and 20 s for a million characters. */
+  limitMs?: number
 }
 
-/** Texts as batches; text `order[i][j]` is row j of batch i. */
+/** Texts as batches; text `order[i][j]` of those that are not left out is row j of batch i. */
 export interface TokenizedTexts {
   batches: TokenBatch[]
   order: number[][]
+  /** Texts with too few tokens. */
+  leftOut: number
 }
 
 /** What a model takes. */
@@ -111,13 +119,20 @@ export interface ModelSizes {
 export interface Model {
   readonly facts: ModelFacts
   readonly sizes: ModelSizes
+  /** How an encoder makes one vector of a text, in words; `null` for a causal model. */
+  readonly pooledBy: string | null
+  /** Whether there is a final norm and an output matrix: a decoder may be stored without. */
+  readonly hasHead: boolean
   /**
-   * Texts as batches of similar length, shortest first. Texts that are too long are cut; special tokens stay.
+   * Texts as batches of similar length, shortest first. Texts that are too long are cut; special tokens stay. Texts that are too
+   * short are left out.
    *
    * @throws {BAD_OPTION} for settings that are no positive integers, or `maxTokens` without room beside special tokens
-   * @throws {BAD_FILE} for a text without tokens, or tokens that the model has no embedding of
+   * @throws {BAD_FILE} where all texts are too short, or for tokens that the model has no embedding of
+   * @throws {UNSUPPORTED} for a tokenizer with parts that are not known here, one that does not end on a text, and for texts
+   *   longer than the window of the model
    */
-  tokenize(texts: readonly string[], options?: TokenizeOptions): TokenizedTexts
+  tokenize(texts: readonly string[], options?: TokenizeOptions): Promise<TokenizedTexts>
   /**
    * The input of the first layer, `[B, L, W]`.
    *
@@ -134,12 +149,16 @@ export interface Model {
   /**
    * Reads the final norm and the output matrix; the caller disposes of it.
    *
-   * @throws {UNSUPPORTED} for an encoder
+   * @throws {UNSUPPORTED} where there is none
    */
   head(): Promise<ModelHead>
   /** {@link head} for one use: logits `[B, L, V]` of the outputs of the last layer. */
   logits(hidden: tf.Tensor3D, batch: TokenBatch): Promise<tf.Tensor3D>
-  /** Mean over the tokens of each text, at unit length, `[B, W]`. */
+  /**
+   * A vector of each text, pooled as the folder says, at unit length, `[B, W]`.
+   *
+   * @throws {UNSUPPORTED} for a causal model
+   */
   embedding(hidden: tf.Tensor3D, batch: TokenBatch): tf.Tensor2D
   close(): Promise<void>
 }

@@ -6,7 +6,14 @@ import {run, runner} from './services.js'
 
 const RECORD: ExportRecord = {
   schema: 'rfa.export/1',
-  ...{model: 'my model', texts: 'texts.txt', texts_read: 60, tokens_read: 4000, seq_len: 128},
+  ...{
+    model: 'my model',
+    texts: 'texts.txt',
+    texts_left_out: 0,
+    texts_read: 60,
+    tokens_read: 4000,
+    seq_len: 128,
+  },
   ...{heads: 32, key_heads: 4, head_dim: 64, causal: true, logit_scale: 0.125},
   ...madeBy({backend: 'native', threads: 2}),
   layers: [0, 3].map(layer => ({layer, path: `-out/layer${layer}.safetensors`, residual_norm: 2})),

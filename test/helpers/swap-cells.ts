@@ -1,9 +1,10 @@
 /** Cells of swaps: all layers of the packaged model, or of another one. */
 import {writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
-import {modelDigest, readTexts} from '../../src/experiments/swap/files.js'
+import {modelDigest} from '../../src/experiments/swap/files.js'
 import type {SwapCell} from '../../src/experiments/swap/schema.js'
 import {packagedFile} from '../../src/inputs/packaged.js'
+import {readTexts} from '../../src/inputs/texts.js'
 import {openModel} from '../../src/model/index.js'
 import {newFolder} from './folders.js'
 

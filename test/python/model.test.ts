@@ -94,17 +94,17 @@ describe.runIf(PYTHON).each(NAMES)('%s', name => {
     model = await openModel(golden.facts.folder)
   })
 
-  it('has the tokens of Transformers, cut ones too', () => {
+  it('has the tokens of Transformers, cut ones too', async () => {
     const {texts, hard, cut} = golden.facts
     const full = hard.filter(({ids}) => ids.length > 0)
-    const {batches, order} = model.tokenize(
+    const {batches, order} = await model.tokenize(
       full.map(({text}) => text),
       {batchSize: 1},
     )
     const found = batches.map(({ids}, i) => [full[order[i]![0]!]!.text, [...ids]])
     const wanted = full.map(({text, ids}) => [text, ids.slice(0, model.facts.maxTokens)])
     expect(Object.fromEntries(found)).toEqual(Object.fromEntries(wanted))
-    const short = model.tokenize(texts, {maxTokens: 7, batchSize: 1})
+    const short = await model.tokenize(texts, {maxTokens: 7, batchSize: 1})
     const rows = short.batches.map(({ids}, i) => [short.order[i]![0]!, [...ids]])
     expect(Object.fromEntries(rows)).toEqual(Object.fromEntries(cut.entries()))
   })

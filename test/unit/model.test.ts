@@ -1,7 +1,8 @@
-import {readFileSync, renameSync, rmSync, truncateSync, writeFileSync} from 'node:fs'
+import {execFileSync} from 'node:child_process'
+import {mkdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync} from 'node:fs'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
-import type {RfaErrorCode} from '../../src/errors.js'
+import type {RfaError, RfaErrorCode} from '../../src/errors.js'
 import type {NdArray} from '../../src/inputs/nd-array.js'
 import {openModel} from '../../src/model/index.js'
 import {
@@ -103,11 +104,72 @@ const CONFIGURATIONS: Case[] = [
     message: /a decoder by itself, got add_cross_attention true/,
   },
   {
-    title: 'a sliding window',
-    kind: 'llama',
-    changes: {config: {model_type: 'mistral', sliding_window: 4096}},
+    title: 'no model_type, and classes that are not known',
+    changes: {config: {model_type: undefined, architectures: ['RobertaModel']}},
     code: 'UNSUPPORTED',
-    message: /queries that see all tokens before them, got sliding_window 4096/,
+    message: /a model_type of bert, .*, got none, and architectures \[RobertaModel\]/,
+    remedy: /"model_type": "llama"/,
+  },
+  {
+    title: 'a number that is none',
+    harm: folder => {
+      const file = join(folder, 'config.json')
+      const json = readFileSync(file, 'utf8')
+      writeFileSync(file, json.replace('{', '{"layer_norm_eps": NaN, "other": -Infinity, '))
+    },
+    code: 'BAD_FILE',
+    message: /one in which layer_norm_eps is "NaN" \(expected a number\)/,
+  },
+  {
+    title: 'a number without an end',
+    harm: folder => {
+      const file = join(folder, 'config.json')
+      const json = readFileSync(file, 'utf8')
+      writeFileSync(file, json.replace('{', '{"layer_norm_eps": Infinity, '))
+    },
+    code: 'BAD_FILE',
+    message: /one in which layer_norm_eps is Infinity/,
+  },
+  {
+    title: 'a key twice',
+    harm: folder => {
+      const file = join(folder, 'config.json')
+      const json = readFileSync(file, 'utf8')
+      writeFileSync(file, json.replace('{', '{"model_type": "gpt2", '))
+    },
+    code: 'BAD_FILE',
+    message: /config\.json: expected the key "model_type" once, got it twice/,
+  },
+  {
+    title: 'more layers than weights',
+    changes: {config: {num_hidden_layers: 1_000_000_000}},
+    code: 'ARRAY_MISSING',
+    message: /expected weights of 1000000000 layers, as config\.json says, got those of 2/,
+  },
+  {
+    title: 'heads that cannot be rotated',
+    kind: 'llama',
+    changes: {config: {head_dim: 3}},
+    code: 'BAD_FILE',
+    message: /heads of an even size, to be rotated, got 3/,
+  },
+  {
+    title: 'a pipe in place of its configuration',
+    harm: folder => {
+      rmSync(join(folder, 'config.json'))
+      execFileSync('mkfifo', [join(folder, 'config.json')])
+    },
+    code: 'BAD_FILE',
+    message: /config\.json: expected a file, got a pipe/,
+  },
+  {
+    title: 'a folder in place of its tokenizer',
+    harm: folder => {
+      rmSync(join(folder, 'tokenizer.json'))
+      mkdirSync(join(folder, 'tokenizer.json'))
+    },
+    code: 'BAD_FILE',
+    message: /tokenizer\.json: expected a file, got a directory/,
   },
   {
     title: 'heads that are rotated in part',
@@ -146,6 +208,13 @@ const change = (change: (query: NdArray) => NdArray | undefined): FolderChanges 
     const changed = change(arrays[QUERY]!)
     if (changed) arrays[QUERY] = changed
     else delete arrays[QUERY]
+  },
+})
+
+/** Weights with one more array. */
+const extra = (name: string, length: number): FolderChanges => ({
+  arrays: arrays => {
+    arrays[name] = {shape: [length], dtype: 'float32', data: new Float32Array(length)}
   },
 })
 
@@ -216,6 +285,36 @@ const WEIGHTS: Case[] = [
     message: /query\.weight\]: expected \[10, 10\], got \[5, 20\]/,
   },
   {
+    title: 'biases that its configuration does not speak of',
+    kind: 'llama',
+    changes: extra('layers.1.self_attn.q_proj.bias', 24),
+    code: 'UNSUPPORTED',
+    message: /got "layers\.1\.self_attn\.q_proj\.bias", which a model of this kind does not have/,
+    remedy: /attention_bias/,
+  },
+  ...(
+    [
+      ['llama', 'layers.0.self_attn.q_norm.weight'],
+      ['llama', 'model.layers.0.self_attn.k_norm.weight'],
+      ['llama', 'layers.2.input_layernorm.weight'],
+      ['llama', 'norm.bias'],
+      ['llama', 'lm_head.bias'],
+      ['gpt2', 'h.0.attn.q_norm.weight'],
+      ['gpt2', 'transformer.h.1.crossattention.c_attn.weight'],
+      ['gpt2', 'h.2.ln_1.weight'],
+      ['bert', 'encoder.layer.0.attention.self.distance_embedding.weight'],
+      ['bert', 'bert.encoder.layer.1.adapter.weight'],
+      ['bert', 'embeddings.projection.weight'],
+    ] as const
+  ).map(([kind, name]) => ({
+    title: `${name}, which ${kind} does not read`,
+    kind,
+    changes: extra(name, 4),
+    code: 'UNSUPPORTED' as const,
+    message: new RegExp(`got "${name.replaceAll('.', '\\.')}", which a model of this kind`),
+    remedy: /rfa_export\.py/,
+  })),
+  {
     title: 'weights of integers',
     changes: change(({shape}) => ({shape, dtype: 'int8', data: new Int8Array(100)})),
     code: 'UNSUPPORTED',
@@ -249,12 +348,36 @@ const TOKENIZERS: Case[] = [
     code: 'BAD_FILE',
     message: /tokenizer\.json: expected a tokenizer, got one without a model/,
   },
+  ...(
+    [
+      ['an id beyond all memory', {a: 0, z: 1e9}, /got one with token 1000000000/],
+      ['an id that is no integer', {a: 0.5}, /token "a": expected an id .* from 0, got 0\.5/],
+      ['an id that is a text', {a: '0'}, /token "a": expected an id .* from 0, got "0"/],
+      ['an id below 0', {a: -1}, /token "a": expected an id .* from 0, got -1/],
+      [
+        'one id for two tokens',
+        {a: 1, z: 1},
+        /token "z": expected an id of its own, got 1, as "a"/,
+      ],
+    ] as const
+  ).map(([title, vocab, message]) => ({
+    title: `a tokenizer with ${title}`,
+    harm: (folder: string) =>
+      tokenizer(folder, {model: {type: 'WordPiece', unk_token: 'a', vocab}}),
+    code: 'BAD_FILE' as const,
+    message,
+  })),
   {
-    title: 'a tokenizer with an unknown part',
-    harm: folder => tokenizer(folder, {pre_tokenizer: {type: 'Whatever'}}),
-    code: 'UNSUPPORTED',
-    message:
-      /tokenizer\.json: expected a tokenizer that can be run here, got one that cannot: .*Whatever/,
+    title: 'an added token with an id beyond all memory',
+    harm: folder => tokenizer(folder, {added_tokens: [{id: 1e9, content: '<new>'}]}),
+    code: 'BAD_FILE',
+    message: /got one with token 1000000000/,
+  },
+  {
+    title: 'an added token with another id than it has',
+    harm: folder => tokenizer(folder, {added_tokens: [{id: 3, content: 'a'}]}),
+    code: 'BAD_FILE',
+    message: /token "a": expected an id of its own, got 3, as "\[SEP\]" has/,
   },
   {
     title: 'a damaged tokenizer_config.json',
@@ -271,7 +394,10 @@ describe('a folder is refused that has', () => {
     harm?.(folder)
     const refused = await openModel(folder).catch((error: unknown) => error)
     expect(refused).toMatchObject({code, message: expect.stringMatching(message)})
-    if (remedy) expect(refused).toMatchObject({suggestions: [expect.stringMatching(remedy)]})
+    if (remedy) {
+      const {suggestions} = refused as RfaError
+      expect(suggestions[0]).toMatch(remedy)
+    }
   })
 
   it('a text with an added token that the model does not know', async () => {
@@ -280,10 +406,149 @@ describe('a folder is refused that has', () => {
     const flags = {single_word: false, lstrip: false, rstrip: false}
     tokenizer(folder, {added_tokens: [{...added, ...flags}]})
     const model = await openModel(folder)
-    expect(model.tokenize(['a b']).batches).toHaveLength(1)
+    expect((await model.tokenize(['a b'])).batches).toHaveLength(1)
     const message = expect.stringMatching(/got one with token 13/)
-    expect(() => model.tokenize(['a <new>'])).toThrow(
-      expect.objectContaining({code: 'BAD_FILE', message}),
+    await expect(model.tokenize(['a <new>'])).rejects.toMatchObject({code: 'BAD_FILE', message})
+  })
+})
+
+describe('a folder is taken that has', () => {
+  const open = async (kind: TinyModel, changes: FolderChanges) =>
+    openModel(await modelFolder(kind, changes))
+
+  it.each([
+    ['bert', 'pooler.dense.weight'],
+    ['bert', 'embeddings.position_ids'],
+    ['bert', 'cls.predictions.bias'],
+    ['gpt2', 'h.0.attn.bias'],
+    ['gpt2', 'transformer.h.1.attn.masked_bias'],
+    ['gpt2', 'lm_head.weight'],
+    ['gpt2', 'score.weight'],
+    ['llama', 'layers.0.self_attn.rotary_emb.inv_freq'],
+  ] as const)('%s with %s, which changes nothing', async (kind, name) => {
+    expect((await open(kind, extra(name, 4))).facts.kind).toBe(kind)
+  })
+
+  it.each([
+    ['bert', 'BertForMaskedLM'],
+    ['gpt2', 'GPT2LMHeadModel'],
+    ['llama', 'LlamaForCausalLM'],
+  ] as const)('%s by its class, without model_type', async (kind, name) => {
+    const model = await open(kind, {config: {model_type: undefined, architectures: [name]}})
+    expect(model.facts.kind).toBe(kind)
+  })
+
+  it.each([
+    ['a window of another architecture', 'llama', {sliding_window: 2}],
+    ['biases of another architecture', 'llama', {model_type: 'mistral', attention_bias: true}],
+    ['a null where nothing is tied', 'gpt2', {tie_word_embeddings: null}],
+    ['fields of odd kinds', 'bert', {architectures: 'BertModel', sliding_window: 'none'}],
+  ] as const)('%s', async (_, kind, config) => {
+    expect((await open(kind, {config})).facts.layers).toBe(2)
+  })
+
+  it('a window, for texts that are no longer', async () => {
+    const model = await open('llama', {config: {model_type: 'mistral', sliding_window: 4}})
+    expect((await model.tokenize(['a b c d'])).batches[0]!.lengths).toEqual([4])
+    await expect(model.tokenize(['a b c d e'])).rejects.toMatchObject({
+      code: 'UNSUPPORTED',
+      message: 'texts: expected at most 4 tokens in a text, the sliding window of the model, got 5',
+      suggestions: ['cut the texts: `maxTokens: 4`'],
+    })
+    expect((await model.tokenize(['a b c d e'], {maxTokens: 4})).batches[0]!.lengths).toEqual([4])
+  })
+
+  it('no output matrix, until predictions are wanted', async () => {
+    const changes: FolderChanges = {
+      arrays: arrays => {
+        delete arrays['lm_head.weight']
+      },
+    }
+    for (const kind of ['gpt2', 'llama'] as const) {
+      const model = await open(kind, {...changes, config: {tie_word_embeddings: false}})
+      expect(model.hasHead).toBe(false)
+      await expect(model.head()).rejects.toMatchObject({
+        code: 'UNSUPPORTED',
+        message: expect.stringMatching(/got one without lm_head\.weight/),
+      })
+      const tied = await open(kind, {...changes, config: {tie_word_embeddings: true}})
+      expect(tied.hasHead).toBe(true)
+    }
+  })
+
+  it('biases of queries, keys and values alone', async () => {
+    const model = await open('llama', {
+      config: {attention_bias: true},
+      arrays: arrays => {
+        for (const layer of [0, 1]) {
+          for (const [name, length] of [
+            ['q', 24],
+            ['k', 12],
+            ['v', 12],
+          ] as const) {
+            const data = new Float32Array(length)
+            arrays[`layers.${layer}.self_attn.${name}_proj.bias`] = {
+              shape: [length],
+              dtype: 'float32',
+              data,
+            }
+          }
+        }
+      },
+    })
+    expect(model.facts.layers).toBe(2)
+  })
+})
+
+describe('weights that are not finite', () => {
+  it.each([Number.NaN, Infinity, -Infinity])('are refused when they are read: %s', async value => {
+    const model = await openModel(
+      await modelFolder('bert', {
+        arrays: arrays => {
+          arrays[QUERY]!.data[7] = value
+        },
+      }),
     )
+    await expect(model.layer(1)).rejects.toMatchObject({
+      code: 'NOT_FINITE',
+      message: expect.stringMatching(
+        /layer\.1\.attention\.self\.query\.weight\]: expected finite numbers, got (NaN|-?Infinity)/,
+      ),
+    })
+  })
+})
+
+describe('a tokenizer of strangers', () => {
+  const on = async (fields: object, text: string, limitMs = 2000) => {
+    const folder = await modelFolder('bert')
+    tokenizer(folder, fields)
+    return (await openModel(folder))
+      .tokenize(['a', text], {limitMs})
+      .catch((error: unknown) => error)
+  }
+  const ended = (message: RegExp) => ({
+    code: 'UNSUPPORTED',
+    message: expect.stringMatching(message),
+  })
+
+  it('that has an unknown part is refused', async () => {
+    expect(await on({pre_tokenizer: {type: 'Whatever'}}, 'b')).toMatchObject(
+      ended(/expected a tokenizer that can be run here, got one that cannot.*Whatever/),
+    )
+  })
+
+  it('is ended where a pattern takes for ever, and the text is named', async () => {
+    const pattern = {Regex: '(a+)+$'}
+    const pre_tokenizer = {type: 'Split', pattern, behavior: 'Isolated', invert: false}
+    const text = `${'a'.repeat(60)}!`
+    expect(await on({pre_tokenizer}, text)).toMatchObject(
+      ended(/got one that cannot on text 2, "aaaa.*!": nothing within 2 s/),
+    )
+  })
+
+  it('is ended where replacements grow without end', async () => {
+    const grow = {type: 'Replace', pattern: {String: 'a'}, content: 'a'.repeat(100)}
+    const normalizer = {type: 'Sequence', normalizers: Array(9).fill(grow)}
+    expect(await on({normalizer}, 'a', 60_000)).toMatchObject(ended(/got one that cannot on text/))
   })
 })

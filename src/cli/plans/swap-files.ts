@@ -1,6 +1,7 @@
 /** What a swap reads, looked at while its plan is made. */
-import {modelDigest, readTexts} from '../../experiments/swap/files.js'
+import {modelDigest} from '../../experiments/swap/files.js'
 import {packagedFile} from '../../inputs/packaged.js'
+import {readTexts} from '../../inputs/texts.js'
 import {openModel} from '../../model/index.js'
 import type {SwapFiles, SwapFlags} from './swap.js'
 
@@ -16,6 +17,8 @@ export async function swapFiles(flags: Pick<SwapFlags, 'model' | 'texts'>): Prom
   const folder = flags.model ?? packagedFile(PACKAGED_MODEL)
   const path = flags.texts ?? packagedFile(PACKAGED_TEXTS)
   const model = await openModel(folder)
+  // a decoder is judged by its predictions
+  if (model.facts.causal && !model.hasHead) await model.head()
   await model.close()
   const {texts, digest} = await readTexts(path)
   return {

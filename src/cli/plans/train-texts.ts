@@ -1,6 +1,6 @@
 /** Texts that a model of characters is trained on, looked at while its plan is made. */
-import {readTexts} from '../../experiments/swap/files.js'
 import {packagedFile} from '../../inputs/packaged.js'
+import {readTexts} from '../../inputs/texts.js'
 import type {TrainFlags, TrainTexts} from './train.js'
 
 /** Texts that are used where none are named, in the folder of packaged files. */

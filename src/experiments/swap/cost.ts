@@ -2,13 +2,14 @@
 import {footprint, type MeteredBackend, plainSeconds} from '../../attention/internal.js'
 import {meteredBackend} from '../../backends/index.js'
 import {MOST_SPARE} from '../../backends/native/spare.js'
+import {readTexts} from '../../inputs/texts.js'
 import {type Model, openModel, type TokenBatch} from '../../model/index.js'
 import type {PredictedCell, SharedCost} from '../experiment.js'
 import {callShape, type ForwardShape, type ResolvedMethod, resolveMethod} from '../method.js'
 import {runtimeBytes, UNCOLLECTED} from '../process-memory.js'
 import {backendCost, timeCost} from '../rates.js'
-import {readTexts} from './files.js'
 import {layersRun, setsRun} from './layers-run.js'
+import {leastTokens} from './least-tokens.js'
 import {MOST_LOGITS} from './measure/next-tokens.js'
 import {GROUPS} from './measure/parts.js'
 import type {SwapCell, SwapPlan} from './schema.js'
@@ -100,9 +101,11 @@ async function factsOf(plan: SwapPlan): Promise<Facts> {
   const model = await openModel(plan.model.folder)
   const {texts} = await readTexts(plan.texts.path)
   const own = texts.slice(0, plan.texts.count)
-  const {batches} = model.tokenize(own, {maxTokens: plan.max_tokens})
+  const least = leastTokens(model.facts)
+  const {batches, order} = await model.tokenize(own, {maxTokens: plan.max_tokens, least})
   const rows = batches.reduce((sum, {batch, length}) => sum + batch * length, 0)
-  return {model, batches, rows, texts: own.length, backend: await meteredBackend(plan.backend)}
+  const backend = await meteredBackend(plan.backend)
+  return {model, batches, rows, texts: order.flat().length, backend}
 }
 
 /** What the attention of one layer takes on all batches, and the most bytes on one. */

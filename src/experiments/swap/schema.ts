@@ -175,6 +175,18 @@ export const swapResult = z.object({
   feature_dim: z.number().int().describe('F, length of phi; 0: the method has no features.'),
   texts_read: z.number().int().describe('Texts that were read.'),
   tokens_read: z.number().int().describe('Their tokens, after the cut.'),
+  texts_left_out: z
+    .number()
+    .int()
+    .default(0)
+    .describe('Texts that were left out: of a single token, or of none.'),
+  pooled_by: z
+    .string()
+    .nullable()
+    .default(null)
+    .describe(
+      'How an encoder makes one vector of a text; `null` for a causal model, and in records that were made without.',
+    ),
   original_nats: nullableNumber.meta({
     unit: 'nats',
     description:

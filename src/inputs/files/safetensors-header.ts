@@ -254,7 +254,8 @@ export function duplicateKey(json: string): string | undefined {
     else if (character === '"') {
       const end = stringEnd(json, at)
       if (isFollowedByColon(json, end)) {
-        const key = JSON.parse(json.slice(at, end)) as string
+        const quoted = json.slice(at, end)
+        const key: string = quoted.includes('\\') ? JSON.parse(quoted) : quoted.slice(1, -1)
         const keys = open.at(-1)
         if (keys?.has(key)) return key
         keys?.add(key)

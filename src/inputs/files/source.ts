@@ -45,6 +45,23 @@ export async function openFile(path: string): Promise<ByteSource> {
 }
 
 /**
+ * Reads a whole file of somebody else's. Its size is known before anything is read.
+ *
+ * @param path - as the user wrote it
+ * @param most - bytes that it may have
+ * @throws what opening it throws, and {BAD_FILE} for a larger one
+ */
+export async function readWhole(path: string, most: number): Promise<Bytes> {
+  const source = await openFile(path)
+  try {
+    if (source.size <= most) return await source.read(0, source.size)
+    throw expected('BAD_FILE', path, `a file of at most ${most} bytes`, `${source.size} bytes`)
+  } finally {
+    await source.close()
+  }
+}
+
+/**
  * Bytes already in memory as a source; reads are views.
  *
  * @param where - what messages call it
@@ -116,7 +133,7 @@ function noFile(path: string, facts: Stats): RfaError {
   const got = facts.isDirectory() ? 'a directory' : facts.isFIFO() ? 'a pipe' : 'a device'
   const remedy = facts.isDirectory()
     ? 'name a file in it'
-    : 'write the arrays to a file first, and name that'
+    : 'write what it gives to a file first, and name that'
   return expected('BAD_FILE', path, 'a file', got, remedy)
 }
 

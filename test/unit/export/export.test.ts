@@ -34,7 +34,7 @@ async function requestOf(
 /** What attention reads and gives in a layer when the model runs on one text alone. */
 async function alone(folder: string, text: string, index: number) {
   const model = await openModel(folder)
-  const {batches} = model.tokenize([text])
+  const {batches} = await model.tokenize([text])
   let hidden = await model.embed(batches[0]!)
   const kept: Record<'q' | 'k' | 'v' | 'added', number[]> = {q: [], k: [], v: [], added: []}
   for (let at = 0; at <= index; at++) {

@@ -39,7 +39,7 @@ async function lastHidden(
 
 /** Hidden states of each text without padding, in the order of the texts. */
 async function states(model: Model, batchSize: number): Promise<number[][]> {
-  const {batches, order} = model.tokenize(TEXTS, {batchSize})
+  const {batches, order} = await model.tokenize(TEXTS, {batchSize})
   const found: number[][] = []
   for (const [at, batch] of batches.entries()) {
     const data = (await lastHidden(model, batch)).dataSync()
@@ -89,7 +89,7 @@ describe.each(KINDS)('a tiny %s', kind => {
 
   it('runs with the attention that it is given, and tells it what it needs', async () => {
     const model = await openModel(await modelFolder(kind))
-    const {batches} = model.tokenize(TEXTS)
+    const {batches} = await model.tokenize(TEXTS)
     const batch = batches[0]!
     const {heads, keyHeads, headDim, causal, scale} = model.facts
     const seen: (LayerContext & {shapes: number[][]; mask: number[]})[] = []
@@ -111,7 +111,7 @@ describe.each(KINDS)('a tiny %s', kind => {
 
   it('has no key mask where no text is padded', async () => {
     const model = await openModel(await modelFolder(kind))
-    const {batches} = model.tokenize(['a b', 'c d'])
+    const {batches} = await model.tokenize(['a b', 'c d'])
     const contexts: LayerContext[] = []
     await lastHidden(model, batches[0]!, (query, key, value, context) => {
       contexts.push(context)
@@ -122,7 +122,7 @@ describe.each(KINDS)('a tiny %s', kind => {
 
   it('leaves no tensor behind', async () => {
     const model = await openModel(await modelFolder(kind))
-    const {batches} = model.tokenize(TEXTS)
+    const {batches} = await model.tokenize(TEXTS)
     const before = tf.memory().numTensors
     const hidden = await lastHidden(model, batches[0]!)
     const out = model.facts.causal
@@ -201,7 +201,7 @@ describe('causal models', () => {
 
   it('an encoder has embeddings of unit length in place of logits', async () => {
     const model = await openModel(await modelFolder('bert'))
-    const {batches} = model.tokenize(TEXTS)
+    const {batches} = await model.tokenize(TEXTS)
     const hidden = await lastHidden(model, batches[0]!)
     const lengths = tf.sum(tf.square(model.embedding(hidden, batches[0]!)), -1)
     // a square, a root and a division round W terms each way: (W + 4) 2^-24 of each of two sums
@@ -225,7 +225,7 @@ describe('texts', () => {
 
   it('come as batches of similar length, shortest first', async () => {
     const model = await openModel(await modelFolder('bert'))
-    const {batches, order} = model.tokenize(TEXTS, {batchSize: 3})
+    const {batches, order} = await model.tokenize(TEXTS, {batchSize: 3})
     expect(order).toEqual([[1, 3, 2], [0]])
     expect(batches.map(({batch, length, lengths}) => ({batch, length, lengths}))).toEqual([
       {batch: 3, length: 6, lengths: [3, 4, 6]},
@@ -238,14 +238,15 @@ describe('texts', () => {
 
   it('are cut where they are too long, and keep their special tokens', async () => {
     const model = await openModel(await modelFolder('bert'))
-    const cut = (text: string, maxTokens: number) =>
-      words(model.tokenize([text], {maxTokens}).batches[0]!.ids)
-    expect(cut('a b c d e', 5)).toBe('[CLS] a b c [SEP]')
-    expect(cut('a b c d e', 7)).toBe('[CLS] a b c d e [SEP]')
+    const cut = async (text: string, maxTokens: number) =>
+      words((await model.tokenize([text], {maxTokens})).batches[0]!.ids)
+    expect(await cut('a b c d e', 5)).toBe('[CLS] a b c [SEP]')
+    expect(await cut('a b c d e', 7)).toBe('[CLS] a b c d e [SEP]')
     const long = 'a b c d e f g h i a b c'
-    expect(cut(long, 100)).toBe('[CLS] a b c d e f g h i [SEP]')
+    expect(await cut(long, 100)).toBe('[CLS] a b c d e f g h i [SEP]')
     const decoder = await openModel(await modelFolder('gpt2'))
-    expect(words(decoder.tokenize([long]).batches[0]!.ids)).toBe('a b c d e f g h i a b')
+    const {batches} = await decoder.tokenize([long])
+    expect(words(batches[0]!.ids)).toBe('a b c d e f g h i a b')
   })
 
   it.each([
@@ -272,16 +273,21 @@ describe('texts', () => {
     ],
   ] as const)('with %s are refused', async (_, texts, options, code, message) => {
     const model = await openModel(await modelFolder('bert'))
-    const call = () => model.tokenize(texts, options)
-    expect(call).toThrow(expect.objectContaining({code, message: expect.stringMatching(message)}))
+    const call = model.tokenize(texts, options)
+    await expect(call).rejects.toMatchObject({code, message: expect.stringMatching(message)})
   })
 
-  it('without tokens are refused', async () => {
+  it('with too few tokens are left out with a count, and refused where none remains', async () => {
     const model = await openModel(await modelFolder('gpt2'))
-    const message = expect.stringMatching(/^text 2: expected at least one token, got none of " "/)
-    expect(() => model.tokenize(['a', ' '])).toThrow(
-      expect.objectContaining({code: 'BAD_FILE', message}),
+    const {order, leftOut, batches} = await model.tokenize(['a b c', 'd', ' ', 'e f'], {least: 2})
+    expect([order, leftOut]).toEqual([[[1, 0]], 2])
+    expect(batches[0]!.lengths).toEqual([2, 3])
+    expect(await model.tokenize([' ', 'a'])).toMatchObject({order: [[0]], leftOut: 1})
+    const call = model.tokenize(['a', ' '], {least: 2})
+    const message = expect.stringMatching(
+      /^texts: expected texts of 2 tokens or more, got 2 with fewer/,
     )
+    await expect(call).rejects.toMatchObject({code: 'BAD_FILE', message})
   })
 
   it('are of no interest to a folder that is not there', async () => {

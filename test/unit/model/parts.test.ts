@@ -17,7 +17,7 @@ describe('the output projection of a layer', () => {
       },
     })
     const model = await openModel(folder)
-    const {batches} = model.tokenize(['a b c', 'd e f'])
+    const {batches} = await model.tokenize(['a b c', 'd e f'])
     const tokens = batches[0]!
     const hidden = await model.embed(tokens)
     const layer = await model.layer(0)

@@ -19,7 +19,7 @@ import {causalEffects, encoderEffects, type Finals} from './effects.js'
 import {largestSet} from './largest-set.js'
 import {errorsOf, partsOf} from './parts.js'
 import {RelativeSquares} from './squares.js'
-import {overTokens, tokenDistances} from './token-squares.js'
+import {overTokens, requireFinite, tokenDistances} from './token-squares.js'
 
 /** Runs one cell of a swap. */
 export async function runSwapCell(
@@ -54,6 +54,8 @@ export async function runSwapCell(
       ),
       texts_read: original.texts,
       tokens_read: original.tokens,
+      texts_left_out: original.leftOut,
+      pooled_by: original.model.pooledBy,
       ...(cell.budget === undefined
         ? {...(await effectsOf(run)), chosen_layers: null, tried_sets: []}
         : await withinBudget(run, cell.budget)),
@@ -153,7 +155,9 @@ async function exchanged({cell, tuned, original, onStep}: Run): Promise<Exchange
         before.dispose()
         const distances = tokenDistances(own[at]!, exact[index + 1]!)
         finals.distances[draw]![at] = distances
-        overTokens(distances, tokens).forEach((error, row) => {
+        const errors = overTokens(distances, tokens)
+        requireFinite(errors, `the exchanged model, after layer ${index}`)
+        errors.forEach((error, row) => {
           squares.add(draw, texts[row]!, error, sizes[row]!)
         })
         onStep?.()

@@ -1,17 +1,12 @@
 /** The original model on the texts of a plan: what all cells are held against, computed once in each process. */
 import type {tf} from '../../../attention/index.js'
-import {expected} from '../../../errors.js'
 import {fileChanged} from '../../../inputs/files/recorded-source.js'
-import {
-  exactLayerAttention,
-  type Model,
-  openModel,
-  type TokenBatch,
-  type TokenizedTexts,
-} from '../../../model/index.js'
-import {modelDigest, readTexts} from '../files.js'
+import {readTexts} from '../../../inputs/texts.js'
+import {exactLayerAttention, type Model, openModel, type TokenBatch} from '../../../model/index.js'
+import {modelDigest} from '../files.js'
+import {leastTokens} from '../least-tokens.js'
 import type {SwapCell} from '../schema.js'
-import {tokenSquares} from './token-squares.js'
+import {overTokens, requireFinite, tokenSquares} from './token-squares.js'
 
 /** A batch with the hidden states of the original: `[B, L, width]` before the first layer and after each. */
 export interface OriginalBatch {
@@ -30,6 +25,8 @@ export interface Original {
   /** How many texts, and their tokens. */
   texts: number
   tokens: number
+  /** Texts with too few tokens. */
+  leftOut: number
 }
 
 type Read = Pick<SwapCell, 'model' | 'texts' | 'max_tokens' | 'backend'>
@@ -60,7 +57,8 @@ export function originalOf(
 
 /**
  * @throws {FILE_CHANGED} for another model or other texts than the plan was made of
- * @throws {BAD_FILE} for a text without a second token, which a causal model would predict
+ * @throws {BAD_FILE} where no text has a second token, which a causal model would predict
+ * @throws {NOT_FINITE} where the original itself leaves what float32 can hold
  */
 async function runOriginal(
   {model: pinned, texts: spec, max_tokens}: Omit<Read, 'backend'>,
@@ -72,8 +70,8 @@ async function runOriginal(
   if (read.digest !== spec.digest) throw fileChanged(spec.path)
   const model = await openModel(folder)
   const texts = read.texts.slice(0, spec.count)
-  const {batches, order} = model.tokenize(texts, {maxTokens: max_tokens})
-  if (model.facts.causal) refuseSingleTokens(spec.path, {batches, order})
+  const least = leastTokens(model.facts)
+  const {batches, order, leftOut} = await model.tokenize(texts, {maxTokens: max_tokens, least})
   const own: OriginalBatch[] = []
   for (const [at, tokens] of batches.entries()) {
     const embedded = await model.embed(tokens)
@@ -86,6 +84,7 @@ async function runOriginal(
       const next = layer.forward(hidden[index]!, tokens, exactLayerAttention)
       hidden.push(next)
       squares.push(tokenSquares(next))
+      requireFinite(overTokens(squares.at(-1)!, tokens), `the original, after layer ${index}`)
       onPass?.(model.facts.layers * own.length)
     }
     layer.dispose()
@@ -96,21 +95,8 @@ async function runOriginal(
     batches: own,
     texts: lengths.length,
     tokens: lengths.reduce((sum, length) => sum + length, 0),
+    leftOut,
   }
-}
-
-function refuseSingleTokens(path: string, {batches, order}: TokenizedTexts): void {
-  batches.forEach(({lengths}, batch) => {
-    const row = lengths.findIndex(tokens => tokens < 2)
-    if (row < 0) return
-    const which = `text ${order[batch]![row]! + 1}`
-    throw expected(
-      'BAD_FILE',
-      path,
-      'texts of two tokens or more',
-      `one of a single token: ${which}`,
-    )
-  })
 }
 
 async function dispose({model, batches}: Original): Promise<void> {

@@ -142,7 +142,7 @@ function embeddingsOf({model, batches}: Original, hidden: readonly tf.Tensor3D[]
   batches.forEach(({tokens, texts}, at) => {
     const {vectors} = hostData(() => ({vectors: model.embedding(hidden[at]!, tokens)}))
     const values = vectors as Float32Array
-    const {width} = model.facts
+    const width = values.length / texts.length
     texts.forEach((text, place) => {
       found[text] = values.slice(place * width, (place + 1) * width)
     })

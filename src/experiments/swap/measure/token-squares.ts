@@ -1,6 +1,7 @@
 /** Squares of hidden states, token by token: sums of a text, of a position or of all leave padding out. */
 import {tf} from '../../../attention/index.js'
 import {hostData} from '../../../attention/internal.js'
+import {expected} from '../../../errors.js'
 import type {TokenBatch} from '../../../model/index.js'
 
 /** Squared length of the vector of every token, `[B L]`. @param hidden - `[B, L, width]` */
@@ -27,4 +28,18 @@ export function overTokens(
     const own = squares.subarray(text * length, text * length + tokens)
     return own.reduce((sum, square) => sum + square, 0)
   })
+}
+
+/**
+ * Refuses hidden states that are no numbers, or so large that their squares are none.
+ *
+ * @param sums - of squares, for each text
+ * @param where - which model, after which layer
+ * @throws {NOT_FINITE}
+ */
+export function requireFinite(sums: readonly number[], where: string): void {
+  const wrong = sums.find(sum => !Number.isFinite(sum))
+  if (wrong === undefined) return
+  const got = `squares that sum to ${wrong}`
+  throw expected('NOT_FINITE', where, 'hidden states whose squares float32 can hold', got)
 }

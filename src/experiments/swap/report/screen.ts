@@ -55,10 +55,12 @@ function mainTable(all: readonly CompletedSwap[]): Block[] {
 
 /** What was measured. */
 export function titleOf({cell, result}: CompletedSwap): string {
-  const {model_layers, heads, head_dim, texts_read, tokens_read} = result
+  const {model_layers, heads, head_dim, texts_read, tokens_read, texts_left_out, pooled_by} = result
   const sizes = `${plural(model_layers, 'layer')}, ${plural(heads, 'head')} of ${head_dim}`
-  const read = `${plural(texts_read, 'text')}, ${tokens_read.toLocaleString('en-US')} tokens`
-  return `${modelName(cell.model.folder)}: ${sizes}, ${cell.causal ? 'causal' : 'bidirectional'}; ${read}`
+  const without = texts_left_out === 0 ? '' : ` (${texts_left_out} left out: too short)`
+  const read = `${plural(texts_read, 'text')}${without}, ${tokens_read.toLocaleString('en-US')} tokens`
+  const pooled = pooled_by === null ? '' : `; pooled by ${pooled_by}`
+  return `${modelName(cell.model.folder)}: ${sizes}, ${cell.causal ? 'causal' : 'bidirectional'}; ${read}${pooled}`
 }
 
 /** The last name of a folder that says which model it is: packages call theirs `model`. */

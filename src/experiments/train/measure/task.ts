@@ -1,7 +1,7 @@
 /** The task of a cell. */
 import {expected} from '../../../errors.js'
+import {readTexts} from '../../../inputs/texts.js'
 import {characters, listOps, mqar, selectiveCopy, type Task} from '../../../tasks/index.js'
-import {readTexts} from '../../swap/files.js'
 import type {TrainTask} from '../schema.js'
 
 /**

@@ -5,9 +5,9 @@ import {useBackend} from '../../../../src/backends/index.js'
 import {swapFiles} from '../../../../src/cli/plans/swap-files.js'
 import {resolveMethod} from '../../../../src/experiments/method.js'
 import {swapCosts} from '../../../../src/experiments/swap/cost.js'
-import {readTexts} from '../../../../src/experiments/swap/files.js'
 import {swapGrid} from '../../../../src/experiments/swap/grid.js'
 import type {SwapPlan} from '../../../../src/experiments/swap/schema.js'
+import {readTexts} from '../../../../src/inputs/texts.js'
 import {newFolder} from '../../../helpers/folders.js'
 
 async function planOf(changes: Partial<SwapPlan> = {}): Promise<SwapPlan> {

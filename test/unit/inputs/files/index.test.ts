@@ -188,7 +188,7 @@ describe.runIf(process.platform !== 'win32')('what has no end is refused at once
       await expect(readArrays(path)).rejects.toMatchObject({
         code: 'BAD_FILE',
         message: `${path}: expected a file, got a pipe`,
-        suggestions: ['write the arrays to a file first, and name that'],
+        suggestions: ['write what it gives to a file first, and name that'],
       })
     }
   })

@@ -41,7 +41,7 @@ function row(
       ...{backend: 'native', instruction_set: 'avx512', threads: 1, processes: 2},
       ...{model_kind: causal ? 'gpt2' : 'bert', model_layers: count, heads: 4, head_dim: 32},
       feature_dim: exact ? 0 : (M ?? 1),
-      ...{texts_read: 40, tokens_read: 8120},
+      ...{texts_left_out: 0, pooled_by: null, texts_read: 40, tokens_read: 8120},
       original_nats: causal ? 1.61 : null,
       original_nats_high: causal ? 1.65 : null,
       guessing_nats: causal ? Math.log(64) : null,
