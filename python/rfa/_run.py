@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import importlib
-import json
+import io
 import os
 import tempfile
 from functools import cached_property
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ._errors import InputError
+from ._journal import newest, parsed
 from ._process import run_text
 
 #: A path as text or as an object.
@@ -33,24 +34,30 @@ class Run:
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """The plan with all settings, the machine, the commit and the command."""
-        return json.loads((self.path / "manifest.json").read_text(encoding="utf-8"))
+        """The plan with all settings, the machine, the commit and the command.
+
+        Raises:
+            InputError: for a file that is not there or damaged, as with `records` and `rows`.
+        """
+        place = self.path / "manifest.json"
+        return parsed(_bytes(place), str(place))
 
     @cached_property
     def records(self) -> list[dict[str, Any]]:
         """One record for each cell, a combination of settings; of a cell that ran again the newest."""
-        newest: dict[str, dict[str, Any]] = {}
-        for text in (self.path / "records.jsonl").read_text(encoding="utf-8").splitlines(keepends=True):
-            if text.endswith("\n"):  # a torn last line is a cell that has not ended
-                record = json.loads(text)
-                newest[record["key"]] = record
-        return list(newest.values())
+        place = self.path / "records.jsonl"
+        return newest(_bytes(place), str(place), self.manifest.get("line_checksum") is not None)
 
     @cached_property
     def rows(self) -> list[dict[str, Any]]:
         """`records.csv` with numbers, truth values and `None` in place of text."""
-        with (self.path / "records.csv").open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
+        place = self.path / "records.csv"
+        try:
+            rows = list(csv.DictReader(io.StringIO(_bytes(place).decode(), newline=""), strict=True))
+        except (ValueError, csv.Error) as error:
+            raise InputError(f"{place}: expected a table as CSV, got {error}", [_REPORT]) from None
+        if any(None in row or None in row.values() for row in rows):
+            raise InputError(f"{place}: expected rows as long as the first, got others", [_REPORT])
         readers = {name: _reader([row[name] for row in rows]) for name in (rows[0] if rows else ())}
         return [{name: None if text == "" else readers[name](text) for name, text in row.items()} for row in rows]
 
@@ -77,7 +84,7 @@ class Run:
         """The first screen of `rfa report`, and its first figure as SVG."""
         with tempfile.TemporaryDirectory(prefix="rfa-") as folder:
             files = ["--svg", folder, "--output", str(Path(folder) / "report.md")]
-            text = run_text(["report", str(self.path), *files, "--quiet"])
+            text = run_text(["report", str(self.path), *files, "--quiet"], Path(folder))
             figures = sorted(place for place in Path(folder).glob("*.svg") if "column" not in place.name)
             over = [place for place in figures if "-over-" in place.name] or figures
             return text, over[0].read_text(encoding="utf-8") if over else ""
@@ -134,6 +141,16 @@ def read(path: Place) -> Run:
         tries = [f"one of its folders: {each.parent.name}" for each in sorted(place.glob("*/manifest.json"))[:1]]
         raise InputError(f"{place}: expected a folder with manifest.json", tries, "FILE_MISSING")
     return Run(place)
+
+
+_REPORT = "repeat the command of the run with --resume: it writes the file again"
+
+
+def _bytes(place: Path) -> bytes:
+    try:
+        return place.read_bytes()
+    except OSError as error:
+        raise InputError(f"{place}: expected a file of a run, got {error.strerror}", code="FILE_MISSING") from None
 
 
 def _reader(texts: list[str]) -> Any:

@@ -28,6 +28,13 @@ describe.runIf(PYTHON)('the package rfa', {timeout: PATIENCE}, () => {
   })
 })
 
+describe.runIf(PYTHON)('runs that were damaged', {timeout: PATIENCE}, () => {
+  it('are refused with the file, and a torn last line is left out', async () => {
+    const said = await python([resolve('test/python/damaged_runs.py')], folder)
+    expect(said).toBe('18\n')
+  })
+})
+
 /** A Python with the checkers of `python/requirements-tools.txt`; `undefined` where it cannot be made. */
 function toolsPython(): string | undefined {
   const {RFA_PYTHON: _, ...env} = process.env
