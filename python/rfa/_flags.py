@@ -59,7 +59,7 @@ def _words(command: str, name: str, value: FlagValue) -> list[str]:
         if name != "option":
             raise ArgumentTypeError(f"{name}: expected a value or a list, got a dict")
         named = cast("Mapping[str, Any]", value)
-        return [word for key, each in named.items() for word in (option, f"{key}={_listed(name, each)}")]
+        return [f"{option}={key}={_listed(name, each)}" for key, each in named.items()]
     several = _several(value)
     if several is not None and not flag.get("multiple"):
         raise ArgumentTypeError(f"{name}: expected one value, got {value!r}")
@@ -69,8 +69,9 @@ def _words(command: str, name: str, value: FlagValue) -> list[str]:
     if choices and value not in choices:
         raise UsageError(f"{name}: expected one of {', '.join(choices)}, got {value!r}", _guess(str(value), choices))
     if several is not None and not flag.get("delimiter"):
-        return [word for each in several for word in (option, _text(name, each))]
-    return [option, _listed(name, value)]
+        return [f"{option}={_text(name, each)}" for each in several]
+    # one word: a value may begin as a flag does
+    return [f"{option}={_listed(name, value)}"]
 
 
 def _switch(name: str, value: FlagValue, option: str, takes_no: bool) -> list[str]:
