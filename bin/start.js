@@ -1,5 +1,6 @@
 // Runs the built code. The version is answered before anything heavy loads, and a run's worker starts before it, too.
 import {existsSync, readFileSync} from 'node:fs'
+import {Worker} from 'node:worker_threads'
 
 const argv = process.argv.slice(2)
 const root = new URL('../', import.meta.url)
@@ -21,6 +22,7 @@ if (['--version', '-v', 'version'].includes(argv[0] ?? '')) {
   // help indents some of its text by two columns more than it counts
   const columns = process.stdout.columns || columnsAskedFor(process.env.COLUMNS) || 80
   process.env.OCLIF_COLUMNS ??= String(Math.max(40, columns) - 2)
+  watchParent()
   const {startAhead} = await import('../dist/program/src/runner/prestarted-worker.js')
   startAhead(argv)
   const {main} = await import('../dist/program/src/cli/program/main.js')
@@ -28,6 +30,16 @@ if (['--version', '-v', 'version'].includes(argv[0] ?? '')) {
 } else {
   process.stderr.write('rfa is not built yet: run npm run build\n')
   process.exitCode = 3
+}
+
+/** A program that the Python package has started ends with it, and removes the folder with its arrays. */
+function watchParent() {
+  const {RFA_PARENT: parent, RFA_TEMPORARY: temporary} = process.env
+  delete process.env.RFA_PARENT
+  delete process.env.RFA_TEMPORARY
+  if (parent === undefined || process.platform === 'win32') return
+  const thread = new URL('dist/program/src/runner/parent-watch.js', root)
+  new Worker(thread, {workerData: {parent: Number(parent), temporary}}).unref()
 }
 
 /** Off a terminal `COLUMNS` says how wide help is, as it does of tables. */

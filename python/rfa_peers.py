@@ -2,7 +2,7 @@
 
     python3 rfa_peers.py torch --threads 2
 
-The first line that it prints comes at once: {"loading": "torch"}. The second says what it is:
+The first line that it prints comes at once: {"loading": "torch", "pid": n}. The second says what it is:
 {"version", "packages", "python", "instruction_set"}, or {"missing": reason}. Then it answers each request, a JSON object in a
 line, with one:
 
@@ -17,7 +17,7 @@ line, with one:
 A case is {"method", "decode", "causal", "batch", "heads", "length", "tokens", "head_dim", "value_dim", "num_features"} and
 perhaps a "form". One that decodes takes L tokens one by one, repeating the n that it has; its clock starts after the
 first token. Cases stay until they are dropped. A request that fails is answered with {"error": "..."}. The script ends
-when its input does, even during a run.
+when its input does, even during a run, with all that it has started (`rfa_supervisor`).
 
 A peer NAME is a module NAME_forms, here or in bench/peers of the source, with
 
@@ -43,6 +43,8 @@ from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import Any, Callable
+
+from rfa_supervisor import supervised
 
 
 @dataclass
@@ -156,7 +158,7 @@ def main():
     def reply(answer):
         print(json.dumps(answer), file=out, flush=True)
 
-    reply({"loading": options.peer})  # shows the caller that Python runs
+    reply({"loading": options.peer, "pid": os.getpid()})  # shows the caller that Python runs
     requests = queue.SimpleQueue()
     threading.Thread(target=reading, args=(requests,), daemon=True).start()
     sys.path.append(str(Path(__file__).resolve().parents[1] / "bench" / "peers"))
@@ -179,4 +181,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    supervised(main, 0)

@@ -1,10 +1,10 @@
 """Runs an estimator that is written in Python: `rfa error-sweep --plugin my_map.py` starts this script.
 
-    python3 rfa_plugin.py FILE REQUESTS ANSWERS
+    python3 rfa_plugin.py FILE
 
-The first line that it prints says what the file has, as JSON, or what is wrong with it: {"fault": message, "line": n}, or
-{"expected": what, "line": n}; n is the line of the file, or null. Then it answers each request of the pipe REQUESTS, a JSON
-object in a line followed by float32 arrays of its `shapes`:
+The first line that it writes to the pipe 4 says what the file has, as JSON, or what is wrong with it:
+{"fault": message, "line": n}, or {"expected": what, "line": n}; n is the line of the file, or null. Then it answers each
+request of the pipe 3, a JSON object in a line followed by float32 arrays of its `shapes`:
 
   {"do": "value", "options": {...}, "shapes": [x, projection]}  features: {"shape": [...]} and their float32
   {"do": "size", ...}  the same for F alone: {"size": F}
@@ -13,7 +13,8 @@ object in a line followed by float32 arrays of its `shapes`:
 An attention takes query, key, value and projection in place of x and projection, then 0 or 1 for each key [B, S] where the
 request has "masked", and "causal" in the request; its gradient is that by all three, flat, one after the other.
 
-or with what is wrong. The script ends when the pipe does.
+or with what is wrong. The script ends when pipe 3 does, with all that the file has started (`rfa_supervisor`). What the file
+writes to stdout goes to stderr, and stdin is empty.
 """
 
 import importlib.util
@@ -25,6 +26,11 @@ import signal
 import sys
 import traceback
 
+from rfa_supervisor import supervised
+
+#: The pipes, and a descriptor that is only kept open: whoever waits for its end waits for the end of all.
+REQUESTS, ANSWERS, KEPT_OPEN = 3, 4, 5
+
 KINDS = {bool: "boolean", int: "integer", float: "number", str: "text"}
 #: What a file has, and how it is called.
 SIGNATURES = {
@@ -35,6 +41,8 @@ SIGNATURES = {
 FORMS = ("causal", "key_mask")
 #: What a file may state besides.
 FACTS = ("name", "title", "unbiased_for", "non_negative", "citation")
+#: Characters of a message of theirs that are passed on.
+SHOWN = 500
 
 
 class Wrong(Exception):
@@ -135,6 +143,7 @@ def fault(path, error):
     line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else (frames or [None])[-1]
     said = error.msg if isinstance(error, SyntaxError) else error
     text = str(error) if isinstance(error, Wrong) else f"{type(error).__name__}: {said}"
+    text = f"{text[:SHOWN]}…" if len(text) > SHOWN else text
     found = {"expected" if isinstance(error, Wrong) else "fault": text, "line": line}
     return {**found, "missing": error.name} if isinstance(error, ModuleNotFoundError) else found
 
@@ -143,30 +152,49 @@ def same(one, other):
     return os.path.abspath(one) == os.path.abspath(other)
 
 
-def main(path, requests, answers):
-    said, sys.stdout = sys.stdout, sys.stderr  # what the file prints is none of ours
+def own_number(number):
+    """Another number for a pipe, far from those that a file may close or write to by mistake."""
+    import fcntl
+    import resource
+
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    own = fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, min(200, most // 2))
+    os.close(number)
+    os.register_at_fork(after_in_child=lambda: os.close(own))  # a copy of this process answers nothing
+    return own
+
+
+def serve(path):
+    """Says what a file has, and answers until there are no more requests."""
+    os.close(KEPT_OPEN)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the program ends it
+    taking, giving = os.fdopen(own_number(REQUESTS), "rb"), os.fdopen(own_number(ANSWERS), "wb")
+
+    def give(header, data=b""):
+        giving.write(json.dumps(header).encode() + b"\n" + data)
+        giving.flush()
+
     try:
         module = Module(path)
-        greeting = module.facts()
-    except Exception as error:
-        print(json.dumps(fault(path, error)), file=said, flush=True)
+        greeting = {"pid": os.getpid(), **module.facts()}
+        json.dumps(greeting, allow_nan=False)
+    except BaseException as error:  # SystemExit, too, is only what a file raises
+        give(fault(path, error))
         return 1
-    print(json.dumps(greeting), file=said, flush=True)
-    with open(requests, "rb") as taking, open(answers, "wb") as giving:
-        giving.write(b"{}\n")
-        giving.flush()
-        for line in taking:
-            request = json.loads(line)
-            arrays = [module.array(bytearray(taking.read(4 * math.prod(shape))), shape) for shape in request["shapes"]]
-            try:
-                header, data = module.answer(request, arrays)
-            except Exception as error:
-                header, data = fault(path, error), b""
-            giving.write(json.dumps(header).encode() + b"\n" + data)
-            giving.flush()
+    give(greeting)
+    for line in taking:
+        request = json.loads(line)
+        arrays = [module.array(bytearray(taking.read(4 * math.prod(shape))), shape) for shape in request["shapes"]]
+        try:
+            header, data = module.answer(request, arrays)
+        except BaseException as error:
+            header, data = fault(path, error), b""
+        give(header, data)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:4]))
+    supervised(lambda: serve(sys.argv[1]), REQUESTS, bounded=True)

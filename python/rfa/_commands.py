@@ -327,7 +327,7 @@ def _measure(
     values = {name: value for name, value in given.items() if value is not None}
     with _file_of(command, arrays, key_mask, values) as file:
         argv = to_argv(command, {**values, **({"input": str(file)} if file else {})})
-        document = run_json([command, *argv], progress)
+        document = run_json([command, *argv], progress, file.parent if file else None)
     counts = document.get("counts") or document.get("summary", {}).get("counts", {})
     if counts.get("failed"):
         warnings.warn(

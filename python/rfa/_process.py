@@ -9,22 +9,28 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from typing import IO, Any
 
 from ._errors import Error, error_of
-from ._program import command, environment
+from ._program import child_environment, command
 
 
-def run_json(argv: Sequence[str], progress: bool) -> dict[str, Any]:
+def run_json(argv: Sequence[str], progress: bool, temporary: Path | None = None) -> dict[str, Any]:
     """Runs a command with `--json` and returns its document.
 
     Progress and warnings go to `sys.stderr`: in a terminal as the program draws them, elsewhere line by line.
+
+    Args:
+        argv: the command and its flags.
+        progress: whether it shows progress.
+        temporary: a folder that goes with this process, however that ends.
 
     Raises:
         Error: the error that the program reports; of a run with failed cells the document is returned.
         KeyboardInterrupt: once the program has saved what it has.
     """
-    text, exit_code = _run([*argv, "--json", *([] if progress else ["--quiet"])])
+    text, exit_code = _run([*argv, "--json", *([] if progress else ["--quiet"])], temporary)
     try:
         document = json.loads(text)
     except ValueError:
@@ -35,16 +41,16 @@ def run_json(argv: Sequence[str], progress: bool) -> dict[str, Any]:
     return document
 
 
-def run_text(argv: Sequence[str]) -> str:
+def run_text(argv: Sequence[str], temporary: Path | None = None) -> str:
     """Runs a command and returns what it prints on stdout; what it says on stderr is in the error."""
-    words = command(*argv)
-    done = subprocess.run(words, capture_output=True, encoding="utf-8", env=environment(), check=False)
+    words, env = command(*argv), child_environment(temporary)
+    done = subprocess.run(words, capture_output=True, encoding="utf-8", env=env, check=False)
     if done.returncode != 0:
         raise Error(f"rfa {argv[0]}: {done.stderr.strip()}")
     return done.stdout
 
 
-def _run(argv: Sequence[str]) -> tuple[str, int]:
+def _run(argv: Sequence[str], temporary: Path | None) -> tuple[str, int]:
     drawn = _is_terminal(sys.stderr)
     process = subprocess.Popen(
         command(*argv),
@@ -52,7 +58,7 @@ def _run(argv: Sequence[str]) -> tuple[str, int]:
         stdout=subprocess.PIPE,
         stderr=None if drawn else subprocess.PIPE,
         encoding="utf-8",
-        env=environment(),
+        env=child_environment(temporary),
         # Ctrl-C reaches this process alone, which passes it on once
         start_new_session=True,
     )
@@ -67,6 +73,10 @@ def _run(argv: Sequence[str]) -> tuple[str, int]:
             _read(process)
         except KeyboardInterrupt:
             process.kill()
+        raise
+    except BaseException:  # what a handler of another signal raises
+        process.kill()
+        process.wait()
         raise
     if not drawn:
         passing.join()

@@ -61,6 +61,16 @@ def environment() -> dict[str, str]:
     return {"RFA_PYTHON": sys.executable, **os.environ}
 
 
+def child_environment(temporary: Path | None = None) -> dict[str, str]:
+    """The same for a program that ends with this process, however that ends.
+
+    Args:
+        temporary: a folder that it then removes.
+    """
+    folder = {} if temporary is None else {"RFA_TEMPORARY": str(temporary)}
+    return {**environment(), "RFA_PARENT": str(os.getpid()), **folder}
+
+
 def main() -> None:
     """The console script `rfa`: the program takes the place of this process where the system has that."""
     try:

@@ -10,7 +10,8 @@ import {answer, type Line, type Skills, type Turn, type WorkerRequest} from './p
 
 const [, , parent = process.ppid, ahead] = process.argv
 if (process.platform !== 'win32') {
-  new Worker(new URL('parent-watch.js', import.meta.url), {workerData: Number(parent)}).unref()
+  const workerData = {parent: Number(parent)}
+  new Worker(new URL('parent-watch.js', import.meta.url), {workerData}).unref()
 }
 
 // a terminal or a scheduler sends these to every process; what happens to cells on their way is the

@@ -16,7 +16,7 @@ if (how === 'endless') {
   const zeros = Buffer.alloc(2 ** 20)
   const more = () => process.stdout.write(zeros, more)
   more()
-} else if (how !== 'silent') say({loading: 'torch'})
+} else if (how !== 'silent') say({loading: 'torch', pid: process.pid})
 if (how === 'missing') {
   say({missing: "ModuleNotFoundError: No module named 'torch'"})
   process.exit(1)

@@ -10,13 +10,8 @@ import {
 } from '../../attention/index.js'
 import {hostData, softmaxCost} from '../../attention/internal.js'
 import {tf} from '../../tf.js'
-import {
-  type HostArray,
-  loadPython,
-  type ModuleFacts,
-  type PythonModule,
-  type Request,
-} from './process.js'
+import type {ModuleFacts} from './answers.js'
+import {type HostArray, loadPython, type PythonModule, type Request} from './process.js'
 
 /**
  * The estimator of a file, which has one of two functions:

@@ -16,8 +16,6 @@ export interface ChildCommand {
 
 /** A child that answers. */
 export interface Conversation {
-  /** `undefined` when it could not be started. */
-  readonly pid: number | undefined
   /** Whether it can be asked. */
   readonly alive: boolean
   /** What it says before it is asked. @param patience - longest time, in ms. Default: that of an answer */
@@ -29,7 +27,7 @@ export interface Conversation {
 
 /** Kept of what a child complains of, in characters. */
 const LAST_WORDS = 4096
-/** How long stderr may take to end after stdout, in ms: a process that it started may hold it open. */
+/** How long stderr may take to end after stdout, and a child once it is stopped, in ms: a process that it started may hold it. */
 const GRACE_MS = 2000
 /** Longest line, in bytes: answers have outputs of some hundred rows. */
 const LONGEST_LINE = 2 ** 24
@@ -54,11 +52,20 @@ export function conversation({
   const unstarted = new Promise<never>((_, fail) => child.once('error', fail))
   unstarted.catch(() => {})
   const closed = new Promise<void>(done => child.once('close', () => done()))
+  let stopped = false
+  // closing stdin ends a Python and all that it has started; one that was killed could not do that
+  const stop = () => {
+    if (stopped) return
+    stopped = true
+    child.stdin.destroy()
+    const timer = setTimeout(() => child.kill('SIGKILL'), GRACE_MS).unref()
+    child.once('exit', () => clearTimeout(timer))
+  }
   const read = async (patience = ordinary): Promise<unknown> => {
     let silent = false
     const timer = setTimeout(() => {
       silent = true
-      child.kill('SIGKILL')
+      stop()
     }, patience)
     try {
       const line = await Promise.race([nextLine(), unstarted])
@@ -71,9 +78,8 @@ export function conversation({
     }
   }
   return {
-    pid: child.pid,
     get alive() {
-      return child.exitCode === null && child.signalCode === null && !child.killed
+      return child.exitCode === null && child.signalCode === null && !stopped
     },
     nextLine: read,
     ask(request, data = []) {
@@ -81,7 +87,7 @@ export function conversation({
       for (const part of data) child.stdin.write(part)
       return read()
     },
-    stop: () => void child.kill('SIGKILL'),
+    stop,
   }
 }
 

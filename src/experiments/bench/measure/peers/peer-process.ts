@@ -17,7 +17,7 @@ const facts = z.object({
 })
 /** What a peer says of itself. */
 export type PeerFacts = z.infer<typeof facts>
-const loading = z.object({loading: z.string()})
+const loading = z.object({loading: z.string(), pid: z.number().int()})
 const greeting = z.union([facts, z.object({missing: z.string()})])
 
 /** What a peer is to run. */
@@ -103,7 +103,7 @@ export function peerCommand(peer: string, threads: number): ChildCommand {
  */
 export async function startPeer(command: ChildCommand, startMs = START_MS): Promise<Peer> {
   const talk = conversation(command)
-  const greeted = await greetingOf(talk, startMs).catch(error => {
+  const {pid, greeted} = await greetingOf(talk, startMs).catch(error => {
     talk.stop()
     throw missing(command, messageOf(error).replace(`${command.name}: `, ''))
   })
@@ -111,7 +111,7 @@ export async function startPeer(command: ChildCommand, startMs = START_MS): Prom
   const ask = asking(talk, command.name)
   return {
     facts: greeted,
-    pid: talk.pid!,
+    pid,
     get alive() {
       return talk.alive
     },
@@ -151,10 +151,11 @@ function madeCase(ask: Ask, id: number): MadeCase {
 
 async function greetingOf(talk: Conversation, startMs: number) {
   const first = await talk.nextLine(startMs)
-  if (!loading.safeParse(first).success) throw unexpected('what it loads', first)
+  const loads = loading.safeParse(first)
+  if (!loads.success) throw unexpected('what it loads', first)
   const said = await talk.nextLine()
   const {success, data} = greeting.safeParse(said)
-  if (success) return data
+  if (success) return {pid: loads.data.pid, greeted: data}
   throw unexpected('what it is', said)
 }
 

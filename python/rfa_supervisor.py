@@ -1,0 +1,179 @@
+"""Python of others, in a process that nothing of it outlives.
+
+The code of a map or a peer may do anything: compute for ever with the lock of the interpreter held, ignore signals, start
+threads and processes. So `supervised` leaves it to a child with a session of its own, and only watches: once nobody holds
+the other end of a pipe any more, or the child has ended, it ends the child and all that the child has started, and then
+itself. On Linux that includes what has left the session; and the child ends where this process is killed.
+"""
+
+import os
+import select
+import signal
+import sys
+import threading
+import time
+import traceback
+
+#: What a terminal or a scheduler sends to every process: whoever holds the pipe decides what becomes of the work.
+SHARED_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
+#: Requests of prctl.
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+#: Kept of what the child complains of, in bytes.
+LAST_WORDS = 2000
+
+
+def supervised(work, held, bounded=False):
+    """Calls work() in a child, and ends with its exit code, or 128 and the number of the signal that ended it.
+
+    Args:
+        work: gives an exit code.
+        held: number of a pipe or socket; when its other end is closed the work ends.
+        bounded: of stderr, a file, only the last words are kept.
+    """
+    if not hasattr(os, "fork"):
+        os._exit(work())
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    words = os.pipe() if bounded else None
+    woken, wake = os.pipe()
+    for end in (woken, wake):
+        os.set_blocking(end, False)
+    before = {name: signal.signal(getattr(signal, name), signal.SIG_IGN) for name in SHARED_SIGNALS}
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wake)
+    parent = os.getpid()
+    child = os.fork()
+    if child == 0:
+        signal.set_wakeup_fd(-1)
+        for name, handler in {**before, "SIGCHLD": signal.SIG_DFL}.items():
+            signal.signal(getattr(signal, name), handler)
+        if words:
+            os.dup2(words[1], 2)
+        for end in (woken, wake, *(words or ())):
+            os.close(end)
+        ending_with(parent, work)
+    if words:
+        os.close(words[1])
+        os.set_blocking(words[0], False)
+    kept = Kept(words[0]) if words else None
+    status = watched(child, held, woken, kept)
+    code = ended(child, status)
+    if kept:
+        kept.read()
+        kept.end(code)
+    os._exit(code)
+
+
+def ending_with(parent, work):
+    """Work in a session of its own, which no thread of it can prolong."""
+    code = 1
+    try:
+        os.setsid()
+        if sys.platform == "linux":
+            prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        else:
+            threading.Thread(target=look_after, args=(parent,), daemon=True).start()
+        if os.getppid() == parent:
+            code = work() or 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 1
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        os._exit(code)
+
+
+def look_after(parent):
+    while os.getppid() == parent:
+        time.sleep(0.25)
+    os.killpg(0, signal.SIGKILL)
+
+
+def watched(child, held, woken, kept):
+    """Waits until the child has ended, whose status it returns, or the other end of `held` is closed."""
+    poll = select.poll()
+    poll.register(held, select.POLLHUP)
+    poll.register(woken, select.POLLIN)
+    if kept:
+        poll.register(kept.pipe, select.POLLIN)
+    while True:
+        for number, _ in poll.poll():
+            if number == held:
+                return None
+            if number == woken:
+                os.read(woken, 4096)
+                gone = dict(iter(lambda: reaped(os.WNOHANG), (0, 0)))
+                if child in gone:
+                    return gone[child]
+            elif not kept.read():
+                poll.unregister(number)
+
+
+def reaped(options):
+    """A child of this process that has ended, and its status: those whose parents have ended are its children, too."""
+    try:
+        return os.waitpid(-1, options)
+    except ChildProcessError:
+        return 0, 0
+
+
+def ended(child, status):
+    """Ends the child and all that it has started. Returns how the child ended, as an exit code."""
+    gone = None
+    while gone != 0:
+        for number in (-child, *children()):
+            try:
+                os.kill(number, signal.SIGKILL)
+            except OSError:  # it is gone, or of another user
+                pass
+        gone, how = reaped(0)
+        status = how if gone == child else status
+    code = os.waitstatus_to_exitcode(status or 0)
+    return 128 - code if code < 0 else code
+
+
+def children():
+    """Those of this process, where the system tells."""
+    try:
+        with open(f"/proc/self/task/{os.getpid()}/children") as file:
+            return [int(number) for number in file.read().split()]
+    except OSError:
+        return []
+
+
+def prctl(request, argument):
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(request, int(argument), 0, 0, 0)
+
+
+class Kept:
+    """The last words of a pipe, in the file that stderr is."""
+
+    def __init__(self, pipe):
+        self.pipe = pipe
+        self.words = b""
+
+    def read(self):
+        """Takes what there is. Returns whether there may be more."""
+        try:
+            while part := os.read(self.pipe, 2**16):
+                self.write(self.words + part)
+        except BlockingIOError:
+            return True
+        return False
+
+    def end(self, code):
+        """Names the signal that ended the child."""
+        if code > 128:
+            name = signal.Signals(code - 128).name
+            self.write(self.words.rstrip() + f" ({name})".encode())
+
+    def write(self, words):
+        self.words = words[-LAST_WORDS:]
+        try:
+            os.pwrite(2, self.words, 0)
+            os.ftruncate(2, len(self.words))
+        except OSError:  # a full disk: they are only words
+            pass
