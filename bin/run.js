@@ -3,7 +3,13 @@
 const [major, minor] = process.versions.node.split('.').map(Number)
 
 if (major > 20 || (major === 20 && minor >= 19)) {
-  import('./start.js')
+  import('./start.js').catch(error => {
+    if (!['EMFILE', 'ENFILE'].includes(error.code)) throw error
+    process.stderr.write(
+      `rfa: expected more open files than the system allows: ulimit -n 1024 raises the limit\n`,
+    )
+    process.exitCode = 3
+  })
 } else {
   process.stderr.write(
     `rfa needs Node.js 20.19 or later, this is ${process.versions.node}: see https://nodejs.org\n`,

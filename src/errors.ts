@@ -80,6 +80,14 @@ export function clipped(text: string): string {
   return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text
 }
 
+/** Characters of a message of others: what they raise may hold whole arrays. */
+const LONGEST_MESSAGE = 1000
+
+/** A message as it is shown and saved: not without end. */
+export function bounded(message: string): string {
+  return message.length > LONGEST_MESSAGE ? `${message.slice(0, LONGEST_MESSAGE)}…` : message
+}
+
 /**
  * A value as an error message shows it: quoted text, numbers as they are, shapes in brackets. Any
  * value will do: deep, long, or an object that hides what every object has.

@@ -21,9 +21,13 @@ import {
   type TokenBatch,
 } from '../model/index.js'
 import {makeFolder} from '../results/files.js'
+import {takeLock} from '../results/lock.js'
 import {tf} from '../tf.js'
 import {CapturedLayer, type TextSizes} from './captured-layer.js'
 import type {ExportedLayer, ExportRecord, ExportRequest} from './record.js'
+
+/** Name of the file that keeps a folder from two exports at once. */
+const LOCK_FILE = 'export.lock'
 
 /** Listeners for progress. */
 export interface ExportListeners {
@@ -49,66 +53,90 @@ interface RunningBatch {
  * where they come from.
  *
  * @throws {WOULD_OVERWRITE} where a file exists and is not to be replaced
+ * @throws {NOT_WRITABLE} where another export writes into the folder
  * @throws {BAD_RANGE} for a layer that the model does not have
  * @throws {TOO_LARGE} where a layer does not fit into memory
  * @throws what opening the model, reading the texts and writing throw
  */
 export async function exportLayers(
   request: ExportRequest,
-  {note, onLayer}: ExportListeners = {},
+  listeners: ExportListeners = {},
 ): Promise<ExportRecord> {
-  const {model: folder, texts: path, output} = request
+  const {model: folder, output} = request
   const model = await openModel(folder)
   try {
-    const {facts} = model
-    const layers = chosenLayers(request.layers, facts, folder)
-    const fileOf = (layer: number) => join(output, `layer${layer}.safetensors`)
-    for (const layer of layers) {
-      await checkOutput(fileOf(layer), {inputs: [], force: request.force})
-    }
-    const {texts} = await readTexts(path)
-    const backend = await useBackend(request.backend, {threads: request.threads, note})
-    const {running, leftOut} = await embedded(model, texts.slice(0, request.maxTexts), request)
-    const lengths = running.flatMap(({tokens}) => tokens.lengths)
-    const sizes = {texts: lengths.length, length: Math.max(...lengths)}
-    const entries = sizes.texts * sizes.length * facts.headDim
-    const fewer = 'read fewer texts with `maxTexts`, or cut them with `maxTokens`'
-    assertMemory(path, 4 * entries * (facts.heads + 2 * facts.keyHeads), fewer)
+    const layers = chosenLayers(request.layers, model.facts, folder)
+    await requireNew(request, layers)
+    const {texts} = await readTexts(request.texts)
     await makeFolder(output)
-    const written: ExportedLayer[] = []
-    for (let index = 0; index <= layers.at(-1)!; index++) {
-      const layer = await model.layer(index)
-      const captured = layers.includes(index) ? new CapturedLayer(facts, sizes) : undefined
-      const norm = residualNorm(running)
-      requireFinite(norm, index)
-      for (const batch of running) passLayer(batch, layer, captured)
-      if (captured) {
-        const saved = {layer: index, path: fileOf(index), residual_norm: norm}
-        const arrays = {
-          ...captured.arrays,
-          ...maskOf(running, sizes),
-          ...outputOf(layer, facts, norm),
-        }
-        await writeArrays(saved.path, arrays, textsOf(request, facts, index))
-        written.push(saved)
-        onLayer?.(saved)
-      }
-      layer.dispose()
-    }
-    tf.dispose(running.map(({hidden}) => hidden))
-    return {
-      schema: 'rfa.export/1',
-      ...{model: folder, texts: path, texts_read: sizes.texts},
-      texts_left_out: leftOut,
-      tokens_read: lengths.reduce((sum, length) => sum + length, 0),
-      seq_len: sizes.length,
-      ...{heads: facts.heads, key_heads: facts.keyHeads, head_dim: facts.headDim},
-      ...{causal: facts.causal, logit_scale: facts.scale},
-      ...backendFacts(backend),
-      layers: written,
+    const lock = await takeLock(join(output, LOCK_FILE))
+    try {
+      await requireNew(request, layers) // another export may have ended meanwhile
+      return await exported(model, layers, texts.slice(0, request.maxTexts), request, listeners)
+    } finally {
+      await lock.release()
     }
   } finally {
     await model.close()
+  }
+}
+
+function fileOf({output}: ExportRequest, layer: number): string {
+  return join(output, `layer${layer}.safetensors`)
+}
+
+async function requireNew(request: ExportRequest, layers: readonly number[]): Promise<void> {
+  for (const layer of layers) {
+    await checkOutput(fileOf(request, layer), {inputs: [], force: request.force})
+  }
+}
+
+async function exported(
+  model: Model,
+  layers: readonly number[],
+  texts: readonly string[],
+  request: ExportRequest,
+  {note, onLayer}: ExportListeners,
+): Promise<ExportRecord> {
+  const {facts} = model
+  const backend = await useBackend(request.backend, {threads: request.threads, note})
+  const {running, leftOut} = await embedded(model, texts, request)
+  const lengths = running.flatMap(({tokens}) => tokens.lengths)
+  const sizes = {texts: lengths.length, length: Math.max(...lengths)}
+  const entries = sizes.texts * sizes.length * facts.headDim
+  const fewer = 'read fewer texts with `maxTexts`, or cut them with `maxTokens`'
+  assertMemory(request.texts, 4 * entries * (facts.heads + 2 * facts.keyHeads), fewer)
+  const written: ExportedLayer[] = []
+  for (let index = 0; index <= layers.at(-1)!; index++) {
+    const layer = await model.layer(index)
+    const captured = layers.includes(index) ? new CapturedLayer(facts, sizes) : undefined
+    const norm = residualNorm(running)
+    requireFinite(norm, index)
+    for (const batch of running) passLayer(batch, layer, captured)
+    if (captured) {
+      const saved = {layer: index, path: fileOf(request, index), residual_norm: norm}
+      const arrays = {
+        ...captured.arrays,
+        ...maskOf(running, sizes),
+        ...outputOf(layer, facts, norm),
+      }
+      await writeArrays(saved.path, arrays, textsOf(request, facts, index))
+      written.push(saved)
+      onLayer?.(saved)
+    }
+    layer.dispose()
+  }
+  tf.dispose(running.map(({hidden}) => hidden))
+  return {
+    schema: 'rfa.export/1',
+    ...{model: request.model, texts: request.texts, texts_read: sizes.texts},
+    texts_left_out: leftOut,
+    tokens_read: lengths.reduce((sum, length) => sum + length, 0),
+    seq_len: sizes.length,
+    ...{heads: facts.heads, key_heads: facts.keyHeads, head_dim: facts.headDim},
+    ...{causal: facts.causal, logit_scale: facts.scale},
+    ...backendFacts(backend),
+    layers: written,
   }
 }
 

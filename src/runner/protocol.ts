@@ -1,4 +1,4 @@
-import {messageOf, RfaError, type RfaErrorCode} from '../errors.js'
+import {bounded, messageOf, RfaError, type RfaErrorCode} from '../errors.js'
 import type {
   CellContext,
   CellOutcome,
@@ -156,8 +156,9 @@ async function answerCell(
   try {
     return {id, outcome: await run(request, {onStep, yieldTurn})}
   } catch (error) {
-    if (error instanceof RfaError) return {id, error: {code: error.code, message: error.message}}
-    return {id, error: {code: 'CELL_CRASHED', message: withCause(messageOf(error))}}
+    const message = bounded(messageOf(error))
+    if (error instanceof RfaError) return {id, error: {code: error.code, message}}
+    return {id, error: {code: 'CELL_CRASHED', message: withCause(message)}}
   }
 }
 

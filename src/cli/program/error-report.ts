@@ -1,5 +1,15 @@
 /** Turns anything thrown into the one report that the terminal, `--json` and the exit code share. */
-import {closest, describe, listedFor, messageOf, RfaError} from '../../errors.js'
+import {
+  bounded,
+  clipped,
+  closest,
+  describe,
+  expected,
+  listedFor,
+  messageOf,
+  RfaError,
+} from '../../errors.js'
+import {errorCode} from '../../files.js'
 import {printable} from '../../report/printable.js'
 import {settingName} from '../../results/settings.js'
 import {EXIT_INTERNAL, exitCodeOf} from './exit-codes.js'
@@ -37,6 +47,13 @@ interface MissingArgument {
   options?: readonly string[]
 }
 
+function tooManyFiles(cause: unknown): RfaError {
+  const got = clipped(messageOf(cause))
+  return expected('TOO_LARGE', 'open files', 'fewer than the limit of the system', got, MORE_FILES)
+}
+
+const MORE_FILES = 'raise the limit: ulimit -n 1024'
+
 const NOTHING_TYPED: Typed = {argv: [], flags: {}}
 
 /**
@@ -45,12 +62,13 @@ const NOTHING_TYPED: Typed = {argv: [], flags: {}}
  */
 export function errorReport(error: unknown, typed = NOTHING_TYPED): ErrorReport {
   const flagNames = Object.keys(typed.flags)
+  if (['EMFILE', 'ENFILE'].includes(errorCode(error) ?? '')) return errorReport(tooManyFiles(error))
   if (error instanceof RfaError) {
     const {code, suggestions} = error
     const told = (text: string) => asFlags(withoutParserFrame(text), flagNames)
     return {
       code,
-      message: told(error.message),
+      message: told(bounded(error.message)),
       exit: exitCodeOf(code),
       suggestions: suggestions.map(told),
     }

@@ -1,4 +1,4 @@
-import {writeFile} from 'node:fs/promises'
+import {readdir, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {beforeAll, describe, expect, it} from 'vitest'
 import {useBackend} from '../../../src/backends/index.js'
@@ -123,6 +123,17 @@ describe('queries, keys and values of a model', () => {
     // nothing is padded
     expect([...arrays.keys()].sort()).toEqual(['k', 'o', 'q', 'residual_norm', 'v'])
     expect(metadata).toMatchObject({causal: 'true', layers: '1', layout: 'bhld'})
+  })
+
+  it('are written by one of two exports into a folder, and the other is refused', async () => {
+    const request = await requestOf('gpt2')
+    const ends = await Promise.allSettled([exportLayers(request), exportLayers(request)])
+    const refused = ends.filter(end => end.status === 'rejected')
+    expect(refused).toHaveLength(1)
+    expect(refused[0]).toMatchObject({
+      reason: {code: expect.stringMatching(/^(NOT_WRITABLE|WOULD_OVERWRITE)$/)},
+    })
+    expect((await readdir(request.output)).filter(name => !/^layer\d+\./.test(name))).toEqual([])
   })
 
   it('leave no tensors behind', async () => {
