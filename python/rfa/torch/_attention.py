@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
-import difflib
-from typing import Any
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .._errors import ArgumentTypeError, InputError, UsageError
+from .._errors import InputError, UsageError
 from .._random import Stream
 from ..projections import draw_projection
-from ._features import METHODS, Call, guard_of, log_gates
-from ._forms import State, causal, over_all
+from ._checks import check_kinds, check_method, check_names, check_numbers, check_tensors, checked_mask
+from ._features import METHODS, Call, guard_of, log_gates, moments
+from ._forms import State, causal, over_all, rows_of
 from ._lara import lara, proposal_count
 
 #: Methods that are not feature maps, with their options.
 _OTHERS: dict[str, dict[str, Any]] = {"softmax": {}, "lara": {"sampling": "single"}}
+
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def _in_own_precision(compute: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Without autocast, which would take products in half precision."""
+
+    @wraps(compute)
+    def computed(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        device = next((each.device.type for each in (*args, *kwargs.values()) if isinstance(each, Tensor)), "cpu")
+        if not torch.amp.is_autocast_available(device):
+            return compute(*args, **kwargs)
+        with torch.autocast(device, enabled=False):
+            return compute(*args, **kwargs)
+
+    return computed
 
 
 class Attention(nn.Module):
@@ -33,6 +54,8 @@ class Attention(nn.Module):
         replicate: index of the independent repetition.
         orth_sign: signs of orthogonal factors: `rfa.projections.ORTH_SIGNS`.
         causal: query i sees keys 0..i.
+        causal_align: what it sees of more keys than queries: "start", keys 0..i; "end", the queries are the last tokens, as
+            with a cache. Default: such calls are refused.
         scale: the factor on q.k. Default: 1/sqrt(head_dim).
         rows: random vectors [heads, M, D] in place of drawn ones.
         query_map, key_map: [heads, D, D] and [kv_heads, D, D], learned maps: q becomes q @ map.
@@ -45,8 +68,7 @@ class Attention(nn.Module):
     """
 
     rows: Tensor | None
-    calibration_query: Tensor | None
-    calibration_key: Tensor | None
+    calibration: Tensor | None
     query_map: Tensor | None
     key_map: Tensor | None
 
@@ -62,6 +84,7 @@ class Attention(nn.Module):
         replicate: int = 0,
         orth_sign: str = "haar",
         causal: bool = False,
+        causal_align: str | None = None,
         scale: float | None = None,
         rows: Tensor | None = None,
         query_map: Tensor | None = None,
@@ -70,23 +93,18 @@ class Attention(nn.Module):
     ) -> None:
         super().__init__()
         known = {**{name: facts.options for name, facts in METHODS.items()}, **_OTHERS}
-        if method not in known:
-            raise UsageError(
-                f"method: expected one of {', '.join(known)}, got {method!r}",
-                [f"did you mean {match}?" for match in difflib.get_close_matches(method, known, 1)],
-                "UNKNOWN_NAME",
-            )
-        for name in options:
-            if name not in known[method]:
-                expected = ", ".join(known[method]) or "no options"
-                raise ArgumentTypeError(f"{method}: expected {expected}, got {name}", code="BAD_OPTION")
+        check_method(method, known)
+        check_names(method, options, known[method], inspect.signature(Attention).parameters)
+        numbers = {"heads": heads, "head_dim": head_dim, "num_features": num_features, "seed": seed}
+        numbers |= {"replicate": replicate, "causal": causal, "causal_align": causal_align, "scale": scale}
+        check_numbers({**numbers, **options})
         facts = METHODS.get(method)
         if facts and facts.causal_only and not causal:
             raise UsageError(f"{method}: expected causal=True, got False", code="UNSUPPORTED")
         if method == "lara" and causal:
             raise UsageError("lara: expected causal=False, got True", code="UNSUPPORTED")
         self.method, self.heads, self.head_dim, self.num_features = method, heads, head_dim, num_features
-        self.seed, self.replicate, self.causal = seed, replicate, causal
+        self.seed, self.replicate, self.causal, self.causal_align = seed, replicate, causal, causal_align
         self.scale = head_dim**-0.5 if scale is None else scale
         self.options = {**known[method], **options}
         guard_of(self.options, causal)
@@ -94,10 +112,11 @@ class Attention(nn.Module):
             sizes = {"heads": heads, "num_features": num_features, "head_dim": head_dim}
             drawn = draw_projection(projection, **sizes, seed=seed, replicate=replicate, orth_sign=orth_sign)
             rows = torch.from_numpy(drawn).float()
+        given = {"rows": rows, "query_map": query_map, "key_map": key_map}
+        check_tensors({name: value for name, value in given.items() if value is not None})
         self.register_buffer("rows", rows)
-        # tokens are no parameters: they move with the module, but no state_dict has them
-        self.register_buffer("calibration_query", None, persistent=False)
-        self.register_buffer("calibration_key", None, persistent=False)
+        # statistics are no parameters: they move with the module, but no state_dict has them
+        self.register_buffer("calibration", None, persistent=False)
         self.register_buffer("query_map", query_map)
         self.register_buffer("key_map", key_map)
 
@@ -108,6 +127,7 @@ class Attention(nn.Module):
         value: Tensor,
         key_mask: Tensor | None = None,
         gate: Tensor | None = None,
+        query_mask: Tensor | None = None,
     ) -> Tensor:
         """Attention of a whole sequence.
 
@@ -117,40 +137,63 @@ class Attention(nn.Module):
             value: [B, H_kv, S, Dv].
             key_mask: [B, S], true for keys that take part.
             gate: [B, H, S] for rfa-gate.
+            query_mask: [B, L], true for queries that say something to statistics. Default: `key_mask` where there are as
+                many queries as keys.
 
         Returns:
             [B, H, L, Dv], in the dtype of `value`; rows that see no key are zero.
         """
-        return self.over(query, key, value, key_mask, self.causal, gate)
+        check_kinds({"query": query, "key": key, "value": value})
+        if query_mask is None and key_mask is not None and query.shape[2:3] == key.shape[2:3]:
+            query_mask = key_mask
+        return self.over(query, key, value, key_mask, query_mask, self._offset(query, key), gate)
 
+    def _offset(self, query: Tensor, key: Tensor) -> int | None:
+        """Keys before the first query; None: it sees all."""
+        if not self.causal or query.dim() != 4 or key.dim() != 4:
+            return None
+        length, keys = query.shape[2], key.shape[2]
+        if length > keys or (length < keys and self.causal_align is None):
+            tries = ['causal_align="start": query i sees keys 0..i', 'causal_align="end": the queries are the last tokens']
+            raise InputError(
+                f"{self.method}: expected the same length of queries and keys where it is causal,"
+                f" got {length} and {keys}",
+                tries if length < keys else (),
+                "SHAPE_MISMATCH",
+            )
+        return keys - length if self.causal_align == "end" else 0
+
+    @_in_own_precision
     def over(
         self,
         query: Tensor,
         key: Tensor,
         value: Tensor,
         key_mask: Tensor | None,
-        causal_form: bool,
+        query_mask: Tensor | None,
+        offset: int | None,
         gate: Tensor | None = None,
     ) -> Tensor:
-        """The same in a chosen form: one token at the end of a causal text sees all keys."""
+        """The same where query i sees keys 0 .. offset + i, or all keys."""
         q, k, v = self._prepared(query, key, value)
-        if causal_form and q.shape[2] != k.shape[2]:
-            raise InputError(
-                f"{self.method}: expected the same length of queries and keys where it is causal,"
-                f" got {q.shape[2]} and {k.shape[2]}",
-                code="SHAPE_MISMATCH",
-            )
-        mask = None if key_mask is None else key_mask.bool()
+        batch, length, keys = q.shape[0], q.shape[2], k.shape[2]
+        mask = checked_mask("key_mask", key_mask, (batch, keys), k.device)
+        counted = checked_mask("query_mask", query_mask, (batch, length), q.device)
+        self._check_gate(gate, k)
         if self.method == "softmax":
-            return self._softmax(q, k, v, mask, causal_form).to(value.dtype)
+            return self._softmax(q, k, v, mask, offset).to(value.dtype)
         if self.method == "lara":
-            return self._lara(q, k, v, mask).to(value.dtype)
-        queries, keys = METHODS[self.method].features(q, k, self._call(q, key_mask=mask, gate=gate))
+            return self._lara(q, k, v, mask, counted).to(value.dtype)
+        call = self._call(q, key_mask=mask, query_mask=counted, gate=gate, offset=offset or 0)
+        queries, rows = METHODS[self.method].features(q, k, call)
         guard = guard_of(self.options, self.causal)
-        if causal_form:
-            return causal(queries, keys, v, mask, guard=guard)[0].to(value.dtype)
-        return over_all(queries, keys, v, mask, guard).to(value.dtype)
+        if offset is None:
+            return over_all(queries, rows, v, mask, guard).to(value.dtype)
+        seen = slice(offset + length)
+        seen_mask = None if mask is None else mask[:, seen]
+        return causal(queries, rows_of(rows, seen), v[:, :, seen], seen_mask, guard=guard)[0].to(value.dtype)
 
+    @_in_own_precision
     def step(
         self, query: Tensor, key: Tensor, value: Tensor, state: State | None = None, gate: Tensor | None = None
     ) -> tuple[Tensor, State]:
@@ -169,6 +212,10 @@ class Attention(nn.Module):
         if self.method not in METHODS:
             raise UsageError(f"{self.method}: expected a feature map, which has a recurrent form", code="UNSUPPORTED")
         q, k, v = self._prepared(query, key, value)
+        if q.shape[2] != 1 or k.shape[2] != 1:
+            got = f"{q.shape[2]} queries and {k.shape[2]} keys"
+            raise InputError(f"{self.method}: expected one token, got {got}", code="SHAPE_MISMATCH")
+        self._check_gate(gate, k)
         position = state.count if state else 0
         call = self._call(q, gate=gate, position=position, gate_sum=state.gate_sum if state else None)
         queries, keys = METHODS[self.method].features(q, k, call)
@@ -178,10 +225,18 @@ class Attention(nn.Module):
             after.gate_sum = keep if call.gate_sum is None else call.gate_sum + keep
         return out.to(value.dtype), after
 
-    def calibrate(self, query: Tensor, key: Tensor) -> Attention:
+    @_in_own_precision
+    def calibrate(
+        self, query: Tensor, key: Tensor, key_mask: Tensor | None = None, query_mask: Tensor | None = None
+    ) -> Attention:
         """Takes the statistics of oprf and saderf from these tokens, in place of those of each call."""
         q, k, _ = self._prepared(query, key, key)
-        self.calibration_query, self.calibration_key = q.detach(), k.detach()
+        hidden = checked_mask("key_mask", key_mask, (k.shape[0], k.shape[2]), k.device)
+        counted = checked_mask("query_mask", query_mask, (q.shape[0], q.shape[2]), q.device)
+        if counted is None and q.shape[2] == k.shape[2]:
+            counted = hidden
+        rows = q.new_zeros(0)
+        self.calibration = moments(q, k, Call(rows, self.scale, False, {}, key_mask=hidden, query_mask=counted))
         return self
 
     def extra_repr(self) -> str:
@@ -189,6 +244,7 @@ class Attention(nn.Module):
 
     def _prepared(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """In the dtype of the computation, with learned maps, keys and values repeated for their heads."""
+        check_tensors({"query": query, "key": key, "value": value})
         shapes = f"query {list(query.shape)}, key {list(key.shape)}, value {list(value.shape)}"
         fits = query.dim() == key.dim() == value.dim() == 4 and (
             query.shape[1] == self.heads
@@ -214,21 +270,32 @@ class Attention(nn.Module):
 
     def _call(self, tokens: Tensor, **given: Any) -> Call:
         rows = tokens.new_zeros(0) if self.rows is None else self.rows.to(tokens)
-        q, k = self.calibration_query, self.calibration_key
-        calibration = None if q is None or k is None else (q, k)
-        return Call(rows, self.scale, self.causal, self.options, calibration=calibration, **given)
+        return Call(rows, self.scale, self.causal, self.options, calibration=self.calibration, **given)
 
-    def _softmax(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal_form: bool) -> Tensor:
+    def _check_gate(self, gate: Tensor | None, k: Tensor) -> None:
+        if gate is None:
+            return
+        if self.method != "rfa-gate":
+            raise UsageError(f"{self.method}: expected no gate, which rfa-gate alone has, got one", code="BAD_OPTION")
+        check_tensors({"gate": gate})
+        if gate.shape != k.shape[:3]:
+            raise InputError(f"gate: expected {list(k.shape[:3])}, got {list(gate.shape)}", code="SHAPE_MISMATCH")
+        if not gate.is_meta and not bool(((gate >= 0) & (gate <= 1)).all()):
+            raise InputError("gate: expected numbers between 0 and 1, got others", code="BAD_OPTION")
+
+    def _softmax(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, offset: int | None) -> Tensor:
         seen = None if mask is None else mask[:, None, None]
-        if seen is not None and causal_form:
-            seen = seen & torch.ones(q.shape[2], k.shape[2], dtype=torch.bool, device=q.device).tril()
-        own = causal_form and seen is None
+        own = offset == 0 and seen is None
+        if offset is not None and not own:
+            ordered = torch.ones(q.shape[2], k.shape[2], dtype=torch.bool, device=q.device).tril(offset)
+            seen = ordered if seen is None else seen & ordered
         out = F.scaled_dot_product_attention(q, k, v, attn_mask=seen, is_causal=own, scale=self.scale)
         return out if seen is None else out.masked_fill(~seen.any(-1, keepdim=True), 0)
 
-    def _lara(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
-        if mask is not None and not bool(mask.all()):
-            raise UsageError("lara: expected no padding, got a key_mask that hides keys", code="UNSUPPORTED")
+    def _lara(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, counted: Tensor | None) -> Tensor:
+        for name, each, what in (("key_mask", mask, "keys"), ("query_mask", counted, "queries")):
+            if each is not None and not bool(each.all()):
+                raise UsageError(f"lara: expected no padding, got a {name} that hides {what}", code="UNSUPPORTED")
         noise = None
         if self.options["sampling"] == "single":
             noise = _noise(self.seed, self.replicate, q, proposal_count(self.num_features, q, k))

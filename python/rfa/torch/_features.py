@@ -33,9 +33,11 @@ class Call:
     causal: bool
     options: dict[str, Any]
     key_mask: Tensor | None = None  # [B, S]
+    query_mask: Tensor | None = None  # [B, L]
     gate: Tensor | None = None  # [B, H, S]
-    calibration: tuple[Tensor, Tensor] | None = None
+    calibration: Tensor | None = None  # what `moments` gave for other tokens
     position: int | None = None  # of the only token, in decoding
+    offset: int = 0  # keys before the first query: query i is token offset + i
     gate_sum: Tensor | None = None  # [B, H, 1], of the logarithms of gates before it
 
 
@@ -133,7 +135,8 @@ def _rfa_gate(q: Tensor, k: Tensor, call: Call) -> tuple[Features, Features]:
     keep, take = log_gates(k, call)
     kept = keep.cumsum(-1) + (0 if call.gate_sum is None else call.gate_sum)
     # key i has at t the weight (1 - g_i) prod_{j = i+1..t} g_j
-    return Features(queries.values, kept[:, :, -q.shape[2] :, None]), Features(keys.values, (take - kept).unsqueeze(-1))
+    own = kept[:, :, call.offset : call.offset + q.shape[2], None]
+    return Features(queries.values, own), Features(keys.values, (take - kept).unsqueeze(-1))
 
 
 def log_gates(k: Tensor, call: Call) -> tuple[Tensor, Tensor]:
@@ -166,41 +169,52 @@ def _cosformer(q: Tensor, k: Tensor, call: Call) -> tuple[Features, Features]:
     longest = call.options["max_length"]
     if longest is None and call.position is not None:
         raise UsageError("cosformer: expected max_length, the number of tokens to come, got None")
-    if longest is None:
-        length: Any = max(q.shape[2], k.shape[2])
-        if call.key_mask is not None:  # up to the last key that is present
-            places = torch.arange(1, k.shape[2] + 1, device=k.device)
-            length = (call.key_mask * places).amax(-1).clamp_min(q.shape[2]).view(-1, 1, 1, 1)
+    if call.position is None:
+        length = torch.maximum(_span(q, call.query_mask), _span(k, call.key_mask))
+        beyond = longest is not None and not length.is_meta and bool((length > longest).any())
     else:
-        length = longest
-        if max(q.shape[2], k.shape[2], (call.position or 0) + 1) > longest:
-            raise UsageError(f"cosformer: expected at most max_length = {longest} tokens, got more")
+        length, beyond = torch.ones(()), call.position >= longest
+    if beyond:
+        raise UsageError(f"cosformer: expected at most max_length = {longest} tokens, got more")
+    if longest is not None:
+        length = torch.as_tensor(longest, device=q.device)
 
-    def phased(x: Tensor) -> Tensor:
-        places = torch.arange(x.shape[2], device=x.device, dtype=x.dtype) + (call.position or 0)
+    def phased(x: Tensor, first: int) -> Tensor:
+        places = torch.arange(x.shape[2], device=x.device, dtype=x.dtype) + first
         angle = (math.pi / 2) * places.view(1, 1, -1, 1) / length
         rectified = F.relu(x) + call.options["feature_epsilon"]
         return torch.cat([rectified * angle.cos(), rectified * angle.sin()], -1)
 
-    return Features(phased(q)), Features(phased(k))
+    position = call.position or 0
+    return Features(phased(q, position + call.offset)), Features(phased(k, position))
+
+
+def _span(x: Tensor, mask: Tensor | None) -> Tensor:
+    """Tokens from the first to the last that is present, [B, 1, 1, 1], or one number where all are."""
+    count = x.shape[2]
+    if mask is None:
+        return torch.tensor(count, device=x.device)
+    places = torch.arange(count, device=x.device)
+    first, last = torch.where(mask, places, count).amin(-1), (mask * (places + 1)).amax(-1)
+    return (last - first).clamp_min(1).view(-1, 1, 1, 1)
 
 
 def _oprf(q: Tensor, k: Tensor, call: Call) -> tuple[Features, Features]:
     x, y = _canonical(q, k, call)
     exponent: Any = call.options["a"]
     if exponent is None:
-        exponent = _optimal_exponent(*_moments(q, k, call), q.shape[-1])
+        exponent = _optimal_exponent(*moments(q, k, call), q.shape[-1])
     return _exponential(x, y, exponent, call)
 
 
 def _saderf(q: Tensor, k: Tensor, call: Call) -> tuple[Features, Features]:
     x, y = _canonical(q, k, call)
-    means, squares = _moments(q, k, call)
+    means, squares = moments(q, k, call)
     ridge = call.options["ridge"]
     ridged = [square + ridge * square.mean(-1, keepdim=True) for square in squares]
     ones = [torch.where(square.mean(-1, keepdim=True) > 0, square, 1) for square in ridged]
     psi = (ones[1] / ones[0]) ** 0.25  # [B, H, D]
-    exponent = _optimal_exponent(means, [squares[0] * psi**2, squares[1] / psi**2], q.shape[-1])
+    exponent = _optimal_exponent(means, torch.stack([squares[0] * psi**2, squares[1] / psi**2]), q.shape[-1])
     factor = psi.unsqueeze(2).to(x.dtype)
     return _exponential(x * factor, y / factor, exponent, call)
 
@@ -214,7 +228,7 @@ def _exponential(x: Tensor, y: Tensor, exponent: Any, call: Call) -> tuple[Featu
     return Features(logs=queries + weight), Features(logs=keys + weight - _half_norms(y))
 
 
-def _optimal_exponent(means: list[Tensor], squares: list[Tensor], dim: int) -> Tensor:
+def _optimal_exponent(means: Tensor, squares: Tensor, dim: int) -> Tensor:
     """The A with the least variance for the mean of |x + y|^2 over all pairs, [B, H, 1, 1]."""
     total = squares[0].sum(-1) + squares[1].sum(-1) + 2 * (means[0] * means[1]).sum(-1)
     t = total.clamp_min(0) / dim
@@ -222,25 +236,29 @@ def _optimal_exponent(means: list[Tensor], squares: list[Tensor], dim: int) -> T
     return exponent[..., None, None]
 
 
-def _moments(q: Tensor, k: Tensor, call: Call) -> tuple[list[Tensor], list[Tensor]]:
-    """Means and mean squares of canonical queries and keys, [B, H, D]: of the calibration, else of the call, where a
-    causal one takes its first tokens; without gradients."""
-    mask = call.key_mask
+def moments(q: Tensor, k: Tensor, call: Call) -> Tensor:
+    """Means and mean squares of canonical queries and keys, [2, 2, B, H, D]: of the calibration, else of the tokens of
+    the call that are present, where a causal one takes the first of them; without gradients."""
     if call.calibration is not None:
-        q, k = call.calibration
-        mask = None
-    elif call.position is not None:
+        return call.calibration.double()
+    if call.position is not None:
         raise UsageError("expected calibrate(query, key) before the first token, got none")
-    elif call.causal and call.options["prefix"] > 0:
-        first = call.options["prefix"]
-        q, k, mask = q[:, :, :first], k[:, :, :first], None if mask is None else mask[:, :first]
-    x, y = _canonical(q.detach().double(), k.detach().double(), call)
-    weight = torch.ones_like(y[..., :1])
-    if mask is not None:
-        weight = mask[:, None, :, None].expand_as(weight).to(y.dtype)
-    count = weight.sum(2).clamp_min(1)
-    means = [x.mean(2), (y * weight).sum(2) / count]
-    return means, [x.square().mean(2), (y.square() * weight).sum(2) / count]
+    first = call.options["prefix"] if call.causal else 0
+    sides = [_moments(z.detach().double(), m, first) for z, m in ((q, call.query_mask), (k, call.key_mask))]
+    means, squares = (torch.stack(parts) for parts in zip(*sides))
+    return torch.stack([means * math.sqrt(call.scale), squares * call.scale])
+
+
+def _moments(x: Tensor, mask: Tensor | None, first: int) -> tuple[Tensor, Tensor]:
+    """Mean and mean square, [B, H, D], of the first tokens that are present; 0: of all of them."""
+    if mask is None:
+        own = x[:, :, :first] if first else x
+        return own.mean(2), own.square().mean(2)
+    if first:
+        mask = mask & (mask.cumsum(-1) <= first)
+    hidden = ~mask[:, None, :, None]
+    count = mask.sum(-1).clamp_min(1).view(-1, 1, 1)
+    return x.masked_fill(hidden, 0).sum(2) / count, x.square().masked_fill(hidden, 0).sum(2) / count
 
 
 _STATISTICS = {"prefix": 64}

@@ -87,9 +87,8 @@ def over_all(
 ) -> Tensor:
     """Every query sees every key, [B, H, L, Dv]."""
     keys = _masked(keys, key_mask)
-    assert keys.logs is not None
-    shift = keys.logs.detach().amax(-2, keepdim=True).clamp_min(_LOWEST)
-    sums = _weighted(keys, shift, value.dtype).mT @ _with_one(value)
+    state = _state_of(keys, _with_one(value))
+    sums, shift = state.sums, state.shift
     logs = None if keys.values is None else shift if queries.logs is None else shift + queries.logs
     return _ratio(_queries(queries, shift) @ sums, logs, guard)
 
@@ -102,7 +101,8 @@ def causal(
     state: State | None = None,
     guard: Guard | None = None,
 ) -> tuple[Tensor, State]:
-    """Query i sees the keys of the state and the keys 0..i.
+    """Query i sees the keys of the state and the keys 0..i, or with more keys than queries those before it too: queries
+    are then the last tokens.
 
     Where features are given by logarithms alone, keys count as zero if a later key of their chunk exceeds them by e^80.
 
@@ -113,17 +113,23 @@ def causal(
     extended = _with_one(value)
     outs: list[Tensor] = []
     scales: list[Tensor] = []
-    for start in range(0, value.shape[2], CHUNK):
-        part = slice(start, start + CHUNK)
+    own = queries.logs if queries.values is None else queries.values
+    assert own is not None
+    length, before = own.shape[2], value.shape[2] - own.shape[2]
+    if before:
+        state = _state_of(rows_of(keys, slice(before)), extended[:, :, :before])
+    for start in range(0, length, CHUNK):
+        part, seen = slice(start, start + CHUNK), slice(before + start, before + start + CHUNK)
         state = state or _empty(queries, keys, extended)
-        sums, logs, state = _chunk(_rows(queries, part), _rows(keys, part), extended[:, :, part], state)
+        sums, logs, state = _chunk(rows_of(queries, part), rows_of(keys, seen), extended[:, :, seen], state)
         outs.append(sums)
         scales += [] if logs is None else [logs]
     assert state is not None
     return _ratio(torch.cat(outs, 2), torch.cat(scales, 2) if scales else None, guard), state
 
 
-def _rows(features: Features, part: slice) -> Features:
+def rows_of(features: Features, part: slice) -> Features:
+    """Features of some tokens."""
     return Features(*(None if x is None else x[:, :, part] for x in (features.values, features.logs)))
 
 
@@ -133,6 +139,13 @@ def _empty(queries: Features, keys: Features, extended: Tensor) -> State:
     batch, heads, _, columns = extended.shape
     sums = extended.new_zeros(batch, heads, own.shape[-1], columns)
     return State(sums, keys.logs.new_full((batch, heads, 1, keys.logs.shape[-1]), _LOWEST))
+
+
+def _state_of(keys: Features, extended: Tensor) -> State:
+    """After keys that every query sees."""
+    assert keys.logs is not None
+    shift = keys.logs.detach().amax(-2, keepdim=True).clamp_min(_LOWEST)
+    return State(_weighted(keys, shift, extended.dtype).mT @ extended, shift, extended.shape[2])
 
 
 def _chunk(queries: Features, keys: Features, extended: Tensor, state: State) -> tuple[Tensor, Tensor | None, State]:

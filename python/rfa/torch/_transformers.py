@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import torch
 from torch import Tensor, nn
 
-from .._errors import ProgramMissingError, UsageError
+from .._errors import ArgumentTypeError, InputError, ProgramMissingError, UsageError
 from ._attention import Attention
+from ._calls import check_call, offset_of, view_of
+from ._layers import LAYER, current, exchange
 
-#: Methods whose features depend on the whole text.
-_WHOLE = {"cosformer", "oprf", "saderf"}
+_numbers = itertools.count(1)
+#: What is registered by name: method, seed and options.
+_registered: dict[str, tuple[Any, ...]] = {}
 
 
 def register(method: str, *, name: str = "rfa", seed: int = 0, **options: Any) -> str:
     """Makes a method an attention of Transformers, for `attn_implementation="rfa"`.
 
     Layer i gets the random vectors of the independent repetition i of the seed, as in the first draw of `rfa swap`.
-    Queries and keys are those after the rotary embedding. With a cache, a new token attends to all keys of the cache.
+    Queries and keys are those after the rotary embedding. With a cache, new tokens attend to all keys of the cache.
 
     Args:
         method: as `Attention` takes it.
-        name: what `attn_implementation` is then called.
+        name: what `attn_implementation` is then called. Each name stands for one method, seed and options.
         seed: of every draw.
         **options: further arguments of `Attention`, e.g. `num_features`.
 
     Returns:
         The name.
+
+    Raises:
+        UsageError: for a name that stands for another attention.
     """
     try:
         from transformers import AttentionInterface
@@ -37,10 +43,51 @@ def register(method: str, *, name: str = "rfa", seed: int = 0, **options: Any) -
         raise ProgramMissingError(
             f"rfa.torch.register: expected Transformers 4.53 or later, got {error}", ["pip install -U transformers"]
         ) from None
-    Attention(method, heads=1, head_dim=2, causal=True, **options) if method != "lara" else None
-    modules: WeakKeyDictionary[nn.Module, Attention] = WeakKeyDictionary()
+    for own in ("causal", "causal_align", "scale", "heads", "head_dim", "replicate", "rows", "query_map", "key_map"):
+        if own in options:
+            raise ArgumentTypeError(f"{own}: expected nothing, as each layer of the model has its own, got it", code="BAD_OPTION")
+    Attention(method, heads=1, head_dim=2, causal=method != "lara", seed=seed, **options)
+    facts = (method, seed, sorted(options.items()))
+    taken = _registered.get(name)
+    if taken is None and name in AttentionInterface().valid_keys():
+        raise UsageError(f"name: expected one that is free, got {name!r}, which Transformers has", code="UNKNOWN_NAME")
+    if taken is not None and taken != facts:
+        tries = [f'name="{name}-{method}"', "rfa.torch.use(model, ...), which needs no name"]
+        raise UsageError(f"name: expected one that is free, got {name!r}, which is {taken[0]} (seed {taken[1]})", tries)
+    if taken is None:
+        AttentionInterface.register(name, _Exchanged(method, seed, options))
+        AttentionMaskInterface.register(name, sdpa_mask)
+        _registered[name] = facts
+    return name
 
-    def attend(
+
+def use(model: Any, method: str, *, seed: int = 0, **options: Any) -> Any:
+    """Exchanges the attention of a model of Transformers: `rfa.torch.use(model, "favor-pos", num_features=256)`.
+
+    Each model keeps its method, seed and options. `model.set_attn_implementation("sdpa")` takes the exchange back.
+
+    Returns:
+        The model.
+
+    Raises:
+        UsageError: for a model with attention that cannot be exchanged. It stays as it was.
+    """
+    if not hasattr(model, "set_attn_implementation"):
+        raise ArgumentTypeError(f"model: expected a model of Transformers, got {type(model).__name__}")
+    exchange(model, lambda: register(method, name=f"rfa-{next(_numbers)}", seed=seed, **options))
+    return model
+
+
+class _Exchanged:
+    """The attention function of one name; it has one `Attention` for each module that calls it."""
+
+    def __init__(self, method: str, seed: int, options: dict[str, Any]) -> None:
+        self.method, self.seed, self.options = method, seed, options
+        self.modules: WeakKeyDictionary[nn.Module, Attention] = WeakKeyDictionary()
+        self.counts: dict[int, int] = {}  # modules without a number, by their configuration
+
+    def __call__(
+        self,
         module: nn.Module,
         query: Tensor,
         key: Tensor,
@@ -49,53 +96,64 @@ def register(method: str, *, name: str = "rfa", seed: int = 0, **options: Any) -
         scaling: float | None = None,
         is_causal: bool | None = None,
         dropout: float = 0.0,
-        **_: Any,
+        **extras: Any,
     ) -> tuple[Tensor, None]:
-        del dropout  # of weights, which are not formed
-        wanted = getattr(module, "is_causal", False) if is_causal is None else is_causal
-        causal = bool(wanted) and query.shape[2] > 1
-        if causal and query.shape[2] != key.shape[2]:
-            raise UsageError(
-                f"{method}: expected one new token or a whole text, got {query.shape[2]} of {key.shape[2]}"
-            )
-        own = modules.get(module)
-        if own is None:
-            sizes = {"heads": query.shape[1], "head_dim": query.shape[-1], "causal": bool(wanted)}
-            layer = int(getattr(module, "layer_idx", None) or 0)
-            own = Attention(method, **sizes, scale=scaling, seed=seed, replicate=layer, **options)
-            modules[module] = own
-        own.to(query.device)  # the model may have moved
-        mask = _key_mask(attention_mask, causal)
-        out = own.over(query, key, value, mask, causal)
+        check_call(self.method, dropout, key.shape[2], query.shape[2], extras)
+        wanted = bool(getattr(module, "is_causal", True) if is_causal is None else is_causal)
+        running = current(module)
+        cross = running is not None and running.cross or bool(getattr(module, "is_cross_attention", False))
+        length = query.shape[2]
+        if attention_mask is not None:
+            view = view_of(attention_mask, query, key, wanted and not cross)
+        else:
+            view = offset_of(query, key, wanted and not cross)
+        offset, mask, keys = view
+        key, value = key[:, :, :keys], value[:, :, :keys]
+        own_text = not cross and (offset is not None or length == keys)
+        self._check_statistics(own_text, length, keys)
+        first = offset or 0
+        counted = mask[:, first : first + length] if own_text and mask is not None else None
+        own = self._attention(module, query, offset is not None, scaling)
+        out = own.over(query, key, value, mask, counted, offset)
+        if running is not None:
+            running.exchanged = True
         return out.transpose(1, 2).contiguous(), None
 
-    AttentionInterface.register(name, attend)
-    AttentionMaskInterface.register(name, sdpa_mask)
-    return name
+    def _check_statistics(self, own_text: bool, length: int, keys: int) -> None:
+        """Refuses parts of a text where a method looks at the whole of it."""
+        takes = {"oprf": self.options.get("a") is None, "saderf": True, "lara": True}.get(self.method, False)
+        counts = self.method == "cosformer"
+        if counts and own_text and self.options.get("max_length") is not None:
+            return
+        if (takes or counts) and not own_text:
+            raise UsageError(
+                f"{self.method}: expected queries and keys of one text, got attention to another one or to a cache",
+                ["a method that looks at each token by itself, e.g. favor-pos"],
+                "UNSUPPORTED",
+            )
+        if (takes or counts) and length < keys:
+            what = "counts the positions of the text" if counts else "takes statistics of its tokens"
+            tries = ["use_cache=False", *(["max_length=, the most tokens to come"] if counts else [])]
+            raise UsageError(
+                f"{self.method}: expected the whole text, as it {what}, got {length} of {keys} tokens and a cache",
+                tries,
+                "UNSUPPORTED",
+            )
 
+    def _attention(self, module: nn.Module, query: Tensor, causal: bool, scale: float | None) -> Attention:
+        own = self.modules.get(module)
+        sizes = {"heads": query.shape[1], "head_dim": query.shape[-1], "causal": causal}
+        if own is None or any(getattr(own, name) != value for name, value in sizes.items()):
+            facts = {"scale": scale, "seed": self.seed, "replicate": self._layer(module)}
+            own = self.modules[module] = Attention(self.method, **sizes, **facts, **self.options)
+        own.scale = query.shape[-1] ** -0.5 if scale is None else float(scale)
+        return own.to(query.device)  # the model may have moved
 
-def use(model: Any, method: str, *, seed: int = 0, **options: Any) -> Any:
-    """Exchanges the attention of a model of Transformers: `rfa.torch.use(model, "favor-pos", num_features=256)`."""
-    model.set_attn_implementation(register(method, seed=seed, **options))
-    return model
-
-
-def _key_mask(mask: Tensor | None, causal: bool) -> Tensor | None:
-    """[B, S], from a mask [B, 1, L, S] that says nothing but padding and the order of tokens."""
-    if mask is None:
-        return None
-    seen = mask if mask.dtype == torch.bool else mask > -1e4
-    keys = seen[:, 0].any(-2)  # [B, S]
-    length = seen.shape[-2]
-    expected = keys[:, None]
-    if causal:
-        expected = expected & torch.ones(length, seen.shape[-1], dtype=torch.bool, device=seen.device).tril()
-    rows = keys[:, -length:, None] if causal else torch.ones_like(keys[:, :1, None])
-    # rows of padding may hold anything
-    if bool(((seen[:, 0] != expected) & rows).any()):
-        raise UsageError(
-            "rfa.torch: expected a mask of padding and of later tokens, got another one",
-            ["a window that is shorter than the text, or packed texts, cannot be computed by features"],
-            "UNSUPPORTED",
-        )
-    return keys
+    def _layer(self, module: nn.Module) -> int:
+        """Which draw: what `use` has counted, else the number that the module has, else that of its first call."""
+        number = module.__dict__.get(LAYER, getattr(module, "layer_idx", None))
+        if not isinstance(number, int):
+            owner = id(getattr(module, "config", None))
+            number = self.counts.get(owner, 0)
+            self.counts[owner] = number + 1
+        return number

@@ -1,0 +1,185 @@
+"""The modules of a model that attend: which can be exchanged, and whether the exchange ran."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from torch import nn
+
+from .._errors import RunError, UsageError
+
+#: Attribute of a module: which draw it has.
+LAYER = "_rfa_layer"
+_INTERFACE = {"ALL_ATTENTION_FUNCTIONS", "AttentionInterface"}
+_OWN = {"softmax", "scaled_dot_product_attention", "_flash_attention_forward", "flash_attn_func"}
+
+
+@dataclass
+class Running:
+    """One call of a module that attends."""
+
+    module: nn.Module
+    cross: bool  # to keys of another text
+    exchanged: bool = False
+
+
+class _Calls(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[Running] = []
+
+
+_calls = _Calls()
+
+
+def current(module: nn.Module) -> Running | None:
+    """The call of a module that is running, where `use` follows it."""
+    return next((call for call in reversed(_calls.stack) if call.module is module), None)
+
+
+def exchange(model: nn.Module, register: Callable[[], str]) -> None:
+    """Sets the attention that is registered, if all attention of the model takes it.
+
+    Raises:
+        UsageError: if some does not.
+    """
+    attending, others = _attending(model)
+    kind = type(model).__name__
+    if others:
+        raise _not_all(kind, others)
+    if not attending:
+        raise UsageError(
+            f"use: expected a model with attention of the attention interface of Transformers, got {kind}, which has none",
+            ["rfa.torch.Attention in the model"],
+            "UNSUPPORTED",
+        )
+    configs = list(_configs(model))
+    before = [config._attn_implementation_internal for config in configs]
+    name = register()
+    try:
+        model.set_attn_implementation(name)  # pyright: ignore[reportCallIssue]
+        missed = {place: module for place, module in attending.items() if _implementation(module) not in (None, name)}
+        if missed:
+            raise _not_all(kind, missed)
+    except Exception as error:
+        for config, old in zip(configs, before):
+            config._attn_implementation_internal = old
+        if isinstance(error, UsageError):
+            raise
+        raise UsageError(f"use: expected a model that takes another attention, got {error}", code="UNSUPPORTED") from error
+    _follow(model, list(attending.values()))
+
+
+def _not_all(kind: str, others: dict[str, nn.Module]) -> UsageError:
+    named = ", ".join(f"{place or 'the model'} ({type(module).__name__})" for place, module in list(others.items())[:3])
+    more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+    return UsageError(
+        f"use: expected all attention of {kind} to take another one, got {named}{more}, which cannot",
+        ["a part of the model that has the attention interface of Transformers, e.g. model.language_model"],
+        "UNSUPPORTED",
+    )
+
+
+def _attending(model: nn.Module) -> tuple[dict[str, nn.Module], dict[str, nn.Module]]:
+    """Modules that attend by the interface, and modules with attention of their own."""
+    attending: dict[str, nn.Module] = {}
+    others: dict[str, nn.Module] = {}
+    for place, module in model.named_modules():
+        names = _names(type(module))
+        if names & _INTERFACE:
+            attending[place] = module
+        elif isinstance(module, nn.MultiheadAttention) or (names & _OWN and _attends(module)):
+            others[place] = module
+    return attending, others
+
+
+def _attends(module: nn.Module) -> bool:
+    """A router of experts has a softmax, too."""
+    name = type(module).__name__.lower()
+    return "attention" in name or "attn" in name
+
+
+_known: dict[type, set[str]] = {}
+
+
+def _names(kind: type) -> set[str]:
+    """What the methods of a class, but for those of PyTorch and Transformers' base classes, mention."""
+    if kind not in _known:
+        found: set[str] = set()
+        for owner in kind.__mro__:
+            if owner.__module__.startswith("torch.") or owner.__module__ == "transformers.modeling_utils":
+                continue
+            for method in vars(owner).values():
+                code = getattr(inspect.unwrap(method), "__code__", None) if callable(method) else None
+                found.update(() if code is None else (*code.co_names, *code.co_freevars))
+        _known[kind] = found
+    return _known[kind]
+
+
+def _configs(model: nn.Module) -> Iterator[Any]:
+    """Every configuration in the model, once."""
+    seen: set[int] = set()
+    waiting = [config for module in model.modules() if (config := getattr(module, "config", None)) is not None]
+    while waiting:
+        config = waiting.pop()
+        if id(config) in seen or not hasattr(config, "_attn_implementation_internal"):
+            continue
+        seen.add(id(config))
+        waiting += [getattr(config, name, None) for name in getattr(config, "sub_configs", {})]
+        yield config
+
+
+def _implementation(module: nn.Module) -> str | None:
+    return getattr(getattr(module, "config", None), "_attn_implementation", None)
+
+
+def _follow(model: nn.Module, attending: list[nn.Module]) -> None:
+    """Gives each module its draw, and has each call looked at."""
+    numbers = [getattr(module, "layer_idx", None) for module in attending]
+    own = all(isinstance(number, int) for number in numbers) and len({*numbers}) == len(numbers)
+    for index, module in enumerate(attending):
+        if LAYER not in module.__dict__:
+            module.register_forward_pre_hook(_begin, with_kwargs=True)
+            module.register_forward_hook(_end, always_call=True)
+        module.__dict__[LAYER] = numbers[index] if own else index
+    for module in model.modules():
+        if hasattr(module, "set_attn_implementation") and LAYER not in module.__dict__:
+            module.__dict__[LAYER] = None
+            module.register_forward_pre_hook(_check_outputs, with_kwargs=True)
+
+
+def _begin(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    cross = any(kwargs.get(name) is not None for name in ("key_value_states", "encoder_hidden_states"))
+    _calls.stack.append(Running(module, cross))
+
+
+def _end(module: nn.Module, _args: tuple[Any, ...], _output: Any) -> None:
+    while _calls.stack:
+        call = _calls.stack.pop()
+        if call.module is not module:
+            continue
+        if not call.exchanged and _ours(module) and _output is not None:
+            raise RunError(
+                f"use: expected {type(module).__name__} to run the exchanged attention, got another path through it",
+                ["model.eval()", "a call without output_attentions or head masks"],
+                "UNSUPPORTED",
+            )
+        return
+
+
+def _ours(module: nn.Module) -> bool:
+    return str(_implementation(module)).startswith("rfa-")
+
+
+def _check_outputs(module: nn.Module, _args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    asked = kwargs.get("output_attentions")
+    config = getattr(module, "config", None)
+    if _ours(module) and (asked or (asked is None and getattr(config, "output_attentions", False))):
+        raise UsageError(
+            "output_attentions: expected False, as features do not form the weights, got True",
+            ['model.set_attn_implementation("eager") to look at the weights of softmax'],
+            "UNSUPPORTED",
+        )
