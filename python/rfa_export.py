@@ -273,6 +273,9 @@ class _Recorder(TorchFunctionMode):
         self.inside = False  # an attention that was taken
         self.strangers = 0  # attention outside a call of the model
         self.passed_over: list[str] = []  # attention that the recipe does not take
+        self.taken: _Product | None = None  # of the attention that is computed now
+        self.waiting: list[_Product] = []  # products that were not added yet
+        self.without: list[str] = []  # layers that add something else
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -283,10 +286,14 @@ class _Recorder(TorchFunctionMode):
         elif func is F.multi_head_attention_forward:
             taken = _of_multihead
         if taken is None or self.inside:
+            if self.waiting and func in _SUMS:
+                self.confirm(args)
             return func(*args, **(kwargs or {}))
         module = self.running[-1] if self.running else None
         self.take(module, lambda: taken(*args, **(kwargs or {})))
-        return func(*args, **(kwargs or {}))
+        out = func(*args, **(kwargs or {}))
+        self.expect(out[0] if taken is _of_multihead else out.transpose(-3, -2))
+        return out
 
     @contextmanager
     def attached(self) -> Iterator[None]:
@@ -312,13 +319,49 @@ class _Recorder(TorchFunctionMode):
             stream = args[0] if args else kwargs.get("hidden_states")
             self.streams[module] = stream if isinstance(stream, torch.Tensor) else None
 
-    def end(self, module: torch.nn.Module, _inputs: Any, _output: Any) -> None:
+    def end(self, module: torch.nn.Module, _inputs: Any, output: Any) -> None:
+        self.leave_out(module, output)
         if module in self.running:
             while True:  # with modules that raised in forward
                 ended = self.running.pop()
                 self.streams.pop(ended, None)
                 if ended is module:
                     break
+
+    def expect(self, out: torch.Tensor) -> None:
+        """Notes what the layer that was taken last should add. `out`: of attention with heads before the last axis, or of
+        `nn.MultiheadAttention`, which has multiplied it already."""
+        product, self.taken = self.taken, None
+        if product is None:
+            return
+        with torch.no_grad():
+            rows, matrix, bias = out.detach(), product.matrix, product.bias
+            if matrix is not None and rows.shape[-1] != matrix.shape[0]:
+                rows = rows.flatten(-2)
+            if matrix is None or rows.shape[-1] == matrix.shape[0]:
+                product.values = rows if matrix is None else rows @ matrix.to(rows.dtype)
+                if bias is not None:
+                    product.values = product.values + bias.to(rows.dtype)
+        self.waiting.append(product)
+
+    def confirm(self, tensors: Iterable[Any]) -> None:
+        """Looks for products among what is added, or put out."""
+        for tensor in tensors:
+            if isinstance(tensor, torch.Tensor):
+                with torch.no_grad():
+                    self.waiting = [product for product in self.waiting if not product.equals(tensor)]
+
+    def leave_out(self, module: torch.nn.Module, output: Any) -> None:
+        """Takes the matrix back from layers whose products were not added before `module` ended."""
+        ended = [product for product in self.waiting if product.until is module]
+        if ended and not ended[0].added:
+            self.confirm(output if isinstance(output, (tuple, list)) else [output])
+        for product in ended:
+            if product in self.waiting:
+                self.waiting.remove(product)
+                layer = self.found.layers[product.number]
+                layer.o = layer.residual_norm = None
+                self.without.append(f"{product.number} ({layer.module})")
 
     @property
     def current(self) -> bool:
@@ -345,17 +388,27 @@ class _Recorder(TorchFunctionMode):
             with torch.no_grad():
                 layer = layer_of()
                 layer.module = name
-                if layer.o is None:
-                    around = self.running[-2] if len(self.running) > 1 else None
-                    layer.o = _output_projection(module, around, layer.q.shape[1] * layer.v.shape[3])
+                around = self.running[-2] if len(self.running) > 1 else None
+                block = self.block()
+                if layer.o is not None:
+                    self.taken = _Product(number, block or module, block is not None)
+                else:
+                    found = _output_projection(module, around, layer.q.shape[1] * layer.v.shape[3])
+                    if found is not None:
+                        owner, layer.o, bias = found
+                        self.taken = _Product(number, block or owner, block is not None, layer.o, bias)
                 _check_layer(where, layer)
                 self.found.layers[number] = self.choice.of(where, layer, _row_norms(stream, module, layer))
         except _Refused as refused:
             raise ExportError(where, *refused.args) from None
 
+    def block(self) -> torch.nn.Module | None:
+        """The innermost block around the module that attends."""
+        return next((module for module in reversed(self.running[:-1]) if module in self.streams), None)
+
     def stream(self) -> torch.Tensor | None:
         """What entered the innermost block around the module that attends, where no attention of it was before."""
-        block = next((module for module in reversed(self.running[:-1]) if module in self.streams), None)
+        block = self.block()
         if block is None:
             return None
         stream, self.streams[block] = self.streams[block], None
@@ -397,6 +450,12 @@ class _Recorder(TorchFunctionMode):
                 "(forward=N chooses another)",
                 stacklevel=4,
             )
+        if self.without:
+            warnings.warn(
+                "rfa_export: attention times the output matrix is not what is added to the residual stream (a gate, a norm or"
+                f" a factor acts as well): o and residual_norm are left out of layer {', '.join(self.without)}",
+                stacklevel=4,
+            )
         masks = [layer.key_mask for layer in found.layers.values() if layer.causal and layer.key_mask is not None]
         if not all(bool(mask[:, 0].all()) for mask in masks):
             warnings.warn(
@@ -404,6 +463,36 @@ class _Recorder(TorchFunctionMode):
                 'try: tokenizer.padding_side = "right"',
                 stacklevel=4,
             )
+
+
+@dataclass(eq=False)
+class _Product:
+    """What the heads of a layer times its output matrix should be."""
+
+    number: int
+    until: torch.nn.Module  # where the product is added, or put out
+    added: bool  # there is a residual stream
+    matrix: torch.Tensor | None = None  # None: attention has multiplied already
+    bias: torch.Tensor | None = None
+    values: torch.Tensor | None = None
+
+    def equals(self, other: torch.Tensor) -> bool:
+        """Up to rounding, and to the order of batch and tokens."""
+        values = self.values
+        if values is None or other.numel() != values.numel() or other.shape[-1:] != values.shape[-1:]:
+            return False
+        orders = [values] if values.dim() < 3 else [values, values.transpose(0, 1)]
+        other = other.detach().double().nan_to_num()
+        for own in orders:
+            own = own.double().nan_to_num().reshape(other.shape)
+            # a sum of n products errs by less than n eps, and n < eps^(-1/2)
+            if bool((own - other).norm() <= torch.finfo(values.dtype).eps ** 0.5 * own.norm()):
+                return True
+        return False
+
+
+#: How a residual stream is added to.
+_SUMS = {torch.add, torch.Tensor.add, torch.Tensor.add_, torch.Tensor.__add__, torch.Tensor.__radd__, torch.Tensor.__iadd__}
 
 
 class _Refused(Exception):
@@ -429,9 +518,11 @@ def _transformers_attention(recorder: _Recorder) -> Iterator[None]:
             recorder.take(module, lambda: _of_transformers(implementation, module, *args, **kwargs))
             recorder.inside = True
             try:
-                return attend(module, *args, **kwargs)
+                out = attend(module, *args, **kwargs)
             finally:
                 recorder.inside = False
+            recorder.expect(out[0])
+            return out
 
         return recorded
 
@@ -481,8 +572,10 @@ def _layer(
     return Layer(q, k, v, key_mask, causal, scale)
 
 
-def _output_projection(module: torch.nn.Module, around: torch.nn.Module | None, entries: int) -> torch.Tensor | None:
-    """The matrix [H Dv, width] of a linear layer with a usual name, if there is one that takes H Dv entries."""
+def _output_projection(
+    module: torch.nn.Module, around: torch.nn.Module | None, entries: int
+) -> tuple[torch.nn.Module, torch.Tensor, torch.Tensor | None] | None:
+    """Of a linear layer with a usual name that takes H Dv entries: where it is, its matrix [H Dv, width] and its bias."""
     for owner, names in ((module, OUTPUTS), (around, _OUTPUTS_AROUND)):
         for name in names if owner is not None else ():
             try:
@@ -497,7 +590,7 @@ def _output_projection(module: torch.nn.Module, around: torch.nn.Module | None, 
             elif type(linear).__name__ != "Conv1D":  # of GPT-2, [in, out]
                 continue
             if weight.shape[0] == entries and weight.dtype in _DTYPES:
-                return weight
+                return owner, weight, getattr(linear, "bias", None)
     return None
 
 
@@ -809,6 +902,8 @@ def _tensor(array: Array, name: str, rank: int = 4) -> torch.Tensor:
     if isinstance(array, torch.Tensor):
         tensor = array.detach().cpu()
     else:
+        if np.ma.is_masked(array):
+            raise ExportError(f"save, {name}", "an array without a mask", "numpy.ma with hidden entries", "key_mask=")
         values = np.asarray(array)
         if values.dtype.name == "bfloat16":  # of ml_dtypes, as JAX has it
             tensor = torch.from_numpy(values.view(np.int16).copy()).view(torch.bfloat16)

@@ -67,6 +67,9 @@ def _of_numpy(name: str, value: Any) -> Array:
         raise ArgumentTypeError(f"{name}: expected a torch tensor or an installed NumPy, got {_kind(value)}") from None
     if not hasattr(value, "__array__"):
         raise ArgumentTypeError(f"{name}: expected an array or a tensor, got {_kind(value)}", ["numpy.asarray(...)"])
+    if np.ma.is_masked(value):
+        tries = ["key_mask= for keys that take no part", f"{name}.filled(0)"]
+        raise InputError(f"{name}: expected an array without a mask, got numpy.ma with hidden entries", tries)
     own: Any = np.ascontiguousarray(value)
     dtype = _dtype(name, own.dtype.name)
     if dtype != "BOOL" and not bool(np.isfinite(own.astype(np.float64)).all()):

@@ -63,9 +63,18 @@ def _read(place: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
     """Metadata and arrays of a file of learned parameters, which are float32."""
     try:
         data = place.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"{place}: expected a .safetensors file that rfa tune has written, got {error.strerror or error}",
+            [f"the folder that the path starts from is {Path.cwd()}", "rfa tune --output tuned.safetensors"],
+            "FILE_MISSING",
+        ) from None
+    try:
         size = int.from_bytes(data[:8], "little")
         header = json.loads(data[8 : 8 + size])
-    except (OSError, ValueError) as error:
+        if not isinstance(header, dict):
+            raise ValueError(f"a header that is {type(header).__name__}")
+    except ValueError as error:
         raise InputError(f"{place}: expected a .safetensors file, got {error}") from None
     metadata = header.pop("__metadata__", {})
     if metadata.get("format") != "rfa.tuned/1":

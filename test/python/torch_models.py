@@ -1,0 +1,251 @@
+"""What rfa.torch does in models of Transformers, and what it refuses: python torch_models.py. Prints what was tried."""
+
+import copy
+import re
+import sys
+import types
+import warnings
+from pathlib import Path
+
+import numpy as np
+import torch
+import transformers
+from transformers import (
+    BertConfig, BertModel, BloomConfig, BloomForCausalLM, Gemma2Config, Gemma2ForCausalLM, GPT2Config, GPT2LMHeadModel,
+    LlamaConfig, LlamaForCausalLM, MambaConfig, MambaModel, MPNetConfig, MPNetModel, T5Config, T5EncoderModel, ViTConfig, ViTModel,
+)  # fmt: skip
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python"))
+
+import rfa
+import rfa.torch
+import rfa_export
+from rfa._arrays import host_array
+from rfa.torch import METHODS, Attention, load_tuned
+from rfa.torch._checks import ALSO_CALLED
+
+transformers.logging.set_verbosity_error()
+torch.manual_seed(3)
+torch.set_grad_enabled(False)
+NARROW = dict(vocab_size=99, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=48)
+IDS = torch.randint(3, 99, (2, 20))
+q, k, v = (torch.randn(2, 3, 30, 8) for _ in range(3))
+
+
+def loud(model):
+    """With weights that are not small."""
+    for weight in model.parameters():
+        if weight.dim() > 1:
+            weight.data.normal_(0, 1.5 / weight.shape[-1] ** 0.5)
+    return model.eval()
+
+
+def llama(**options):
+    return loud(LlamaForCausalLM(LlamaConfig(**NARROW, **options)))
+
+
+def off(one, other):
+    return ((one - other).norm() / other.norm()).item()
+
+
+def refused(action, words, kind=rfa.Error):
+    try:
+        action()
+    except kind as error:
+        assert words in str(error), str(error)
+    else:
+        raise AssertionError(f"expected a refusal with {words}")
+
+
+def module(method, **options):
+    return Attention(method, heads=3, head_dim=8, num_features=16, seed=5, **options)
+
+
+def each_model_keeps_its_method():
+    one = llama()
+    other = copy.deepcopy(one)
+    plain = one(IDS).logits
+    rfa.torch.use(one, "elu")
+    before = one(IDS).logits
+    rfa.torch.use(other, "favor-pos", num_features=16, seed=1)
+    third = copy.deepcopy(other)
+    rfa.torch.register("taylor", name="beside")
+    assert torch.equal(one(IDS).logits, before) and off(other(IDS).logits, before) > 0.1
+    assert torch.equal(third(IDS).logits, other(IDS).logits)
+    rfa.torch.use(other, "favor-pos", num_features=16, seed=2)
+    assert off(third(IDS).logits, other(IDS).logits) > 1e-3
+    refused(lambda: rfa.torch.register("elu", name="beside"), "which is taylor")
+    refused(lambda: rfa.torch.register("elu", name="sdpa"), "which Transformers has")
+    one.set_attn_implementation("sdpa")
+    assert off(one(IDS).logits, plain) < 1e-5
+
+
+def what_a_model_adds_to_logits_is_refused():
+    gemma = Gemma2ForCausalLM(Gemma2Config(**NARROW, num_key_value_heads=2, head_dim=8)).eval()
+    refused(lambda: rfa.torch.use(gemma, "softmax")(IDS), "softcap")
+    t5 = T5EncoderModel(T5Config(vocab_size=99, d_model=32, d_kv=8, d_ff=48, num_layers=2, num_heads=4)).eval()
+    refused(lambda: rfa.torch.use(t5, "softmax")(IDS), "position_bias")
+    bias = torch.randn(2, 1, 20, 20)
+    refused(lambda: rfa.torch.use(llama(), "softmax")(IDS, attention_mask=bias), "added to logits")
+    per_head = torch.ones(2, 4, 20, 20, dtype=torch.bool).tril()
+    per_head[:, 1, 5, 2] = False
+    refused(lambda: rfa.torch.use(llama(), "softmax")(IDS, attention_mask=per_head), "head to head")
+    window = torch.ones(2, 1, 20, 20, dtype=torch.bool).tril().triu(-5)
+    refused(lambda: rfa.torch.use(llama(), "softmax")(IDS, attention_mask=window), "a window")
+
+
+def a_model_that_cannot_be_exchanged_is_refused():
+    for model in (
+        MPNetModel(MPNetConfig(**NARROW)),
+        BloomForCausalLM(BloomConfig(vocab_size=99, hidden_size=32, n_layer=2, n_head=4)),
+        MambaModel(MambaConfig(vocab_size=99, hidden_size=32, num_hidden_layers=2)),
+    ):
+        before = model.config._attn_implementation
+        refused(lambda: rfa.torch.use(model, "elu"), "use: expected", rfa.UsageError)
+        assert model.config._attn_implementation == before
+    refused(lambda: rfa.torch.use(torch.nn.Linear(2, 2), "elu"), "a model of Transformers")
+
+
+def a_cache_gives_the_whole_text():
+    model = llama()
+    padded = torch.ones(2, 20, dtype=torch.long)
+    padded[1, :6] = 0
+    for method in ["softmax", *METHODS]:
+        options = {"max_length": 20} if method == "cosformer" else {}
+        rfa.torch.use(model, method, **options)
+        for mask in (torch.ones_like(padded), padded):
+            places = (mask.cumsum(-1) - 1).clamp_min(0)
+            whole = model(IDS, attention_mask=mask, position_ids=places).logits[:, -1]
+
+            def steps():
+                past = model(IDS[:, :14], attention_mask=mask[:, :14], position_ids=places[:, :14], use_cache=True)
+                past = past.past_key_values
+                part = slice(14, 19)
+                model(IDS[:, part], attention_mask=mask[:, :19], position_ids=places[:, part], past_key_values=past)
+                last = slice(19, 20)
+                out = model(IDS[:, last], attention_mask=mask, position_ids=places[:, last], past_key_values=past)
+                return out.logits[:, -1]
+
+            if method in ("oprf", "saderf"):
+                refused(steps, "use_cache=False", rfa.UsageError)
+            else:
+                assert off(steps(), whole) < 1e-4, method
+    refused(lambda: rfa.torch.use(model, "cosformer").generate(IDS, max_new_tokens=3, pad_token_id=0), "max_length")
+    rfa.torch.use(model, "elu")
+    for options in (dict(num_beams=2), dict(), dict(cache_implementation="static")):
+        own = dict(max_new_tokens=4, do_sample=False, pad_token_id=0, **options)
+        plain = {name: value for name, value in own.items() if name != "cache_implementation"}
+        assert torch.equal(model.generate(IDS, **own), model.generate(IDS, use_cache=False, **plain)), options
+
+
+def computation_is_in_float32():
+    for method in ("softmax", "elu", "favor-pos", "lara"):
+        own = module(method)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            assert torch.equal(own(q, k, v), Attention.forward(own, q, k, v))
+            inside = own(q, k, v)
+        assert torch.equal(inside, own(q, k, v)), method
+
+
+def each_layer_has_its_own_draw():
+    for model, inputs in (
+        (ViTModel(ViTConfig(hidden_size=32, num_hidden_layers=3, num_attention_heads=4, intermediate_size=48, image_size=32, patch_size=8)),
+         dict(pixel_values=torch.randn(1, 3, 32, 32))),
+        (BertModel(BertConfig(**NARROW)), dict(input_ids=IDS)),
+    ):  # fmt: skip
+        rfa.torch.use(model.eval(), "favor-pos", num_features=16, seed=4)(**inputs)
+        attend = transformers.AttentionInterface()[model.config._attn_implementation]
+        found = sorted(own.replicate for own in attend.modules.values())
+        assert found == list(range(model.config.num_hidden_layers)), found
+
+
+def an_output_matrix_is_what_is_added():
+    gpt2 = GPT2LMHeadModel(GPT2Config(vocab_size=99, n_embd=32, n_layer=2, n_head=4)).eval()
+    for model in (llama(), gpt2, BertModel(BertConfig(**NARROW)).eval()):
+        with rfa_export.capture(model, None) as found:
+            model(IDS)
+        assert all(layer.o is not None and layer.residual_norm for layer in found.layers.values()), type(model)
+    gemma = Gemma2ForCausalLM(Gemma2Config(**NARROW, num_key_value_heads=2, head_dim=8, attn_logit_softcapping=None)).eval()
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        with rfa_export.capture(gemma, None) as found:
+            gemma(IDS)
+    assert all(layer.o is None for layer in found.layers.values())
+    assert any("left out of layer 0" in str(each.message) for each in said)
+
+
+def dropout_and_weights_are_refused():
+    model = rfa.torch.use(llama(attention_dropout=0.5), "elu")
+    refused(lambda: model(IDS, output_attentions=True), "output_attentions")
+    refused(lambda: model.train()(IDS), "dropout of 0.5")
+
+
+def fewer_queries_than_keys_take_a_corner():
+    for method in ["softmax", *METHODS]:
+        options = {"max_length": 30} if method == "cosformer" else {}
+        own = module(method, causal=True, **options)
+        refused(lambda: own(q[:, :, 20:], k, v), 'causal_align="end"', rfa.InputError)
+        if method in ("oprf", "saderf"):
+            own.calibrate(q, k)
+        whole = own.double()(q.double(), k.double(), v.double())
+        for align, rows in (("start", slice(0, 10)), ("end", slice(20, 30))):
+            part = module(method, causal=True, causal_align=align, **options).double()
+            if method in ("oprf", "saderf"):
+                part.calibrate(q, k)
+            out = part(q[:, :, rows].double(), k.double(), v.double())
+            assert off(out, whole[:, :, rows]) < 1e-6, (method, align)
+
+
+def padded_queries_say_nothing():
+    junk = [torch.cat([x, 5 * torch.randn(2, 3, 6, 8)], 2) for x in (q, k, v)]
+    front = [x.roll(6, 2) for x in junk]
+    mask = torch.arange(36)[None].expand(2, 36) < 30
+    for method in ["softmax", *METHODS]:
+        for causal in (False, True):
+            if not causal and METHODS.get(method) and METHODS[method].causal_only:
+                continue
+            own = module(method, causal=causal)
+            alone = own(q, k, v)
+            assert off(own(*junk, key_mask=mask)[:, :, :30], alone) < 1e-5, method
+            assert off(own(*front, key_mask=mask.roll(6, 1))[:, :, 6:], alone) < 1e-5, method
+    fixed = [module("oprf").calibrate(*each)(q, k, v) for each in ((q, k), (*junk[:2], mask))]
+    assert off(*fixed) < 1e-5
+    refused(lambda: module("lara")(q, k, v, query_mask=mask[:, 6:]), "query_mask")
+
+
+def wrong_arguments_are_named():
+    source = (ROOT / "src/attention/estimators/index.ts").read_text()
+    names = dict(re.findall(r"\['(.+?)', '(.+?)'\]", source))
+    assert ALSO_CALLED == {name: method for name, method in names.items() if method in (*METHODS, "softmax", "lara")}
+    U, T, I = rfa.UsageError, rfa.ArgumentTypeError, rfa.InputError
+    nan = q.clone()
+    nan[0, 0, 0, 0] = torch.nan
+    hidden = np.ma.array(q.numpy(), mask=q.numpy() > 2)
+    for action, kind, words in (
+        (lambda: module("performer"), U, "did you mean favor-pos?"),
+        (lambda: Attention("rfa", heads=1, head_dim=4, num_feature=3), T, "did you mean num_features=?"),
+        (lambda: Attention("rfa", heads=1, head_dim=4, num_features=2.5), U, "num_features: expected a whole number"),
+        (lambda: Attention("rfa", heads="3", head_dim=4), U, "heads: expected a whole number"),
+        (lambda: module("rfa", tau=0), U, "tau: expected a number above 0"),
+        (lambda: module("rfa", scale=float("nan")), U, "scale: expected"),
+        (lambda: module("oprf", a=1), U, "a: expected a number below"),
+        (lambda: module("lara", sampling="two"), U, "sampling: expected"),
+        (lambda: module("elu", causal="yes"), U, "causal: expected"),
+        (lambda: module("elu", causal=True, causal_align="left"), U, "causal_align: expected"),
+        (lambda: module("elu")(q.numpy(), k, v), T, "expected a tensor of PyTorch, got ndarray"),
+        (lambda: module("elu", causal=True)(q.numpy(), k, v), T, "got ndarray"),
+        (lambda: module("elu")(q.long(), k, v), T, "a tensor of floats"),
+        (lambda: module("elu")(nan, k, v), I, "query: expected finite numbers"),
+        (lambda: module("elu")(q, k, v, key_mask=torch.ones(2, 9)), I, "key_mask: expected [2, 30]"),
+        (lambda: module("elu")(q, k, v, gate=torch.ones(2, 3, 30)), U, "expected no gate"),
+        (lambda: load_tuned("none.safetensors"), I, "none.safetensors: expected a .safetensors file that rfa tune"),
+        (lambda: host_array("q", hidden), I, "numpy.ma"),
+    ):
+        refused(action, words, kind)
+
+
+for name, action in list(globals().items()):
+    if isinstance(action, types.FunctionType) and action.__module__ == "__main__" and name not in ("loud", "llama", "off", "refused", "module"):
+        action()
+        print(name, flush=True)
