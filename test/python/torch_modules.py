@@ -246,7 +246,7 @@ def wrong_uses_are_refused():
         (lambda: module("rfa-gate"), U, "expected causal=True"),
         (lambda: module("lara", True), U, "expected causal=False"),
         (lambda: module("rfa", projection="haar"), U, "projection: expected one of iid"),
-        (lambda: Attention("rfa", heads=0, head_dim=4), U, "heads: expected at least 1"),
+        (lambda: Attention("rfa", heads=0, head_dim=4), U, "heads: expected a whole number of at least 1"),
         (lambda: Attention("rfa", heads=1, head_dim=4, seed=-1), U, "seed: expected"),
         (lambda: Attention("rfa", heads=1, head_dim=9, num_features=4, projection="moment"), U, "for moment"),
         (lambda: module("rfa")(q[:, :2], k, v), I, "rfa: expected query [B, 3, L, 5]"),
