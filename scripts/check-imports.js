@@ -44,8 +44,20 @@ const FLOORS = [
   ['commands/'],
 ]
 
-/** Floors within a folder, by the same rule, names from the folder on. */
+/** Floors within a folder, by the same rule, names from the folder on; a digit of a name may be written `#`. */
 const INNER_FLOORS = {
+  'src/claims/': [
+    ['runs.ts', 'second-moments.ts'],
+    ['claim.ts', 'swaps.ts'],
+    ['ladder.ts', 'plans.ts', 'tests.ts'],
+    ['bias.ts', 'comparisons.ts', 'ratio-rows.ts', 'times.ts', 'trainings.ts'],
+    ['decoding.ts'],
+    ['figures/', 'h##.ts', 'quoted.ts'],
+    ['index.ts'],
+    ['outcome.ts'],
+    ['charts.ts', 'report.ts', 'tables.ts'],
+    ['screen.ts'],
+  ],
   'src/cli/': [
     ['program/', 'flags/', 'completion/'],
     ['help/'],
@@ -73,6 +85,28 @@ const INNER_FLOORS = {
     ['index.ts'],
   ],
   'src/experiments/inputs/': [['schema.ts'], ['measure/'], ['grid.ts', 'report/'], ['index.ts']],
+  'src/experiments/swap/': [
+    ['schema.ts', 'files.ts', 'layers-text.ts'],
+    ['layers-run.ts'],
+    ['measure/'],
+    ['cost.ts', 'report/'],
+    ['grid.ts'],
+    ['index.ts'],
+  ],
+  'src/experiments/train/': [
+    ['schema.ts'],
+    ['measure/'],
+    ['cost.ts', 'report/'],
+    ['grid.ts', 'more-runs.ts'],
+    ['index.ts'],
+  ],
+  'src/experiments/tune/': [
+    ['schema.ts'],
+    ['measure/'],
+    ['grid.ts', 'report/'],
+    ['save.ts'],
+    ['index.ts'],
+  ],
   'src/experiments/variance/': [
     ['schema.ts'],
     ['pair-text.ts', 'sampled-pairs.ts'],
@@ -124,6 +158,7 @@ export function importProblems(root, exceptions = []) {
   const graph = readGraph(root)
   const breaches = [
     ...homeless(graph),
+    ...floorless(graph),
     ...floorBreaches(graph),
     ...doorBreaches(graph),
     ...circles(graph),
@@ -199,12 +234,18 @@ function target(file, specifier) {
 
 function place(file, floors) {
   for (let floor = 0; floor < floors.length; floor++) {
-    const room = floors[floor].find(
-      room => room === file || (room.endsWith('/') && file.startsWith(room)),
-    )
-    if (room) return {floor, room}
+    for (const room of floors[floor]) {
+      if (room.endsWith('/') ? file.startsWith(room) : isNamed(file, room)) {
+        return {floor, room: room.endsWith('/') ? room : file}
+      }
+    }
   }
   return undefined
+}
+
+/** Whether a file has a name in which `#` stands for a digit. */
+function isNamed(file, name) {
+  return name.includes('#') ? file.replaceAll(/\d/g, '#') === name : file === name
 }
 
 /** The whole house, and the folders with inner floors. */
@@ -221,6 +262,16 @@ function homeless(graph) {
     const files = [...graph.keys()].filter(file => file.startsWith(folder) && !place(file, floors))
     return files.map(file => ({edge: '', text: `${file} stands on no floor`}))
   })
+}
+
+/** Experiments without inner floors. */
+function floorless(graph) {
+  const folders = [...graph.keys()].flatMap(
+    file => /^src\/experiments\/[^/]+\//.exec(file)?.[0] ?? [],
+  )
+  return [...new Set(folders)]
+    .filter(folder => !Object.hasOwn(INNER_FLOORS, folder))
+    .map(folder => ({edge: '', text: `${folder} has no floors in INNER_FLOORS`}))
 }
 
 function floorBreaches(graph) {

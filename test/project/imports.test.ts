@@ -93,6 +93,42 @@ describe('directions of imports', () => {
     ])
   })
 
+  it.each(['swap', 'train', 'tune', 'inputs', 'variance', 'error-sweep'])(
+    'go down within experiment %s',
+    name => {
+      const folder = `src/experiments/${name}`
+      const problems = check({
+        [`${folder}/schema.ts`]: "import './report/a.js'",
+        [`${folder}/report/a.ts`]: '',
+        [`${folder}/odd.ts`]: '',
+      })
+      expect(problems).toEqual([
+        `${folder}/odd.ts stands on no floor`,
+        `${folder}/schema.ts:1 imports ${folder}/report/a.ts: ${folder}/report/ is on a higher floor`,
+      ])
+    },
+  )
+
+  it('go down within the claims, which do not know each other', () => {
+    const problems = check({
+      'src/claims/runs.ts': "import './h24.js'",
+      'src/claims/h24.ts': "import './h25.js'",
+      'src/claims/h25.ts': '',
+      'src/claims/hx.ts': '',
+    })
+    expect(problems).toEqual([
+      'src/claims/hx.ts stands on no floor',
+      'src/claims/h24.ts:1 imports src/claims/h25.ts: src/claims/h25.ts is on the same floor',
+      'src/claims/runs.ts:1 imports src/claims/h24.ts: src/claims/h24.ts is on a higher floor',
+    ])
+  })
+
+  it('have floors in every experiment', () => {
+    expect(check({'src/experiments/new/a.ts': '', 'src/experiments/new/report/b.ts': ''})).toEqual([
+      'src/experiments/new/ has no floors in INNER_FLOORS',
+    ])
+  })
+
   it('may not pass the doors of attention', () => {
     const problems = check({
       'src/attention/kernels/a.ts': '',
