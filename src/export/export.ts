@@ -191,7 +191,7 @@ function residualNorm(running: readonly RunningBatch[]): number {
 /** @throws {NOT_FINITE} for hidden states that are no numbers, or so large that their squares are none */
 function requireFinite(norm: number, layer: number): void {
   if (Number.isFinite(norm)) return
-  const what = 'hidden states whose squares float32 can hold'
+  const what = 'hidden states with squares that float32 can hold'
   throw expected('NOT_FINITE', `input of layer ${layer}`, what, `a norm of ${norm}`)
 }
 

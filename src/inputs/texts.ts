@@ -36,10 +36,10 @@ const SIGNS: readonly [sign: string, what: string, remedy: string][] = [
 
 /**
  * Reads the lines of a file that hold anything, or the field `text` of each line of a .jsonl file; of a folder its .txt files, in
- * the order of their names, each as one text. A byte order mark and the ends of lines are no part of a text.
+ * the order of their names, each as one text. Byte order marks and the ends of lines do not count.
  *
  * @throws {FILE_MISSING} for a path without a file
- * @throws {BAD_FILE} for a file that cannot be read, is no regular one, holds other bytes than UTF-8 or another format, or for
+ * @throws {BAD_FILE} for a file that cannot be read, is not a regular one, holds other bytes than UTF-8 or another format, or for
  *   one without any text
  */
 export async function readTexts(path: string): Promise<TextFile> {

@@ -25,7 +25,6 @@ export type {
   ModelHead,
   ModelLayer,
   TokenBatch,
-  TokenizedTexts,
 } from './types.js'
 
 /**

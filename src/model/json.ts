@@ -12,7 +12,7 @@ const MOST_BYTES = 2 ** 26
  *
  * @param remedy - what to try where there is no such file
  * @throws {FILE_MISSING} when there is none
- * @throws {BAD_FILE} when it is no regular file, too large, not of UTF-8 or JSON, has a key twice, or holds something else
+ * @throws {BAD_FILE} when it is not a regular file, too large, not of UTF-8 or JSON, has a key twice, or holds something else
  */
 export async function readJson(file: string, remedy: string): Promise<object> {
   const value = await readAnyJson(file, remedy)
@@ -44,7 +44,7 @@ async function textOf(file: string, remedy: string): Promise<string> {
     return new TextDecoder('utf-8', {fatal: true}).decode(await readWhole(file, MOST_BYTES))
   } catch (cause) {
     if (!(cause instanceof RfaError)) {
-      throw expected('BAD_FILE', file, 'JSON in UTF-8', 'bytes that are no UTF-8')
+      throw expected('BAD_FILE', file, 'JSON in UTF-8', 'other bytes')
     }
     if (cause.code !== 'FILE_MISSING') throw cause
     const message = `${file}: expected a file, got none`

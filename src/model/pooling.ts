@@ -161,7 +161,7 @@ async function modulesOf(folder: string): Promise<Module[] | undefined> {
   if (json === undefined) return undefined
   return parseWith(moduleList, json, file, 'a list of modules', REMEDY).map(({type, path}) => {
     if (path !== '' && !/^\w[\w.-]*$/.test(path)) {
-      throw expected('BAD_FILE', file, 'names of folders beside it', describe(path), REMEDY)
+      throw expected('BAD_FILE', file, 'names of folders in its own', describe(path), REMEDY)
     }
     const name = type.split('.').at(-1)!
     const known = ['Transformer', 'Pooling', 'Dense', 'Normalize', 'Dropout']

@@ -9,7 +9,7 @@ const REMEDY =
  * Holds ids against the rows of the table of embeddings. Added tokens, which texts need not have, may go beyond it by their number.
  *
  * @param json - the content of the file
- * @throws {BAD_FILE} for ids that are no whole numbers from 0, that several tokens share, or that the model does not have
+ * @throws {BAD_FILE} for ids that are not whole numbers from 0, that several tokens share, or that the model does not have
  */
 export function checkVocabulary(file: string, json: object, facts: ModelFacts): void {
   const tokens = new Map<number, string>()
@@ -25,7 +25,7 @@ export function checkVocabulary(file: string, json: object, facts: ModelFacts): 
       throw expected(
         'BAD_FILE',
         place,
-        'an id of its own',
+        'an id that no other token has',
         `${id}, as ${describe(other)} has`,
         REMEDY,
       )

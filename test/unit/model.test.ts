@@ -357,7 +357,7 @@ const TOKENIZERS: Case[] = [
       [
         'one id for two tokens',
         {a: 1, z: 1},
-        /token "z": expected an id of its own, got 1, as "a"/,
+        /token "z": expected an id that no other token has, got 1, as "a"/,
       ],
     ] as const
   ).map(([title, vocab, message]) => ({
@@ -377,7 +377,7 @@ const TOKENIZERS: Case[] = [
     title: 'an added token with another id than it has',
     harm: folder => tokenizer(folder, {added_tokens: [{id: 3, content: 'a'}]}),
     code: 'BAD_FILE',
-    message: /token "a": expected an id of its own, got 3, as "\[SEP\]" has/,
+    message: /token "a": expected an id that no other token has, got 3, as "\[SEP\]" has/,
   },
   {
     title: 'a damaged tokenizer_config.json',

@@ -223,7 +223,7 @@ describe('an encoder pools', () => {
     [
       'a folder elsewhere',
       [{type: 'Pooling', path: '../1_Pooling'}],
-      /names of folders beside it, got "\.\.\/1_Pooling"/,
+      /names of folders in its own, got "\.\.\/1_Pooling"/,
     ],
     [
       'no configuration',

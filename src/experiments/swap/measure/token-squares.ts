@@ -41,5 +41,5 @@ export function requireFinite(sums: readonly number[], where: string): void {
   const wrong = sums.find(sum => !Number.isFinite(sum))
   if (wrong === undefined) return
   const got = `squares that sum to ${wrong}`
-  throw expected('NOT_FINITE', where, 'hidden states whose squares float32 can hold', got)
+  throw expected('NOT_FINITE', where, 'hidden states with squares that float32 can hold', got)
 }

@@ -200,6 +200,20 @@ describe('a swap', () => {
     expect(await resultOf(single)).toMatchObject({texts_read: 1, texts_left_out: 1})
   })
 
+  it('of a model that leaves what float32 can hold fails with a sentence', async () => {
+    const model = await modelFolder('gpt2', {
+      arrays: arrays => {
+        const {data} = arrays['h.0.mlp.c_proj.weight']!
+        for (let i = 0; i < data.length; i++) data[i] = 1e30
+      },
+    })
+    const texts = ['a b c', 'd e']
+    await expect(runSwapCell(await swapCellOf('elu', {model, texts}))).rejects.toMatchObject({
+      code: 'NOT_FINITE',
+      message: expect.stringMatching(/^the original, after layer 0: expected hidden states with/),
+    })
+  })
+
   it('of an encoder on few texts says nothing of neighbours, which could be no others', async () => {
     const model = await modelFolder('bert')
     const resultOn = async (count: number) => {
