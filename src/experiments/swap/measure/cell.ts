@@ -209,11 +209,28 @@ function drawnAttention(
   tuned: TunedCall | undefined,
 ): LayerAttention {
   const options = {...attendOptions(cell, draw), ...(tuned && {tuned})}
-  const factor = estimatorNamed(cell.method).unbiasedFor === 'exact' ? ROUNDING_FACTOR : 1
-  return (query, key, value, {scale, keyMask}) => {
+  const {unbiasedFor, noise} = estimatorNamed(cell.method)
+  const factor = unbiasedFor === 'exact' ? ROUNDING_FACTOR : 1
+  const attention: LayerAttention = (query, key, value, {scale, keyMask}) => {
     const own = factor === 1 ? query : tf.mul(query, factor)
     const [ownKey, ownValue] = [key, value].map(tensor => repeatHeads(tensor, query.shape[1]))
     const call = {...options, scale: scale / factor, ...(keyMask && {keyMask})}
     return attendTuned(own as tf.Tensor4D, ownKey!, ownValue!, call).out
+  }
+  return noise ? textByText(attention) : attention
+}
+
+/** Every text as the first of a batch: random arrays have rows for each place in it, and those of a text are not its neighbours'. */
+function textByText(attention: LayerAttention): LayerAttention {
+  return (query, key, value, {keyMask, ...context}) => {
+    const texts = Array.from({length: query.shape[0]}, (_, at) => {
+      const of = <T extends tf.Tensor>(x: T): T => {
+        const [, ...rest] = x.shape
+        return tf.slice(x, [at, ...rest.map(() => 0)], [1, ...rest])
+      }
+      const own = {...context, ...(keyMask && {keyMask: of(keyMask)})}
+      return attention(of(query), of(key), of(value), own)
+    })
+    return tf.concat(texts, 0)
   }
 }

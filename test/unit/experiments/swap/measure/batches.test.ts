@@ -1,0 +1,29 @@
+/** The loss of a text is its own, whatever other texts are in its batch. */
+import {expect, it} from 'vitest'
+import {runSwapCell} from '../../../../../src/experiments/swap/measure/cell.js'
+import type {SwapResult} from '../../../../../src/experiments/swap/schema.js'
+import {swapCellOf} from '../../../../helpers/swap-cells.js'
+
+const TEXTS = ['short text', 'a longer text of some more letters', 'another one, between both']
+
+async function resultOf(method: string, texts: readonly string[], M: number): Promise<SwapResult> {
+  const cell = await swapCellOf(method, {texts, M})
+  const outcome = await runSwapCell({
+    ...cell,
+    projection: method === 'eva' || method === 'ra' ? null : 'orth',
+  })
+  if (outcome.status !== 'completed') throw new Error(JSON.stringify(outcome))
+  return outcome.result
+}
+
+it.each(['oprf', 'eva', 'cosformer'])('%s', async method => {
+  const together = await resultOf(method, TEXTS, 8)
+  const alone: SwapResult[] = []
+  for (const text of TEXTS) alone.push(await resultOf(method, [text], 8))
+  // parts are texts here: there are fewer than groups of them
+  const damages = together.parts.filter(({draw}) => draw === 0).map(({damage}) => damage)
+  const singles = alone.map(({parts}) => parts.find(({draw}) => draw === 0)!.damage)
+  damages.forEach((damage, text) => {
+    expect(damage).toBeCloseTo(singles[text]!, 4)
+  })
+})
