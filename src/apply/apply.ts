@@ -3,10 +3,10 @@ import {basename} from 'node:path'
 import {useBackend} from '../backends/index.js'
 import {expected} from '../errors.js'
 import {computedBy as backendFacts} from '../experiments/computed-by.js'
-import {causalLabel, inputLabel, methodLabel} from '../experiments/labels.js'
+import {causalLabel, cornerText, inputLabel, methodLabel} from '../experiments/labels.js'
 import {resolveMethod} from '../experiments/method.js'
 import {tunedOf} from '../experiments/tuned-methods.js'
-import type {AttentionArray, AttentionInput} from '../inputs/attention-input.js'
+import {type AttentionArray, type AttentionInput, sizesOf} from '../inputs/attention-input.js'
 import {arrayExtension, writeArrays} from '../inputs/files/index.js'
 import {checkOutput} from '../inputs/files/output.js'
 import {inputWarnings} from '../inputs/input-facts.js'
@@ -68,7 +68,9 @@ export async function applyEstimator(
   const causal = asked.causal ?? (await causalOf(asked.input, asked.layers))
   const request: SettledRequest = {...asked, causal}
   const warnings = await Promise.all(
-    places.map(({input, ...place}) => inputWarnings(input, {...place, causal})),
+    places.map(({input, ...place}) =>
+      inputWarnings(input, {...place, causal, causalAlign: asked.causalAlign}),
+    ),
   )
   for (const text of new Set(warnings.flat())) warn?.(text)
   const layout = await layoutOf(request.input)
@@ -90,11 +92,12 @@ export async function applyEstimator(
   }
   await writeOutputs(request, applied, {metadata: input.metadata, layout})
   note?.(
-    `${methodLabel(asked)} on ${inputLabel(asked.input)}, ${causalLabel(causal, input.ranCausal ?? null)}`,
+    `${methodLabel(asked)} on ${inputLabel(asked.input)}, ${causalLabel(causal, input.ranCausal ?? null)}${cornerText(sizesOf(input), asked)}`,
   )
   return {
     schema: APPLY_SCHEMA,
     ...{output, layout, causal, method, preset},
+    ...(asked.causalAlign && {causal_align: asked.causalAlign}),
     plugin: request.origin ?? null,
     tuned: request.tuned ?? null,
     ...backendFacts(backend),

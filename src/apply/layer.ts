@@ -81,8 +81,15 @@ function factsOf(
     used_extras: usedNames(extras),
     not_finite: out.data.reduce((count, x) => count + (Number.isFinite(x) ? 0 : 1), 0),
     ill_conditioned: estimator.nonNegative ? 0 : countBeyond(out.data, input.value.data),
-    errors: outputErrors(input, out, {scale, causal: request.causal}),
+    errors: readsLast(request, input)
+      ? null
+      : outputErrors(input, out, {scale, causal: request.causal}),
   }
+}
+
+/** Whether queries are the last tokens of more: exact attention of errors takes them as the first ones. */
+function readsLast({causal, causalAlign}: SettledRequest, {query, key}: AttentionInput): boolean {
+  return causal && causalAlign === 'end' && query.shape[2] < key.shape[2]
 }
 
 /**
@@ -106,7 +113,7 @@ function forward(
   {projection, gate, noise, parameters}: Extras,
   tuned: TunedCall | undefined,
 ): AttentionArray {
-  const {method, preset, options, causal, numFeatures, orthSign, seed, scale} = request
+  const {method, preset, options, causal, causalAlign, numFeatures, orthSign, seed, scale} = request
   const {out} = hostData(() => {
     const {out} = attendTuned(
       tf.tensor4d(query.data, query.shape),
@@ -117,6 +124,7 @@ function forward(
         method,
         preset,
         causal,
+        ...(causalAlign && {causalAlign}),
         numFeatures,
         seed,
         orthSign,

@@ -1,13 +1,14 @@
 /** The request of `rfa apply`, and the record of what it did. */
 import {z} from 'zod'
 import {
+  type CausalAlign,
   ORTH_SIGNS,
   type OrthSign,
   type PresetName,
   type ProjectionName,
 } from '../attention/names.js'
 import type {BackendChoice} from '../backends/index.js'
-import {causalField} from '../experiments/axes.js'
+import {causalAlignField, causalField} from '../experiments/axes.js'
 import type {LayerChoice} from '../inputs/layers.js'
 import {LAYOUTS} from '../inputs/layout.js'
 import type {InputSpec} from '../inputs/spec.js'
@@ -31,6 +32,8 @@ export interface ApplyRequest {
   tuned?: TunedSpec | undefined
   /** `null`: what the file says, else not. */
   causal: boolean | null
+  /** Which tokens fewer causal queries than keys are. */
+  causalAlign?: CausalAlign | undefined
   numFeatures: number
   /** `null`: the method's own. A `projection` array in the file goes before it. */
   projection: ProjectionName | null
@@ -121,6 +124,7 @@ export const applyRecord = z.object({
     .enum(LAYOUTS)
     .describe('Order of axes, as in the input. bhld: B, H, L, Dv; blhd: B, L, H, Dv.'),
   causal: causalField,
+  causal_align: causalAlignField,
   method: z.string().describe('The estimator.'),
   preset: z.string().describe('The release that it followed; `exact`: none.'),
   plugin: pluginRecord.nullable().describe('Plug-in that it comes from; `null`: built in.'),

@@ -20,4 +20,4 @@ export {
 } from './projections/index.js'
 export {parseRedraw, REDRAW_FORMS} from './projections/redraw.js'
 export {estimatorNamed, resolveOptions, usesProjection} from './resolve.js'
-export {PRESET_NAMES, type PresetName} from './types.js'
+export {CAUSAL_ALIGNS, type CausalAlign, PRESET_NAMES, type PresetName} from './types.js'

@@ -4,7 +4,14 @@
  */
 import {z} from 'zod'
 import type {CallOptions} from '../attention/index.js'
-import {ORTH_SIGNS, PRESET_NAMES, PROJECTION_NAMES, projectionNamed} from '../attention/names.js'
+import {
+  CAUSAL_ALIGNS,
+  type CausalAlign,
+  ORTH_SIGNS,
+  PRESET_NAMES,
+  PROJECTION_NAMES,
+  projectionNamed,
+} from '../attention/names.js'
 import {expected} from '../errors.js'
 import type {InputPart} from '../inputs/input-parts.js'
 import type {LayerChoice} from '../inputs/layers.js'
@@ -40,6 +47,14 @@ export const methodAxes = {methods: methodSpecs, plugins: pluginRecords}
 
 /** Whether queries see the past alone. */
 export const causalField = z.boolean().describe('Query i sees the keys up to i only.')
+
+/** Which tokens causal queries are where they are fewer than keys. */
+export const causalAlignField = z
+  .enum(CAUSAL_ALIGNS)
+  .optional()
+  .describe(
+    'Which tokens causal queries are where they are fewer than keys: the first ones or the last ones; absent: they are not fewer.',
+  )
 
 /** Layers of a file, as plans list them. */
 export const layerAxis = z
@@ -220,7 +235,8 @@ export function drawOf({seed, orth_sign}: DrawSettings & {seed: number}, replica
 }
 
 /** A cell that calls attention. */
-type CallingCell = MethodSpec & DrawPoint & {causal: boolean; seed: number}
+type CallingCell = MethodSpec &
+  DrawPoint & {causal: boolean; causal_align?: CausalAlign | undefined; seed: number}
 
 /**
  * The options of attention that a cell stands for.
@@ -231,12 +247,13 @@ export function attendOptions(
   cell: CallingCell,
   replicate = 0,
 ): {method: string} & CallOptions & Record<string, unknown> {
-  const {method, preset, options, causal, projection, num_features} = cell
+  const {method, preset, options, causal, causal_align, projection, num_features} = cell
   return {
     ...options,
     method,
     preset,
     causal,
+    ...(causal_align && {causalAlign: causal_align}),
     ...drawOf(cell, replicate),
     ...(projection !== null && {projection}),
     ...(num_features !== null && {numFeatures: num_features}),

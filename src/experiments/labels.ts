@@ -1,4 +1,5 @@
 /** How plans, cells and records are called in tables and lists. */
+import type {CausalAlign} from '../attention/names.js'
 import {filesText} from '../inputs/arrangement.js'
 import {axesOf} from '../inputs/layout.js'
 import type {InputSpec} from '../inputs/spec.js'
@@ -81,6 +82,15 @@ export function causalLabel(causal: boolean, ranCausal: boolean | null): string 
   if (causal === ranCausal) return causal ? 'causal (as the file says)' : 'bidirectional'
   if (ranCausal === null) return causal ? 'causal' : 'bidirectional'
   return causal ? 'causal (--causal)' : 'bidirectional (--no-causal)'
+}
+
+/** ` (queries are the last 8 of 24 tokens)`; nothing where there are as many queries as keys. */
+export function cornerText(
+  {queryLen, keyLen}: {queryLen: number; keyLen: number},
+  {causalAlign}: {causalAlign?: CausalAlign | undefined},
+): string {
+  if (causalAlign === undefined || queryLen >= keyLen) return ''
+  return ` (queries are the ${causalAlign === 'end' ? 'last' : 'first'} ${queryLen} of ${keyLen} tokens)`
 }
 
 /** One line per reason why cells were skipped or failed, with the methods and how many cells. */

@@ -1,4 +1,5 @@
 /** Facts about an input that need no reading or generating. */
+import type {CausalAlign} from '../attention/names.js'
 import {describe, expected} from '../errors.js'
 import {filesText} from './arrangement.js'
 import {
@@ -94,15 +95,17 @@ export async function inputFacts(
  * file says that settings go before, and what it says that cannot be read.
  *
  * @param causal - whether attention is causal; absent: it does not matter
+ * @throws {BAD_OPTION} see {@link requireCorner}
  * @throws what `loadInput` throws before it reads arrays
  */
 export async function inputWarnings(
   spec: InputSpec,
-  {causal, ...part}: PartOfInput & {causal?: boolean | undefined} = {},
+  {causal, causalAlign, onlyStart, ...part}: PartOfInput & Corner = {},
 ): Promise<string[]> {
   if (spec.kind === 'generator') return []
   const overrides = {logitScale: part.logitScale, layout: spec.layout}
   return (await readHeaders(spec, part)).flatMap(headers => {
+    requireCorner(headers.label, sizesOf(headers), {causal, causalAlign, onlyStart})
     const {layout, texts, places, name} = headers
     const rank = places[0]!.shape.length
     return [
@@ -115,6 +118,41 @@ export async function inputWarnings(
       .filter(text => text !== undefined)
       .map(text => `${name}: ${text}`)
   })
+}
+
+/** Whether attention is causal, and which tokens queries are where they are fewer than keys. */
+interface Corner {
+  causal?: boolean | undefined
+  causalAlign?: CausalAlign | undefined
+  /** Queries as the last tokens are not computed. Default false. */
+  onlyStart?: boolean | undefined
+}
+
+/** @throws {UNSUPPORTED} where queries would be the last tokens and that is not computed @throws {BAD_OPTION} where causal queries are fewer than keys and nothing says which tokens they are */
+export function requireCorner(
+  where: string,
+  {queryLen, keyLen}: {queryLen: number; keyLen: number},
+  {causal = false, causalAlign, onlyStart = false}: Corner,
+): void {
+  if (!causal || queryLen >= keyLen) return
+  if (causalAlign === 'end' && onlyStart) {
+    throw expected(
+      'UNSUPPORTED',
+      where,
+      '`causalAlign: start`, or as many queries as keys',
+      `\`causalAlign: end\` with ${queryLen} queries and ${keyLen} keys`,
+      'give the queries of all tokens',
+    )
+  }
+  if (causalAlign !== undefined) return
+  throw expected(
+    'BAD_OPTION',
+    where,
+    'as many queries as keys where attention is causal, or `causalAlign`',
+    `${queryLen} queries, ${keyLen} keys`,
+    'set `causalAlign: end` where the queries are the last tokens',
+    'set `causalAlign: start` where they are the first ones',
+  )
 }
 
 /** beta of an input: as asked for, else as the file says, else `1/sqrt(D)`. @throws what `loadInput` throws before it reads arrays */

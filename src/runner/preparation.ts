@@ -154,13 +154,13 @@ async function pinned(plan: Plan): Promise<Plan> {
 
 /** Warnings about the input, each once for all layers that it is true of. */
 async function warningsOf(plan: Plan): Promise<string[]> {
-  const {input, logit_scale: logitScale, causal} = plan
+  const {input, logit_scale: logitScale, causal, causal_align: causalAlign} = plan
   if (!input) return []
   const all = await Promise.all(
     inputParts({...plan, input}).map(async part => {
       const place = {layer: part.layer, logitScale}
       return [
-        ...(await inputWarnings(part.input, {...place, causal})),
+        ...(await inputWarnings(part.input, {...place, causal, causalAlign, onlyStart: true})),
         ...(await learnedElsewhere(plan, part.input, place)),
       ]
     }),

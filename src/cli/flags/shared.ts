@@ -6,6 +6,7 @@
  */
 import * as Flags from '@oclif/core/flags'
 import {
+  CAUSAL_ALIGNS,
   METHOD_NAMES,
   methodNames,
   ORTH_SIGNS,
@@ -157,6 +158,18 @@ export function causalFlag(helpGroup?: string) {
     'query i sees keys 0..i only (default: causal in the metadata of the file, else bidirectional)',
     helpGroup,
   )
+}
+
+/** `--causal-align` beside it. */
+export function causalAlignFlag(helpGroup?: string) {
+  return oneName(
+    'corners',
+    CAUSAL_ALIGNS,
+  )({
+    ...(helpGroup && {helpGroup}),
+    description:
+      'which tokens fewer causal queries than keys are: start, the first ones; end, the last ones, as with a cache (no default)',
+  })
 }
 
 /** `--details` of every command that prints a report. */

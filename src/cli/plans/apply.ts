@@ -17,6 +17,7 @@ import {
 import {POSITIVE_INTEGER} from '../flags/ranges.js'
 import {
   arrayFlags,
+  causalAlignFlag,
   causalFlag,
   computeFlags,
   layoutFlag,
@@ -56,6 +57,7 @@ export const applyFlags = {
   }),
   force: toggle('replace an output that is there; never an input'),
   causal: causalFlag(),
+  'causal-align': causalAlignFlag(),
   preset: oneName(
     'presets',
     PRESET_NAMES,
@@ -120,6 +122,7 @@ export function toApplyRequest(
     output: flags.output,
     force: flags.force,
     causal: flags.causal ?? null,
+    causalAlign: flags['causal-align'],
     numFeatures: flags['num-features'] ?? tuned?.numFeatures ?? 256,
     projection: flags.projection ?? tuned?.projection ?? null,
     orthSign: flags['orth-sign'] ?? 'haar',

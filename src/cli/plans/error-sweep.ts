@@ -9,7 +9,14 @@ import type {TunedFile} from '../../tuned/index.js'
 import {defaultHelp, type Grid, gridOf} from '../flags/defaults.js'
 import {type FlagValues, nameList, numberList, oneNumber, oneShare, toggle} from '../flags/kinds.js'
 import {COUNT, POSITIVE_INTEGER, SCALE} from '../flags/ranges.js'
-import {causalFlag, methodFlags, parametersFlag, runFlags, scaleFlag} from '../flags/shared.js'
+import {
+  causalAlignFlag,
+  causalFlag,
+  methodFlags,
+  parametersFlag,
+  runFlags,
+  scaleFlag,
+} from '../flags/shared.js'
 import {
   GENERATOR_SHAPE,
   generatorFlags,
@@ -99,6 +106,7 @@ export const errorSweepFlags = {
   }),
   scale: scaleFlag('GRID', '; --scales multiplies q and k before that'),
   causal: causalFlag('GRID'),
+  'causal-align': causalAlignFlag('GRID'),
   'row-queries': oneNumber(COUNT)({
     helpGroup: 'GRID',
     description: `queries with rows of weights that are compared by KL divergence, total variation and their largest weights, drawn by the seed, the same number of each head; 0: none (default: ${ROW_QUERIES})`,
@@ -138,6 +146,7 @@ export function toErrorSweepPlan(
     targets: [...new Set(flags.targets ?? (['raw', 'matched'] as const))],
     ...countsOf(flags, grid),
     causal: flags.causal,
+    ...(flags['causal-align'] && {causal_align: flags['causal-align']}),
     ...rowsOf(flags),
     seed: flags.seed ?? 0,
     backend: flags.backend ?? 'auto',

@@ -1,6 +1,6 @@
 import {type InputsPlan, inputsPlan} from '../../experiments/inputs/schema.js'
 import type {FlagValues} from '../flags/kinds.js'
-import {causalFlag, runFlags, scaleFlag} from '../flags/shared.js'
+import {causalAlignFlag, causalFlag, runFlags, scaleFlag} from '../flags/shared.js'
 import {inputFlags, toInputSpec, toLayers, type WithCausal} from './input-spec.js'
 import {checkedPlan} from './values.js'
 
@@ -12,6 +12,7 @@ export const inputsFlags = {
   ...inputFlags,
   scale: scaleFlag('INPUT'),
   causal: causalFlag('INPUT'),
+  'causal-align': causalAlignFlag('INPUT'),
   ...howToRun,
 }
 type InputsFlags = WithCausal<FlagValues<typeof inputsFlags>>
@@ -25,6 +26,7 @@ export function toInputsPlan(flags: InputsFlags): InputsPlan {
     ...(layers && {layers}),
     ...(flags.scale !== undefined && {logit_scale: flags.scale}),
     causal: flags.causal,
+    ...(flags['causal-align'] && {causal_align: flags['causal-align']}),
     seed: 0,
     backend: flags.backend ?? 'auto',
   })

@@ -13,6 +13,7 @@ import {
 } from '../flags/kinds.js'
 import {POSITIVE_INTEGER, POSITIVE_NUMBER} from '../flags/ranges.js'
 import {
+  causalAlignFlag,
   causalFlag,
   optionFlag,
   orthSignFlag,
@@ -91,6 +92,7 @@ export const tuneFlags = {
   }),
   scale: scaleFlag('INPUT'),
   causal: causalFlag('INPUT'),
+  'causal-align': causalAlignFlag('INPUT'),
   output: oneText({
     char: 'o',
     helpGroup: 'RUN',
@@ -128,6 +130,7 @@ export function toTunePlan(flags: TuneFlags, estimators: EstimatorFacts): TunePl
     draws: flags.draws ?? grid.draws,
     ...(flags.scale !== undefined && {logit_scale: flags.scale}),
     causal: flags.causal,
+    ...(flags['causal-align'] && {causal_align: flags['causal-align']}),
     seed: flags.seed ?? 0,
     backend: flags.backend ?? 'auto',
   })

@@ -199,7 +199,7 @@ function placed(
 function cellsOf(plan: ErrorSweepPlan, block: PlacedBlock): ErrorSweepCell[] {
   const {spec, method, draws, part, seq_len, scale, target} = block
   const {input, layer} = part
-  const {logit_scale, causal, row_metrics, row_queries, seed, backend} = plan
+  const {logit_scale, causal, causal_align, row_metrics, row_queries, seed, backend} = plan
   const replicates = drawsOf(method, plan.replicates)
   const until = plan.until_ci && method.random && untilOf(method, plan.until_ci)
   return Array.from({length: draws.length}, (_, index) => {
@@ -207,6 +207,7 @@ function cellsOf(plan: ErrorSweepPlan, block: PlacedBlock): ErrorSweepCell[] {
     return {
       ...{...spec, input, ...axes, causal, row_metrics, seed, backend},
       ...(layer !== undefined && {layer}),
+      ...(causal_align && {causal_align}),
       ...(until && {until_ci: until}),
       ...(logit_scale !== undefined && {logit_scale}),
       ...(row_queries !== undefined && !row_metrics && {row_queries}),

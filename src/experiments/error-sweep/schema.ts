@@ -11,6 +11,7 @@ import {
 } from '../../results/record.js'
 import {LEAST_FOR_INTERVAL, type MetricSummary} from '../../stats/index.js'
 import {
+  causalAlignField,
   causalField,
   drawAxes,
   drawPoint,
@@ -120,6 +121,7 @@ export const errorSweepPlan = z.object({
   replicates,
   until_ci,
   causal: causalField,
+  causal_align: causalAlignField,
   row_metrics,
   row_queries,
   seed,
@@ -145,6 +147,7 @@ export const errorSweepCell = z.object({
   replicates,
   until_ci,
   causal: causalField,
+  causal_align: causalAlignField,
   row_metrics,
   row_queries,
   seed,

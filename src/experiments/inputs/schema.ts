@@ -9,12 +9,21 @@ import {
   nullableNumber,
   seed,
 } from '../../results/record.js'
-import {causalField, layerAxis, layerFiles, layerPoint, logitScale, sizeFields} from '../axes.js'
+import {
+  causalAlignField,
+  causalField,
+  layerAxis,
+  layerFiles,
+  layerPoint,
+  logitScale,
+  sizeFields,
+} from '../axes.js'
 
 const shared = {
   input: inputSpec.describe('Where queries and keys come from.'),
   logit_scale: logitScale,
   causal: causalField,
+  causal_align: causalAlignField,
   seed,
   backend: backendChoice,
 }

@@ -34,7 +34,8 @@ export async function tuneGrid(plan: TunePlan): Promise<Grid<TuneCell>> {
 
 function cellsOf(plan: TunePlan, method: ResolvedMethod): TuneCell[] {
   const [spec] = plan.methods
-  const {learn, steps, learning_rate, held_out, causal, logit_scale, seed, backend} = plan
+  const {learn, steps, learning_rate, held_out, causal, causal_align, logit_scale, seed, backend} =
+    plan
   const point = drawGrid(method, plan).at(0)
   const draws = method.random ? plan.draws : 1
   const each = hasLearnedRows({learned: learn})
@@ -46,6 +47,7 @@ function cellsOf(plan: TunePlan, method: ResolvedMethod): TuneCell[] {
       ...(layer !== undefined && {layer}),
       ...(logit_scale !== undefined && {logit_scale}),
       ...{causal, seed, backend},
+      ...(causal_align && {causal_align}),
     })),
   )
 }

@@ -11,6 +11,7 @@ import {
 } from '../../results/record.js'
 import {LEARNED} from '../../tuned/index.js'
 import {
+  causalAlignField,
   causalField,
   drawAxes,
   drawPoint,
@@ -58,6 +59,7 @@ const shared = {
   draws: z.number().int().positive().describe('Independent draws; 1 where nothing is drawn.'),
   logit_scale: logitScale,
   causal: causalField,
+  causal_align: causalAlignField,
   seed,
   backend: backendChoice,
 }
