@@ -208,7 +208,7 @@ describe.runIf(runs).concurrent('no process stays', () => {
       if (victim === 'map') {
         expect(errorIn(run)).toMatchObject({
           code: 'PLUGIN_FAILED',
-          message: 'Python ended: (SIGKILL) (map.py)',
+          message: expect.stringContaining('Python ended: (SIGKILL)'),
         })
       }
     })
@@ -243,8 +243,8 @@ describe.runIf(runs).concurrent('no process stays', () => {
   })
 
   it.each([
-    ['starts threads', /^SystemExit: enough \(map\.py:\d+\)$/],
-    ['closes files', /^Python ended/],
+    ['starts threads', /SystemExit: enough \(.*map\.py:\d+\)/],
+    ['closes files', /Python ended/],
   ] as const)('when a map %s, and ends', async (name, message) => {
     const acts = name === 'closes files' ? ['os.closerange(0, 1024)'] : MAPS[name]
     const run = await computing(acts, 'program')
@@ -254,15 +254,15 @@ describe.runIf(runs).concurrent('no process stays', () => {
   })
 
   it.each([
-    ['forks, and ends itself', ['os.fork() and os._exit(3)'], /^Python ended/],
-    ['raises KeyboardInterrupt', ['raise KeyboardInterrupt("stop")'], /^KeyboardInterrupt: stop/],
-    ['aborts', ['os.abort()'], /^Python ended: .*\(SIGABRT\)/],
+    ['forks, and ends itself', ['os.fork() and os._exit(3)'], /Python ended/],
+    ['raises KeyboardInterrupt', ['raise KeyboardInterrupt("stop")'], /KeyboardInterrupt: stop/],
+    ['aborts', ['os.abort()'], /Python ended: .*\(SIGABRT\)/],
     [
       'writes into all files',
       ['for n in range(3, 1024):', '    try: os.write(n, b"x\\n")', '    except OSError: pass'],
-      /^Python gave an answer that is none/,
+      /Python gave an answer that is none/,
     ],
-    ['says a lot', ['raise ValueError("x" * 10**6)'], /^ValueError: x{1,500}… \(map\.py:\d+\)$/],
+    ['says a lot', ['raise ValueError("x" * 10**6)'], /ValueError: x{1,500}… \(.*map\.py:\d+\)/],
   ])('when a map %s', async (_, acts, message) => {
     const run = await computing(acts, 'program')
     expect(await run.ended).toEqual([4, null])
