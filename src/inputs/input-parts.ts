@@ -139,6 +139,25 @@ export function causalOf(spec: InputSpec, asked?: LayerChoice): Promise<boolean>
   })
 }
 
+/** What a file without numbered arrays says of where it comes from, as `rfa export` writes it. */
+export interface Origin {
+  /** The layer of the model. */
+  layer: number | null
+  /** The name of the model, and its folder as it was typed. */
+  model: string | null
+  folder: string | null
+}
+
+/** The origin of an input, as its metadata has it; of several files the first one, as they are of one layer. */
+export async function originOf(spec: InputSpec): Promise<Origin> {
+  if (spec.kind !== 'file') return {layer: null, model: null, folder: null}
+  return withFiles(spec, async ({readers}) => {
+    const {layers, model = null, model_folder = null} = readers[0]!.metadata
+    const layer = /^\s*\d+\s*$/.test(layers ?? '') ? Number(layers) : null
+    return {layer, model, folder: model_folder}
+  })
+}
+
 /** What a file says of a causal mask. */
 interface Stated {
   layer: number | undefined

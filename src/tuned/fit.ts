@@ -1,6 +1,6 @@
 /** Whether learned parameters fit what they are used with. Loads no tensors, so that plans are checked by it. */
 import {describe, expected} from '../errors.js'
-import {hasLearnedRows, type TunedFile, type TunedParameters} from './types.js'
+import {hasLearnedRows, type TunedFile, type TunedLayer, type TunedParameters} from './types.js'
 
 /**
  * The parameters of a layer and a draw. Rows are learned for each draw; temperatures and maps serve all of them.
@@ -13,13 +13,20 @@ export function parametersOf(
   layer: number | undefined,
   replicate: number,
 ): TunedParameters {
-  const {path, layers} = tuned
-  const found = layers.find(own => own.layer === layer)
+  const {path} = tuned
+  const found = layerIn(tuned, layer)
   if (!found) throw noLayer(tuned, layer)
   const set = hasLearnedRows(tuned) ? found.sets[replicate] : found.sets[0]
   if (set) return set
   const got = `${found.sets.length}, counted from 0`
   throw expected('ARRAY_MISSING', path, `draw ${replicate}`, got, 'ask for fewer replicates')
+}
+
+/** What was learned for a layer. Arrays that belong to no layer take the only one that there is. */
+function layerIn({layers}: TunedFile, layer: number | undefined): TunedLayer | undefined {
+  const [only, another] = layers
+  if (layer === undefined && another === undefined) return only
+  return layers.find(own => own.layer === layer)
 }
 
 /** Heads of queries, heads of keys, which serve several of them each, and the head dimension D. */
@@ -80,7 +87,7 @@ const ROUNDED = 1e-6
 
 /** What to be wary of where parameters are used with other attention than they were learned for. */
 export function tunedWarnings(tuned: TunedFile, {layer, causal, scale}: TunedSetting): string[] {
-  const {path, layers} = tuned
+  const {path} = tuned
   const warnings: string[] = []
   if (tuned.causal !== causal) {
     const [learned, here] = [tuned.causal, causal].map(is => (is ? 'causal' : 'not causal'))
@@ -89,7 +96,7 @@ export function tunedWarnings(tuned: TunedFile, {layer, causal, scale}: TunedSet
       `${path} was learned with attention that is ${learned}, here it is ${here}: ${remedy}`,
     )
   }
-  const own = layers.find(found => found.layer === layer)?.scale
+  const own = layerIn(tuned, layer)?.scale
   if (own !== undefined && Math.abs(own - scale) > ROUNDED * scale) {
     const [learned, here] = [own, scale].map(beta => Number(beta.toPrecision(4)))
     const remedy = `rfa tune --scale ${here} learns for them`

@@ -43,6 +43,7 @@ const FACTS = z.object({
   head_dim: count.describe('D, a positive integer'),
   learned: z.enum(LEARNED).describe(`one of ${LEARNED.join('; ')}`),
   seed: z.string().regex(/^\d+$/).transform(Number).default(0).describe('an integer from 0'),
+  model: z.string().nullable().default(null).describe('the name of a model'),
 })
 
 /** Texts of a layer. */
@@ -100,7 +101,8 @@ export function nameIn(layer: number | undefined, name: string): string {
 
 /** The texts of a file. */
 export function metadataOf(tuned: Tuned): Record<string, string> {
-  const {method, preset, options, projection, numFeatures, causal, learned, seed} = tuned
+  const {method, preset, options, projection, numFeatures, causal, learned, seed, model} = tuned
+  const numbers = tuned.layers.flatMap(({layer}) => layer ?? [])
   const {heads, keyHeads, headDim, layers} = tuned
   return {
     format: FORMAT,
@@ -109,6 +111,8 @@ export function metadataOf(tuned: Tuned): Record<string, string> {
     ...(numFeatures !== null && {num_features: String(numFeatures)}),
     ...{heads: String(heads), key_heads: String(keyHeads), head_dim: String(headDim)},
     ...{learned, seed: String(seed)},
+    ...(model !== null && {model}),
+    ...(numbers.length > 0 && {layers: numbers.join(',')}),
     ...Object.assign({}, ...layers.map(layerTexts)),
   }
 }

@@ -49,6 +49,8 @@ export interface Tuned {
   headDim: number
   learned: Learned
   seed: number
+  /** Name of the model that the queries and keys come from; `null`: unknown. */
+  model: string | null
   /** By their numbers, in ascending order. */
   layers: readonly TunedLayer[]
 }

@@ -29,6 +29,7 @@ export function exampleTuned(
     headDim: 4,
     learned: 'maps',
     seed: 0,
+    model: null,
     ...facts,
   }
   const ofLayer = (layer: number | undefined, at: number): TunedLayer => ({

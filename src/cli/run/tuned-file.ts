@@ -1,5 +1,7 @@
 /** The file of learned parameters of a run, which stands beside its folder. */
+import {existsSync} from 'node:fs'
 import {tunedFileOf} from '../../experiments/tune/save.js'
+import type {CompletedTune} from '../../experiments/tune/schema.js'
 import {checkOutput} from '../../inputs/files/output.js'
 import {commandText, typeablePath} from '../../report/command-line.js'
 import type {ExperimentRun} from '../../runner/finished-run.js'
@@ -22,12 +24,24 @@ export async function runFolder(
   return {output}
 }
 
-/** Where the learned parameters are, and what to do with them. */
+/** Where the learned parameters are, and what to do with them: in the model, if its folder is known, else on their input. */
 export function tunedLines({directory, records}: ExperimentRun, bin: string): string[] {
-  if (directory === null || !records.some(({status}) => status === 'completed')) return []
+  const [first] = records.filter(({status}) => status === 'completed') as CompletedTune[]
+  if (directory === null || !first) return []
   const file = typeablePath(tunedFileOf(directory))
-  return [
-    `learned parameters: ${file}`,
-    `next: ${commandText([bin, 'swap', '--model', 'DIR', '--tuned', file])}`,
-  ]
+  return [`learned parameters: ${file}`, `next: ${commandText([bin, ...nextWords(first), '--tuned', file])}`]
+}
+
+function nextWords({cell: {input, layer}, result}: CompletedTune): string[] {
+  const folder = result.input_origin?.folder
+  const known = layer ?? result.input_origin?.layer ?? undefined
+  if (folder && known !== undefined && existsSync(folder)) {
+    return ['swap', '--model', typeablePath(folder)]
+  }
+  const own = layer === undefined ? [] : ['--layer', String(layer)]
+  if (input.kind === 'file') {
+    return ['error-sweep', '--input', ...input.paths.map(typeablePath), ...own]
+  }
+  const sizes = ['--heads', String(input.heads), '--head-dim', String(input.head_dim)]
+  return ['error-sweep', '--generator', input.name, ...sizes]
 }

@@ -45,7 +45,7 @@ export function tunedOf(records: readonly TuneRecord[]): Tuned | undefined {
     ...{method: cell.method, preset: cell.preset, options: cell.options},
     ...{projection: cell.projection, numFeatures: cell.num_features, causal: cell.causal},
     ...{heads: result.heads, keyHeads: result.key_heads, headDim: result.head_dim},
-    ...{learned: cell.learn, seed: cell.seed, layers},
+    ...{learned: cell.learn, seed: cell.seed, model: result.input_origin?.model ?? null, layers},
   }
 }
 
@@ -64,7 +64,8 @@ function layerOf(
   if (sets.length === 0) return undefined
   const [before, after] = [relL2(rows, 'untuned'), relL2(rows, 'tuned')]
   const heldOut = before === null || after === null ? null : {before, after}
-  return {layer, scale: rows[0]!.result.logit_scale, heldOut, sets}
+  const {logit_scale: scale, input_origin: origin} = rows[0]!.result
+  return {layer: layer ?? origin?.layer ?? undefined, scale, heldOut, sets}
 }
 
 function parametersOf({result: {parameters}}: CompletedTune): TunedParameters {

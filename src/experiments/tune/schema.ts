@@ -142,6 +142,17 @@ export const tuneResult = z.object({
   key_heads: z.number().int().describe('Hkv, heads of keys in the file.'),
   feature_dim: featureDim,
   logit_scale: z.number().describe('beta: logits are beta q.k.'),
+  input_origin: z
+    .object({
+      layer: z.number().int().nullable().describe('Number of its layer.'),
+      model: z.string().nullable().describe('Name of its model.'),
+      folder: z.string().nullable().describe('Folder of that, as `rfa export` was given it.'),
+    })
+    .nullable()
+    .default(null)
+    .describe(
+      'Where the file of the input says that it is from; `null` in records that were made without.',
+    ),
   held_out_by: z
     .enum(['texts', 'tokens'])
     .describe('Whole texts are held out, or the last tokens of a single text.'),

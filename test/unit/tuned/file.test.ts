@@ -73,6 +73,7 @@ describe('a file of learned parameters', () => {
       head_dim: '4',
       learned: 'maps,rows',
       seed: '0',
+      layers: '0',
       'layers.0.scale': '0.5',
       'layers.0.held_out_before': '0.9',
       'layers.0.held_out_after': '0.5',

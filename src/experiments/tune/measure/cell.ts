@@ -4,6 +4,7 @@ import {projectionTensor} from '../../../attention/internal.js'
 import {useBackend} from '../../../backends/index.js'
 import {RfaError} from '../../../errors.js'
 import {type AttentionInput, sizesOf} from '../../../inputs/attention-input.js'
+import {originOf} from '../../../inputs/input-parts.js'
 import {loadInput} from '../../../inputs/load.js'
 import {mean} from '../../../stats/index.js'
 import {registerGradients} from '../../../tf.js'
@@ -50,6 +51,7 @@ export async function runTuneCell(
       ...{heads, head_dim: headDim, value_dim: valueDim, key_heads: sizes.keyHeads},
       feature_dim: featureDimOf(cell, method, headDim),
       logit_scale: scale,
+      input_origin: await originOf(spec),
       held_out_by: split.by,
       ...{learned_texts: learned!.texts, learned_tokens: learned!.tokens},
       ...{held_out_texts: heldOut!.texts, held_out_tokens: heldOut!.tokens},

@@ -7,7 +7,7 @@ import {tunedOf} from '../../../../../src/experiments/tune/save.js'
 import {drawable} from '../../../../../src/report/figures/figure.js'
 import {SCREEN_LINES, screenLines} from '../../../../../src/report/screen.js'
 import {renderTerminal} from '../../../../../src/report/terminal.js'
-import {DRAWS, errorsIn, learned as row} from '../../../../helpers/records/tune.js'
+import {DRAWS, learned as row} from '../../../../helpers/records/tune.js'
 
 const rows = (layers: readonly (number | undefined)[]) =>
   layers.flatMap(layer => Array.from({length: DRAWS}, (_, draw) => row(layer, draw)))
