@@ -108,10 +108,10 @@ function claims() {
   replace(folder, () => rfa(['claims', '--output', folder]))
   for (const entry of readdirSync(join(root, folder), {withFileTypes: true})) {
     const own = `${folder}/${entry.name}`
-    // what was read and learned on the way
-    if (/^h29-inputs$|\.safetensors$/.test(entry.name)) remove(own)
+    // what was read and learned on the way, and records with a folder of this machine
+    if (/^(h29-inputs|minilm-swap)$|\.safetensors$/.test(entry.name)) remove(own)
     if (!entry.isDirectory()) continue
-    remove(`${own}/records_replicates.csv`)
+    for (const table of ['replicates', 'parts']) remove(`${own}/records_${table}.csv`)
     if (LARGEST.includes(entry.name)) remove(`${own}/records.jsonl`)
   }
   draw(`${folder}/${DRAWN}`)
