@@ -26,7 +26,9 @@ Where they are found, a file also holds o [H Dv, width], the matrix that the out
 residual_norm, the root mean square length of the rows of the residual stream that the product is added to. The matrix is
 that of `nn.MultiheadAttention`, or of a linear layer with one of the usual names (`OUTPUTS`) in the module that attends
 or around it. The residual stream is what enters the block: the innermost member of an `nn.ModuleList` or
-`nn.Sequential` around that module, before a norm, where this is the first attention in the block.
+`nn.Sequential` around that module, before a norm, where this is the first attention in the block. Both are left out, with
+a warning, where attention times the matrix is neither in a sum nor in the output of that block: a gate, a norm or a factor
+acts as well.
 
 Needs torch >= 2.1 and NumPy; loads neither Transformers nor safetensors.
 """
@@ -354,7 +356,7 @@ class _Recorder(TorchFunctionMode):
     def leave_out(self, module: torch.nn.Module, output: Any) -> None:
         """Takes the matrix back from layers whose products were not added before `module` ended."""
         ended = [product for product in self.waiting if product.until is module]
-        if ended and not ended[0].added:
+        if ended:
             self.confirm(output if isinstance(output, (tuple, list)) else [output])
         for product in ended:
             if product in self.waiting:
@@ -391,12 +393,12 @@ class _Recorder(TorchFunctionMode):
                 around = self.running[-2] if len(self.running) > 1 else None
                 block = self.block()
                 if layer.o is not None:
-                    self.taken = _Product(number, block or module, block is not None)
+                    self.taken = _Product(number, block or module)
                 else:
                     found = _output_projection(module, around, layer.q.shape[1] * layer.v.shape[3])
                     if found is not None:
                         owner, layer.o, bias = found
-                        self.taken = _Product(number, block or owner, block is not None, layer.o, bias)
+                        self.taken = _Product(number, block or owner, layer.o, bias)
                 _check_layer(where, layer)
                 self.found.layers[number] = self.choice.of(where, layer, _row_norms(stream, module, layer))
         except _Refused as refused:
@@ -471,7 +473,6 @@ class _Product:
 
     number: int
     until: torch.nn.Module  # where the product is added, or put out
-    added: bool  # there is a residual stream
     matrix: torch.Tensor | None = None  # None: attention has multiplied already
     bias: torch.Tensor | None = None
     values: torch.Tensor | None = None

@@ -77,7 +77,7 @@ def sizes_of(method, attention, x, y, hidden):
         return None
     rows = torch.zeros(0) if attention.rows is None else attention.rows.double()
     seen = torch.tensor(mask) if hidden else None
-    call = Call(rows, attention.scale, attention.causal, attention.options, key_mask=seen)
+    call = Call(rows, attention.scale, attention.causal, attention.options, key_mask=seen, query_mask=seen)
     return METHODS[method].features(x, y, call), rows
 
 
