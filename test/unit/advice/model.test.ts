@@ -10,6 +10,8 @@ import {modelAdviceBlocks} from '../../../src/advice/model/screen.js'
 import type {Counted} from '../../../src/advice/times.js'
 import type {CompletedSwap} from '../../../src/experiments/swap/schema.js'
 import {renderTerminal} from '../../../src/report/terminal.js'
+import {toModelAdviceRequest} from '../../../src/cli/plans/advise.js'
+import {swapFiles} from '../../../src/cli/plans/swap-files.js'
 import {exactForm} from '../../helpers/records/bench.js'
 import {point, swap} from '../../helpers/records/swap.js'
 
@@ -131,4 +133,19 @@ describe('the runs behind it', () => {
     expect([bench.heads, bench.head_dim, bench.causal]).toEqual([4, 32, true])
     expect(bench.seq_lens).toContain(124)
   })
+})
+
+/** Toggles that nobody typed. */
+const NO_FLAGS = {quick: false, 'dry-run': false, details: false, resume: false}
+
+it('refuses lengths that the model does not read', async () => {
+  const model = 'fixtures/charlm'
+  const files = await swapFiles({model})
+  const request = (seqLen?: number) =>
+    toModelAdviceRequest({...NO_FLAGS, model, 'seq-len': seqLen}, files)
+  expect(request().seqLen).toBe(256)
+  expect(request(256).seqLen).toBe(256)
+  expect(() => request(257)).toThrow(
+    '--seq-len: expected at most 256, the tokens that fixtures/charlm reads, got 257',
+  )
 })
