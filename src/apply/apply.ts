@@ -17,6 +17,7 @@ import {layerName} from '../inputs/layers.js'
 import {DEFAULT_LAYOUT, exchangeAxes, exchanged, type Layout} from '../inputs/layout.js'
 import {loadInput} from '../inputs/load.js'
 import type {NdArray} from '../inputs/nd-array.js'
+import {arrayNotes} from '../inputs/other-arrays.js'
 import type {InputSpec} from '../inputs/spec.js'
 import {tunedCall} from '../tuned/call.js'
 import {tunedWarnings} from '../tuned/index.js'
@@ -90,6 +91,8 @@ export async function applyEstimator(
     const setting = {layer: place.layer, causal, scale: layer.facts.logit_scale}
     for (const text of tuned ? tunedWarnings(tuned, setting) : []) warn?.(text)
   }
+  const used = applied.flatMap(({facts}) => facts.used_extras)
+  for (const text of await arrayNotes(asked.input, used)) note?.(text)
   await writeOutputs(request, applied, {metadata: input.metadata, layout})
   note?.(
     `${methodLabel(asked)} on ${inputLabel(asked.input)}, ${causalLabel(causal, input.ranCausal ?? null)}${cornerText(sizesOf(input), asked)}`,

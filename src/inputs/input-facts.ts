@@ -29,6 +29,7 @@ import {checkMaskShape} from './key-mask.js'
 import {DEFAULT_LAYOUT, type Layout} from './layout.js'
 import {rankWarning, readLayout, type StatedTexts, unreadTexts} from './metadata.js'
 import {DTYPES, elementCount} from './nd-array.js'
+import {statedByArrays} from './other-arrays.js'
 import {checkProjection, outputPlacesOf} from './output-projection.js'
 import type {InputSpec} from './spec.js'
 
@@ -214,7 +215,8 @@ async function headersOf({files, spec}: OneFile, part: PartOfInput): Promise<Hea
   const {projection} = outputPlacesOf(files, layer)
   if (projection) checkProjection(projection, heads * valueDim)
   const texts = textsOf(files, layer)
-  const beta = logitScale ?? stated.logitScale ?? headDim ** -0.5
+  const byArrays = await statedByArrays({files, spec}, layer, {logitScale})
+  const beta = logitScale ?? stated.logitScale ?? byArrays.logitScale ?? headDim ** -0.5
   const facts = {places, mask, projection, layout, texts, logitScale: beta}
   return {name, label, ...shapes, ...facts}
 }

@@ -3,7 +3,7 @@ import {createHash} from 'node:crypto'
 import {describe, expected, shownName} from '../errors.js'
 import {type Arrangement, arrangementOf, wrongFiles} from './arrangement.js'
 import {type ArrayReader, missingArray, openArrays} from './files/index.js'
-import {KEY_MASK} from './key-mask.js'
+import {KEY_MASK, OTHER_MASKS} from './key-mask.js'
 import {layerName, layerOfFile, layersWith} from './layers.js'
 import {DEFAULT_LAYOUT, type Layout, shapesOf} from './layout.js'
 import {
@@ -191,8 +191,14 @@ export interface OptionalPlace {
   name: string
 }
 
+/** A mask of keys. */
+export interface MaskPlace extends OptionalPlace {
+  /** Whether nonzero hides a key. */
+  hides: boolean
+}
+
 /**
- * The mask of the layer, or the one for all layers.
+ * The mask of the layer, or the one for all layers, under one of the names of {@link KEY_MASK} and {@link OTHER_MASKS}.
  *
  * @throws {ARRAY_MISSING} when one is named that is not there
  */
@@ -200,13 +206,22 @@ export function maskPlaceOf(
   files: InputFiles,
   {names}: FileSpec,
   layer: number | undefined,
-): OptionalPlace | undefined {
+): MaskPlace | undefined {
   const place = optionalPlaceOf(files, layer, names.key_mask ?? KEY_MASK)
-  if (place || names.key_mask === undefined) return place
+  if (place) return {...place, hides: false}
+  if (names.key_mask === undefined) return otherMaskOf(files, layer)
   const [reader] = files.readers as [ArrayReader]
   throw missingArray(reader.path, names.key_mask, reader.entries, {
     suggestions: ['leave out `keyMaskName`'],
   })
+}
+
+function otherMaskOf(files: InputFiles, layer: number | undefined): MaskPlace | undefined {
+  for (const [name, {hides}] of OTHER_MASKS) {
+    const place = optionalPlaceOf(files, layer, name)
+    if (place) return {...place, hides}
+  }
+  return undefined
 }
 
 /** An array of the layer, or the one of that name for all layers; `undefined`: there is none. */

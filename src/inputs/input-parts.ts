@@ -5,6 +5,7 @@ import {filesText} from './arrangement.js'
 import type {ArrayReader} from './files/index.js'
 import {type FileSpec, type InputFiles, statedCausal, withFiles} from './input-files.js'
 import {chosenLayers, type LayerChoice, layerOfFile, layersWith, numbered} from './layers.js'
+import {causalByArray} from './other-arrays.js'
 import type {InputSpec} from './spec.js'
 
 /** One of the inputs of a plan. */
@@ -123,7 +124,8 @@ function requireOneModel(readers: readonly ArrayReader[]): void {
 export function causalOf(spec: InputSpec, asked?: LayerChoice): Promise<boolean> {
   if (spec.kind !== 'file') return Promise.resolve(false)
   return withFiles(spec, async files => {
-    const stated = partsIn(files, spec, asked).flatMap(part => statedBy(files, part))
+    const stated: Stated[] = []
+    for (const part of partsIn(files, spec, asked)) stated.push(...(await statedBy(files, part)))
     const causal = stated.filter(one => one.causal)
     const others = stated.filter(one => !one.causal)
     if (causal.length === 0 || others.length === 0) return causal.length > 0
@@ -165,11 +167,16 @@ interface Stated {
   causal: boolean
 }
 
-function statedBy({readers}: InputFiles, {input, layer}: InputPart): Stated[] {
-  const paths = input.kind === 'file' ? input.paths : []
-  return readers
-    .filter(({path}) => paths.includes(path))
-    .map(reader => ({layer, path: reader.path, causal: statedCausal(reader, layer) ?? false}))
+async function statedBy({arrangement, readers}: InputFiles, part: InputPart): Promise<Stated[]> {
+  const {input: spec, layer} = part
+  if (spec.kind !== 'file') return []
+  const stated: Stated[] = []
+  for (const reader of readers.filter(({path}) => spec.paths.includes(path))) {
+    const one = {files: {arrangement, readers: [reader]}, spec}
+    const causal = statedCausal(reader, layer) ?? (await causalByArray(one, layer)) ?? false
+    stated.push({layer, path: reader.path, causal})
+  }
+  return stated
 }
 
 /** By the numbers of layers; by files where the files of one layer differ. */

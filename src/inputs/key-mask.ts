@@ -8,18 +8,29 @@ export type KeyMask = Uint8Array<ArrayBuffer>
 /** Name of the array in files where no other is given. */
 export const KEY_MASK = 'key_mask'
 
+/** The same under names of others, and whether nonzero hides a key there: masks of Transformers, and of PyTorch's layers. */
+export const OTHER_MASKS: ReadonlyMap<string, {hides: boolean}> = new Map([
+  ['attention_mask', {hides: false}],
+  ['key_padding_mask', {hides: true}],
+])
+
 const ADDITIVE = 'a mask that is added to logits becomes one by `mask == 0`'
 
 /**
  * Reads a mask as files hold it: anything but zero is a key that takes part; of floats 0 and 1 alone, as others are
  * rather added to logits.
  *
- * @param array - `[B, S]`, or `[S]` of a single sequence
+ * @param array - `[B, S]`, or `[S]` of a single sequence; axes of one between them do not count
  * @param where - its name in messages
+ * @param sizes.hides - whether anything but zero is a key that does not take part. Default: false
  * @throws {SHAPE_MISMATCH} for another shape
  * @throws {BAD_FILE} for floats other than 0 and 1
  */
-export function toKeyMask(array: NdArray, where: string, batch: number, keyLen: number): KeyMask {
+export function toKeyMask(
+  array: NdArray,
+  where: string,
+  {batch, keyLen, hides = false}: {batch: number; keyLen: number; hides?: boolean | undefined},
+): KeyMask {
   const {data, dtype} = array
   checkMaskShape(array.shape, where, batch, keyLen)
   const mask = new Uint8Array(data.length)
@@ -29,7 +40,7 @@ export function toKeyMask(array: NdArray, where: string, batch: number, keyLen: 
     if (strict && element !== 0 && element !== 1) {
       throw expected('BAD_FILE', where, '0 and 1 (or bool, or integers)', String(element), ADDITIVE)
     }
-    mask[i] = element === 0 ? 0 : 1
+    mask[i] = (element === 0) === hides ? 1 : 0
   }
   return mask
 }
@@ -42,7 +53,7 @@ export function checkMaskShape(
   keyLen: number,
 ): void {
   const rows = shape.length === 1 ? 1 : shape[0]
-  const axes = shape.length === 1 || shape.length === 2
+  const axes = shape.length > 0 && shape.slice(1, -1).every(axis => axis === 1)
   if (axes && rows === batch && shape.at(-1) === keyLen) return
   const rule = 'a row for each sequence and a column for each key, without axes of heads or queries'
   throw expected('SHAPE_MISMATCH', where, describe([batch, keyLen]), describe(shape), rule)

@@ -32,6 +32,7 @@ import {cutKeyMask, toKeyMask} from './key-mask.js'
 import {layerName, layerOf} from './layers.js'
 import type {Layout} from './layout.js'
 import {elementCount, type NdArray} from './nd-array.js'
+import {statedByArrays} from './other-arrays.js'
 import {outputPlacesOf, readOutputs} from './output-projection.js'
 import type {InputSpec} from './spec.js'
 
@@ -114,6 +115,7 @@ async function readFile(
   const layout = layoutIn(files, spec, layer)
   const {layout: _, ...stated} = factsOf(files, spec, layer, {logitScale})
   const places = await placesOf(files, spec, {layer, layout})
+  const byArrays = await statedByArrays({files, spec}, layer, {logitScale})
   const arrays = await readPlaces(files, places)
   const mask = maskPlaceOf(files, spec, layer)
   const maskArray = await mask?.reader.read(mask.name)
@@ -136,8 +138,17 @@ async function readFile(
       const parts = {query: query!, key: key!, value: value!}
       checkAttentionShapes(label, parts, layout)
       const {batch, keyLen} = sizesOf(parts)
-      const keyMask = maskArray && toKeyMask(maskArray, mask!.where, batch, keyLen)
-      return {label, ...parts, ...stated, ...(keyMask && {keyMask}), ...outputs, ...others}
+      const keyMask =
+        maskArray && toKeyMask(maskArray, mask!.where, {batch, keyLen, hides: mask!.hides})
+      return {
+        label,
+        ...parts,
+        ...byArrays,
+        ...stated,
+        ...(keyMask && {keyMask}),
+        ...outputs,
+        ...others,
+      }
     },
   }
 }

@@ -64,6 +64,8 @@ export interface RunManifest {
   plan: Plan
   /** Which part of the plan it is. Absent: all of it. */
   shard?: ShardOfRun | undefined
+  /** Arrays of the input that nothing reads. Absent: there is none, or an earlier version began the run. */
+  unused_arrays?: string[] | undefined
   /** Where it began; of a merged run, its first shard. */
   machine: Machine
   /** Where its shards were made, where it was merged of them. */
@@ -93,6 +95,10 @@ export function runManifest(
       ),
     plan: anyPlan(experiments).describe('Everything that determines the run.'),
     shard: shardOfRun.optional().describe('Part of the plan in this run; absent: all of it.'),
+    unused_arrays: z
+      .array(z.string())
+      .optional()
+      .describe('Arrays in the files of the input that nothing reads; absent: none is known.'),
     machine: machine.describe('Machine of the run; of a merged run, of its first shard.'),
     merged: z
       .array(mergedPart)

@@ -2,6 +2,7 @@ import {readdir, readFile, stat} from 'node:fs/promises'
 import {join} from 'node:path'
 import {expected} from '../errors.js'
 import {errorCode, notWritable, writeAtomic} from '../files.js'
+import {unusedArrays} from '../inputs/other-arrays.js'
 import {A_FOLDER, makeFolder, parseJson, requireRegularFile, unreadable} from './files.js'
 import {type Journal, LOCK_FILE, lockDirectory, openJournal} from './journal.js'
 import {LINE_CHECKSUM} from './journal-line.js'
@@ -223,12 +224,14 @@ export async function newManifest(
   {plan, argv, shard}: Pick<RunRequest, 'plan' | 'argv' | 'shard'>,
   experiment: Pick<StoredExperiment, 'isolation'>,
 ): Promise<RunManifest> {
+  const unused = plan.input ? await unusedArrays(plan.input).catch(() => []) : [] // reading it says what is wrong
   return {
     schema: MANIFEST_SCHEMA,
     created_at: new Date().toISOString(),
     argv: [...argv],
     plan,
     ...(shard && {shard}),
+    ...(unused.length > 0 && {unused_arrays: unused}),
     machine: await machineFacts({timed: experiment.isolation === 'fresh'}),
     line_checksum: LINE_CHECKSUM,
   }

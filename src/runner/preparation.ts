@@ -22,6 +22,7 @@ import {tunedOf} from '../experiments/tuned-methods.js'
 import {heldBytes} from '../free-memory.js'
 import {pinnedInput} from '../inputs/digest.js'
 import {inputWarnings, logitScaleOf, type PartOfInput} from '../inputs/input-facts.js'
+import {arrayNotes} from '../inputs/other-arrays.js'
 import type {InputSpec} from '../inputs/spec.js'
 import type {Plan} from '../results/record.js'
 import {tunedWarnings} from '../tuned/index.js'
@@ -46,7 +47,7 @@ export interface Preparation<Jobs = readonly Job[]> {
   jobs: Jobs
   /** Threads that each process can compute with. */
   threading: Threading
-  /** What is to be said of the backend. */
+  /** What is to be said of the backend, and of arrays of the input that are not used. */
   notes: readonly string[]
   /** What to be wary of in the input. */
   warnings: readonly string[]
@@ -77,6 +78,7 @@ export async function prepareRun(
   if (uncounted) await stopCountingPlugins(plan)
   const notes: string[] = []
   const names = await tried(plan, text => notes.push(text))
+  if (plan.input) notes.push(...(await arrayNotes(plan.input)))
   const {jobs} = await planRun(plan, force ? MOST_FORCED : MOST_CELLS)
   return {
     plan,

@@ -67,6 +67,8 @@ export async function fileShape(
   const spec = toInputSpec(own)
   const {partsOf} = await import('../../inputs/input-parts.js')
   const {inputWarnings} = await import('../../inputs/input-facts.js')
+  const {arrayNotes} = await import('../../inputs/other-arrays.js')
+  for (const text of await arrayNotes(spec)) note(text)
   const parts = await partsOf(spec, toLayers(own))
   const {causal} = own
   for (const text of await inputWarnings(parts[0]!.input, {layer: parts[0]!.layer, causal}))

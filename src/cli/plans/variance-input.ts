@@ -77,6 +77,8 @@ export async function sampledInput(
   const {causal} = own
   const {input: spec, layer} = await onlyPart(toInputSpec(own), toLayers(own))
   const {inputWarnings} = await import('../../inputs/input-facts.js')
+  const {arrayNotes} = await import('../../inputs/other-arrays.js')
+  for (const text of await arrayNotes(spec)) note(text)
   for (const text of await inputWarnings(spec, {layer, causal})) warn(text)
   const {loadInput} = await import('../../inputs/load.js')
   const {samplePairs} = await import('../../experiments/variance/sampled-pairs.js')

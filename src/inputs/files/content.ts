@@ -1,7 +1,7 @@
 /** What a file holds, by its first bytes and not by its name, with what to do about it. */
 import {describe, expected, type RfaError} from '../../errors.js'
 import type {Bytes} from './elements.js'
-import type {ArrayExtension} from './formats.js'
+import {type ArrayExtension, formatOf} from './formats.js'
 import type {ByteSource} from './source.js'
 
 /** What the first bytes of a file say of it. */
@@ -101,9 +101,19 @@ const SIGNS: readonly [Sign, Content][] = [
   [start => start === '', foreign('an empty file', 'copy or write it again')],
   [
     start => /^[\t\n\r\x20-\x7e]+$/.test(start),
-    foreign('text', 'save the arrays with numpy.save, not as text'),
+    {what: 'text', advice: path => [`save the arrays with ${writerOf(path)}, not as text`]},
   ],
 ]
+
+/** What writes a file of such a name in Python. */
+function writerOf(path: string): string {
+  const writers = {
+    '.npy': 'numpy.save',
+    '.npz': 'numpy.savez',
+    '.safetensors': 'safetensors.torch.save_file',
+  }
+  return writers[formatOf(path) ?? '.npy']
+}
 
 /** The length of the header in 8 bytes, little-endian and never beyond 2^32, then its brace. */
 function isSafetensors(start: string): boolean {

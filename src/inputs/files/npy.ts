@@ -176,18 +176,28 @@ function typeOf(descr: PythonValue) {
   return {storedType, dtype, littleEndian}
 }
 
-/** Error for a type that cannot be read, with the way out for the three that people meet. */
+/** How an array of a type that cannot be read becomes one that can, by the code of its type. */
+const REMEDIES: readonly [RegExp, string][] = [
+  [/O$/, 'Python objects are never unpickled: save numpy.array(x, dtype="float32")'],
+  [/^[<>|=]?f/, 'save x.astype("float64") or x.astype("float32")'],
+  [/^[<>|=]?c/, 'save real and imaginary part as two arrays: x.real and x.imag'],
+  [/^[<>|=]?[Mm]/, 'dates and durations are no numbers: save x.astype("int64")'],
+  [/^[<>|=]?[SU]/, 'text is no numbers: save the file without this array'],
+  [/V2$/, 'bfloat16 arrays lose their type in .npy: save float32, or use .safetensors'],
+  [/V1$/, 'arrays of float8 lose their type in .npy: save x.astype("float32")'],
+  [/V\d+$/, 'raw bytes have no numbers: save x.view of their type, as float32'],
+  [/^a structured type$/, 'save each field as an array of its own: x["NAME"]'],
+]
+
+/** Error for a type that cannot be read, with the way out. */
 function unreadableType(where: string, storedType: string): RfaError {
-  const hint = storedType.endsWith('O')
-    ? 'Python objects are never unpickled: save a plain numeric array'
-    : /V2$/.test(storedType)
-      ? 'bfloat16 arrays lose their type in .npy: save float32, or use .safetensors'
-      : 'save one plain numeric array per name'
+  const remedy = REMEDIES.find(([type]) => type.test(storedType))?.[1]
+  const wide = /^[<>|=]?(f16|f12|f10)$/.test(storedType) ? ' (float128)' : ''
   return expected(
     'BAD_FILE',
     where,
     `elements of ${[...TYPE_CODES.values()].join(', ')}`,
-    describe(storedType),
-    hint,
+    `${describe(storedType)}${wide}`,
+    remedy ?? 'save x.astype("float32")',
   )
 }

@@ -1,6 +1,6 @@
 /** The .npz format: a zip archive with one .npy member per array. */
 import {type Zippable, zipSync} from 'fflate'
-import {expected} from '../../errors.js'
+import {expected, shownName} from '../../errors.js'
 import {DTYPES, elementCount, type NdArray} from '../nd-array.js'
 import {npyParts, readNpyArray, readNpyHeader} from './npy.js'
 import {type ArrayEntry, type ArrayReader, openReader} from './reader.js'
@@ -18,7 +18,7 @@ const MAX_ELEMENT_BYTES = 15 * 2 ** 28
 
 /**
  * Opens a .npz file; an array is named by its member without `.npy`, members of other kinds are
- * passed over, as NumPy does.
+ * passed over, as NumPy does, and those of macOS.
  *
  * @throws {BAD_FILE} when the archive or the header of an array cannot be read, see {@link
  *   readZipMembers}
@@ -27,8 +27,13 @@ export function openNpz(path: string): Promise<ArrayReader> {
   return openReader(path, '.npz', async source => {
     const members = new Map<string, ZipMember>()
     const entries = new Map<string, ArrayEntry>()
+    const otherMembers: string[] = []
     for (const member of await readZipMembers(source)) {
-      if (!member.name.endsWith(SUFFIX)) continue
+      if (isOfSystem(member.name)) continue
+      if (!member.name.endsWith(SUFFIX)) {
+        otherMembers.push(member.name)
+        continue
+      }
       const name = member.name.slice(0, -SUFFIX.length)
       members.set(name, member)
       entries.set(name, await memberEntry(source, member))
@@ -39,7 +44,8 @@ export function openNpz(path: string): Promise<ArrayReader> {
         memorySource(memberWhere(source, member), await readZipMember(source, member)),
       )
     }
-    return {entries, metadata: {}, read}
+    if (entries.size === 0 && otherMembers.length > 0) throw noArrays(path, otherMembers)
+    return {entries, metadata: {}, otherMembers, read}
   })
 }
 
@@ -71,6 +77,17 @@ export function npzBytes(path: string, arrays: Readonly<Record<string, NdArray>>
     files[name + SUFFIX] = [Buffer.concat(npyParts(array)), options]
   }
   return zipSync(files)
+}
+
+function noArrays(path: string, members: readonly string[]) {
+  const got = members.slice(0, 4).map(shownName).join(', ')
+  const remedy = 'write it with numpy.savez: arrays are members that end in .npy'
+  return expected('BAD_FILE', path, `members such as q${SUFFIX}`, got, remedy)
+}
+
+/** Whether a member is what macOS adds to archives: `__MACOSX/._q.npy` goes with `q.npy` and holds no array. */
+function isOfSystem(name: string): boolean {
+  return name.startsWith('__MACOSX/') || /(^|\/)\._/.test(name)
 }
 
 /** Shape and type of a member from its first bytes; the rest stays packed. */

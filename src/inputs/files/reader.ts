@@ -27,6 +27,8 @@ export interface ArrayReader {
   readonly entries: ReadonlyMap<string, ArrayEntry>
   /** Text in addition to the arrays; only .safetensors has any. */
   readonly metadata: Record<string, string>
+  /** Members of an archive that hold no array by their names. Default: none */
+  readonly otherMembers?: readonly string[] | undefined
   /**
    * Reads one array.
    *
@@ -48,6 +50,7 @@ export interface ArrayReader {
 interface FormatReader {
   entries: Map<string, ArrayEntry>
   metadata: Record<string, string>
+  otherMembers?: readonly string[]
   /** Reads an array that is in `entries`. */
   read(name: string): Promise<NdArray>
 }
@@ -68,11 +71,12 @@ export async function openReader(
   const source = recorded(await openFile(path))
   try {
     await refuseOther(source, extension)
-    const {entries, metadata, read} = await format(source)
+    const {entries, metadata, otherMembers, read} = await format(source)
     return {
       path,
       entries,
       metadata,
+      otherMembers,
       async read(name) {
         if (!entries.has(name)) throw missingArray(path, name, entries)
         return read(name)

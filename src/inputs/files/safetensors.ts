@@ -117,7 +117,7 @@ async function readTensor(
 ): Promise<NdArray> {
   if (dtype === null) {
     const names = Object.values(SAFETENSORS_TYPES).join(', ')
-    const hint = 'convert it to F32 first'
+    const hint = 'save it as float32 with safetensors.torch.save_file: x.to(torch.float32)'
     throw expected(
       'BAD_FILE',
       `${source.where}[${shownName(name)}]`,

@@ -20,18 +20,22 @@ describe('toKeyMask', () => {
     ['float16 of 0 and 1', 'float16', Float32Array.from(BITS)],
     ['float64 of 0 and 1', 'float64', Float64Array.from(BITS)],
   ])('reads %s: anything but zero takes part', (_, dtype, data) => {
-    expect(toKeyMask({shape: [2, 3], dtype, data}, 'm', 2, 3)).toEqual(mask(...BITS))
+    expect(toKeyMask({shape: [2, 3], dtype, data}, 'm', {batch: 2, keyLen: 3})).toEqual(
+      mask(...BITS),
+    )
   })
 
   it('takes one axis for a single sequence', () => {
     const array = {shape: [3], dtype: 'uint8' as const, data: Uint8Array.of(0, 1, 1)}
-    expect(toKeyMask(array, 'm', 1, 3)).toEqual(mask(0, 1, 1))
-    expect(() => toKeyMask(array, 'm', 3, 1)).toThrow('m: expected [3, 1], got [3]')
+    expect(toKeyMask(array, 'm', {batch: 1, keyLen: 3})).toEqual(mask(0, 1, 1))
+    expect(() => toKeyMask(array, 'm', {batch: 3, keyLen: 1})).toThrow(
+      'm: expected [3, 1], got [3]',
+    )
   })
 
-  it.each([[[3, 2]], [[6]], [[2, 1, 3]], [[1, 3]], [[]]])('refuses the shape %j', shape => {
+  it.each([[[3, 2]], [[6]], [[2, 2, 3]], [[1, 3]], [[]]])('refuses the shape %j', shape => {
     const array = {shape, dtype: 'uint8' as const, data: new Uint8Array(6)}
-    expect(() => toKeyMask(array, 'm', 2, 3)).toThrow(
+    expect(() => toKeyMask(array, 'm', {batch: 2, keyLen: 3})).toThrow(
       expect.objectContaining({
         code: 'SHAPE_MISMATCH',
         message: `m: expected [2, 3], got [${shape.join(', ')}]`,
@@ -42,7 +46,7 @@ describe('toKeyMask', () => {
   it('refuses floats that are rather added to logits', () => {
     for (const other of [-1e9, 0.5, Number.NaN, Number.NEGATIVE_INFINITY]) {
       const array = {shape: [1, 2], dtype: 'float32' as const, data: Float32Array.of(0, other)}
-      expect(() => toKeyMask(array, 'm', 1, 2)).toThrow(
+      expect(() => toKeyMask(array, 'm', {batch: 1, keyLen: 2})).toThrow(
         expect.objectContaining({
           code: 'BAD_FILE',
           suggestions: ['a mask that is added to logits becomes one by `mask == 0`'],

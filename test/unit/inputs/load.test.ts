@@ -112,11 +112,11 @@ describe('one file of named arrays', () => {
   })
 
   test('extras beyond the bound, and of types that cannot be read, stay unread', async () => {
-    const sizes = {q: 4, k: 4, v: 4, gate: 4, layers: MAX_EXTRA_BYTES, scale: 1}
+    const sizes = {q: 4, k: 4, v: 4, gate: 4, layers: MAX_EXTRA_BYTES, small: 1}
     const header: Record<string, unknown> = {}
     let end = 0
     for (const [name, bytes] of Object.entries(sizes)) {
-      const dtype = name === 'scale' ? 'F8_E8M0' : name === 'layers' ? 'U8' : 'F32'
+      const dtype = name === 'small' ? 'F8_E8M0' : name === 'layers' ? 'U8' : 'F32'
       const shape = dtype === 'F32' ? [1, 1] : [bytes]
       header[name] = {dtype, shape, data_offsets: [end, end + bytes]}
       end += bytes
@@ -131,7 +131,7 @@ describe('one file of named arrays', () => {
     await handle.close()
     const input = await loadInput(file([path]), ALL)
     expect([...input.extras.keys()]).toEqual(['gate'])
-    expect(input.unreadExtras).toEqual(['scale', 'layers'])
+    expect(input.unreadExtras).toEqual(['small', 'layers'])
   })
 })
 

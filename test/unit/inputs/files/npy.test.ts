@@ -157,9 +157,9 @@ describe('refused with BAD_FILE', () => {
   })
 
   test.each<[Parameters<typeof numpyFile>[0], string]>([
-    ['object', 'Python objects are never unpickled: save a plain numeric array'],
+    ['object', 'Python objects are never unpickled: save numpy.array(x, dtype="float32")'],
     ['void2', 'bfloat16 arrays lose their type in .npy: save float32, or use .safetensors'],
-    ['complex', 'save one plain numeric array per name'],
+    ['complex', 'save real and imaginary part as two arrays: x.real and x.imag'],
   ])('%s with a remedy of its own', async (name, hint) => {
     const path = await save('remedy.npy', numpyFile(name))
     await expect(readArrays(path)).rejects.toMatchObject({suggestions: [hint]})

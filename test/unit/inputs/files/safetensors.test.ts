@@ -56,7 +56,7 @@ test('a type that cannot be read hinders only the reading of its own tensor', as
   await expect(readArrays(path)).rejects.toMatchObject({
     code: 'BAD_FILE',
     message: expect.stringMatching(/\[f8\]: expected one of BOOL, .*, got F8_E4M3$/),
-    suggestions: ['convert it to F32 first'],
+    suggestions: ['save it as float32 with safetensors.torch.save_file: x.to(torch.float32)'],
   })
   const reader = await openArrays(path)
   expect(reader.entries.get('f8')).toMatchObject({storedType: 'F8_E4M3', dtype: null, bytes: 4})
