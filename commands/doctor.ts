@@ -25,7 +25,8 @@ export default class Doctor extends RfaCommand {
 
   async run() {
     const {flags} = await this.parse(Doctor)
-    const {activityFacts, pythonFacts} = await import('../src/cli/describe/diagnose.js')
+    const {activityFacts} = await import('../src/cli/describe/diagnose.js')
+    const {pythonFacts} = await import('../src/cli/program/python-facts.js')
     const {pluginReports} = await import('../src/cli/run/plugins.js')
     const {probeBackends} = await import('../src/backends/index.js')
     const {doctorReport, doctorScreen} = await import('../src/report/doctor.js')

@@ -24,6 +24,8 @@ const FLOORS = [
   ['src/attention/forms/'],
   ['src/attention/estimators/'],
   ['src/attention/resolve.ts', 'src/attention/call-checks.ts', 'src/attention/checked-decoder.ts'],
+  ['src/attention/causal-align.ts'],
+  ['src/attention/present-tokens.ts'],
   ['src/attention/footprint/', 'src/attention/attention.ts'],
   ['src/attention/registering/'],
   [
@@ -86,7 +88,7 @@ const INNER_FLOORS = {
   ],
   'src/experiments/inputs/': [['schema.ts'], ['measure/'], ['grid.ts', 'report/'], ['index.ts']],
   'src/experiments/swap/': [
-    ['schema.ts', 'files.ts', 'layers-text.ts'],
+    ['schema.ts', 'files.ts', 'layers-text.ts', 'least-tokens.ts'],
     ['layers-run.ts'],
     ['measure/'],
     ['cost.ts', 'report/'],
@@ -94,7 +96,7 @@ const INNER_FLOORS = {
     ['index.ts'],
   ],
   'src/experiments/train/': [
-    ['schema.ts'],
+    ['schema.ts', 'guards.ts'],
     ['measure/'],
     ['cost.ts', 'report/'],
     ['grid.ts', 'more-runs.ts'],

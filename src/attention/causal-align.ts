@@ -1,5 +1,6 @@
 /** Causal calls whose queries are the last tokens: as calls with a blank query before them for each earlier key. */
 import {tf} from '../tf.js'
+import {blankRows} from './forms/blank-rows.js'
 import type {AttendInputs, Estimator} from './forms/estimator.js'
 import {type Noise, noiseSpecs} from './forms/noise.js'
 import type {AttendResult, CallShape} from './types.js'
@@ -22,16 +23,6 @@ export function attendAligned(estimator: Estimator, inputs: Inputs): AttendResul
     ...(rest.denominator && {denominator: own(rest.denominator)}),
     ...(rest.guarded && {guarded: own(rest.guarded)}),
   }
-}
-
-/** Keys before that of the first query, of which it sees all. */
-export function blankRows({
-  query,
-  key,
-  causal,
-  causalAlign,
-}: Pick<Inputs, 'query' | 'key' | 'causal' | 'causalAlign'>): number {
-  return causal && causalAlign === 'end' ? Math.max(0, key.shape[2] - query.shape[2]) : 0
 }
 
 function withBlanks(estimator: Estimator, inputs: Inputs, blank: number): Inputs {

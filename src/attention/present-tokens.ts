@@ -1,10 +1,11 @@
 /** Calls with masked tokens, as calls of the tokens that are there: what is left out can say nothing to any statistic. */
 import {tf} from '../tf.js'
-import {attendAligned, blankRows} from './causal-align.js'
+import {attendAligned} from './causal-align.js'
+import {blankRows} from './forms/blank-rows.js'
 import type {AttendInputs, Estimator} from './forms/estimator.js'
 import {type Noise, noiseSpecs} from './forms/noise.js'
 import {hostData} from './host-data.js'
-import type {AttendResult, CallShape, KeyMask, Parameters} from './types.js'
+import type {AttendResult, CallShape, Parameters} from './types.js'
 
 type Inputs = AttendInputs<Record<string, unknown>>
 
@@ -44,7 +45,7 @@ function textsOf(inputs: Inputs): Present[] | undefined {
     ...(queryMask && {queries: tf.cast(queryMask, 'float32')}),
   }))
   const placesOf = (mask: ArrayLike<number> | undefined, at: number, length: number) =>
-    Array.from({length}, (_, i) => i).filter(i => !mask || mask[at * length + i] !== 0)
+    Array.from({length}, (_, i) => i).filter(i => mask?.[at * length + i] !== 0)
   const texts = Array.from({length: batch}, (_, at) => ({
     queries: placesOf(masks.queries, at, queryLen),
     keys: placesOf(masks.keys, at, keyLen),

@@ -234,7 +234,11 @@ function textsOf(
 ): Record<string, string> {
   const name = basename(resolve(model))
   return {
-    ...{model: name, model_folder: model, origin: `layer ${layer} of ${name} on ${basename(texts)}`},
+    ...{
+      model: name,
+      model_folder: model,
+      origin: `layer ${layer} of ${name} on ${basename(texts)}`,
+    },
     ...{layers: String(layer), layout: DEFAULT_LAYOUT},
     ...{causal: String(causal), scale: String(scale)},
   }

@@ -3,7 +3,7 @@ import {type AttentionInput, sizesOf} from './attention-input.js'
 import {evenlySpaced} from './statistics.js'
 
 /** Share of the attention that the number holds for. */
-export const ATTENDED = 0.95
+const ATTENDED = 0.95
 
 /** Multiply-adds that the pairs of a head of all sequences may take; beyond, evenly spaced queries stand for all. */
 const BUDGET = 2e7

@@ -1,5 +1,4 @@
 /** Facts about an input that need no reading or generating. */
-import type {CausalAlign} from '../attention/names.js'
 import {describe, expected} from '../errors.js'
 import {filesText} from './arrangement.js'
 import {
@@ -124,13 +123,13 @@ export async function inputWarnings(
 /** Whether attention is causal, and which tokens queries are where they are fewer than keys. */
 interface Corner {
   causal?: boolean | undefined
-  causalAlign?: CausalAlign | undefined
+  causalAlign?: 'start' | 'end' | undefined
   /** Queries as the last tokens are not computed. Default false. */
   onlyStart?: boolean | undefined
 }
 
 /** @throws {UNSUPPORTED} where queries would be the last tokens and that is not computed @throws {BAD_OPTION} where causal queries are fewer than keys and nothing says which tokens they are */
-export function requireCorner(
+function requireCorner(
   where: string,
   {queryLen, keyLen}: {queryLen: number; keyLen: number},
   {causal = false, causalAlign, onlyStart = false}: Corner,

@@ -136,7 +136,7 @@ export async function unusedArrays(spec: InputSpec): Promise<string[]> {
 }
 
 /** The same without those that an estimator takes. @param used - their names */
-export async function unusedBeside(spec: InputSpec, used: readonly string[]): Promise<string[]> {
+async function unusedBeside(spec: InputSpec, used: readonly string[]): Promise<string[]> {
   if (spec.kind === 'generator') return []
   return withFiles(spec, async files => {
     const names = filesOf(files, spec).flatMap(one => {

@@ -71,6 +71,7 @@ export interface Plan {
   causal?: boolean
   /** beta of all logits, where it is not left to the file. */
   logit_scale?: number | undefined
+  causal_align?: 'start' | 'end' | undefined
   /** Modules that estimators of it come from, if they are not built in. */
   plugins?: PluginRecord[] | undefined
 }

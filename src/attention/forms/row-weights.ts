@@ -3,7 +3,6 @@
  * of attention: every key reads the few queries, so that its features are formed tile by tile and no `L x S` matrix arises.
  */
 import {tf} from '../../tf.js'
-import {blankRows} from '../causal-align.js'
 import {guardDenominator, quotient} from '../kernels/guard.js'
 import {
   type Features,
@@ -15,6 +14,7 @@ import {
 } from '../kernels/index.js'
 import {presence} from '../kernels/masking.js'
 import type {Projection} from '../types.js'
+import {blankRows} from './blank-rows.js'
 import type {ReadOptions} from './decoders/sums.js'
 import {
   applyMap,

@@ -31,9 +31,9 @@ function composite(x: tf.Tensor3D): tf.Tensor3D {
   const inside = doubled(tf.reshape(padded, [batch * chunks, CAUSAL_CHUNK, width]))
   const totals = tf.slice(inside, [0, CAUSAL_CHUNK - 1, 0], [batch * chunks, 1, width])
   const upTo = doubled(tf.reshape(totals, [batch, chunks, width]))
-  const carried = tf.reshape(shifted(upTo, 1), [batch * chunks, 1, width])
+  const carried: tf.Tensor3D = tf.reshape(shifted(upTo, 1), [batch * chunks, 1, width])
   // as many rows as there are: the gradient of a maximum does not sum what a row was repeated for
-  const before: tf.Tensor3D = tf.tile(carried, [1, CAUSAL_CHUNK, 1])
+  const before = tf.tile<tf.Tensor3D>(carried, [1, CAUSAL_CHUNK, 1])
   const all: tf.Tensor3D = tf.reshape(logAddExp(inside, before), [batch, length, width])
   return tf.slice(all, [0, 0, 0], [batch, rows, width])
 }

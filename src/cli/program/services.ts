@@ -84,7 +84,7 @@ export const services: Services = {
   checkEstimator: async (...args) => (await import('../../check/index.js')).checkEstimator(...args),
   machineFacts: async (...args) => (await import('../../results/machine.js')).machineFacts(...args),
   minilmFolder: async () => {
-    const {pythonFacts} = await import('../describe/diagnose.js')
+    const {pythonFacts} = await import('./python-facts.js')
     return (await pythonFacts())?.minilm ?? null
   },
   showFile: async (...args) => (await import('./show-file.js')).showFile(...args),

@@ -29,7 +29,10 @@ export function tunedLines({directory, records}: ExperimentRun, bin: string): st
   const [first] = records.filter(({status}) => status === 'completed') as CompletedTune[]
   if (directory === null || !first) return []
   const file = typeablePath(tunedFileOf(directory))
-  return [`learned parameters: ${file}`, `next: ${commandText([bin, ...nextWords(first), '--tuned', file])}`]
+  return [
+    `learned parameters: ${file}`,
+    `next: ${commandText([bin, ...nextWords(first), '--tuned', file])}`,
+  ]
 }
 
 function nextWords({cell: {input, layer}, result}: CompletedTune): string[] {

@@ -12,7 +12,7 @@ const ERRORS = {
 const TEXTS = [-0.02, -0.01, 0.01, 0.02]
 
 /** Errors of all variants. */
-export function errorsIn(layer: number, draw: number): TuneResult['errors'] {
+function errorsIn(layer: number, draw: number): TuneResult['errors'] {
   return Object.entries(ERRORS).map(([variant, error]) => {
     const own = variant === 'zero' ? 1 : error + 0.01 * layer + 0.005 * draw
     const around = (more: number) => (variant === 'zero' ? 1 : own + more)
@@ -59,6 +59,7 @@ export function learned(
       ...{held_out_by: 'texts', learned_texts: 48, learned_tokens: 4200},
       ...{held_out_texts: 4, held_out_tokens: 1045},
       text_weights: TEXTS.map(() => 1 / TEXTS.length),
+      input_origin: null,
       ...{steps_taken: 60, best_step: 60, stopped: 'steps', seconds: 3.1},
       curve: [
         {step: 0, learned_error: 0.95, held_out_error: 0.96},

@@ -8,10 +8,10 @@ import {
 import {modelAdviceFacts} from '../../../src/advice/model/schema.js'
 import {modelAdviceBlocks} from '../../../src/advice/model/screen.js'
 import type {Counted} from '../../../src/advice/times.js'
-import type {CompletedSwap} from '../../../src/experiments/swap/schema.js'
-import {renderTerminal} from '../../../src/report/terminal.js'
 import {toModelAdviceRequest} from '../../../src/cli/plans/advise.js'
 import {swapFiles} from '../../../src/cli/plans/swap-files.js'
+import type {CompletedSwap} from '../../../src/experiments/swap/schema.js'
+import {renderTerminal} from '../../../src/report/terminal.js'
 import {exactForm} from '../../helpers/records/bench.js'
 import {point, swap} from '../../helpers/records/swap.js'
 

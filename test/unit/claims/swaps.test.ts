@@ -155,7 +155,10 @@ describe('H30', () => {
     // in each layer a larger error does less damage; layers with larger errors have more damage
     const {quantities, verdict} = await edited((record, variant) => {
       const layer = record.cell.layers[0]!
-      return withParts(record, () => ({damage: 10 ** layer - variant / 100, error: layer + 1 + variant / 100}))
+      return withParts(record, () => ({
+        damage: 10 ** layer - variant / 100,
+        error: layer + 1 + variant / 100,
+      }))
     })
     expect(quantities[0]!.value).toMatchReference(-1, 12)
     expect(verdict).toBe('refuted')
@@ -169,11 +172,11 @@ describe('H30', () => {
         error: 0.1 + 0.1 * variant,
       }))
     })
-    const [{value, low, high}] = quantities as [{value: number; low: number; high: number}]
+    const {value, low, high} = quantities[0]!
     // draws and groups of texts are all alike here
     expect(value).toBeLessThan(0.8)
-    expect(low).toBeLessThan(value - 0.2)
-    expect(high).toBeGreaterThan(value + 0.2)
+    expect(low).toBeLessThan(value! - 0.2)
+    expect(high).toBeGreaterThan(value! + 0.2)
   })
 
   it('is judged on the encoder, too, where that has been run', async () => {

@@ -1,7 +1,8 @@
 import {chmodSync, mkdirSync, writeFileSync} from 'node:fs'
 import {join} from 'node:path'
 import {afterEach, describe, expect, it, vi} from 'vitest'
-import {activityFacts, pythonFacts} from '../../../src/cli/describe/diagnose.js'
+import {activityFacts} from '../../../src/cli/describe/diagnose.js'
+import {pythonFacts} from '../../../src/cli/program/python-facts.js'
 import {temporaryFolder} from '../../helpers/folders.js'
 
 afterEach(() => {

@@ -186,7 +186,7 @@ function sumsToOne({cell, result}: CompletedSweep): boolean {
 }
 
 /** Whether theory has an error for it, known or not. */
-export function isPredicted({result}: CompletedSweep): boolean {
+function isPredicted({result}: CompletedSweep): boolean {
   return result.predicted_rel_l2 !== null || result.prediction_unknown !== null
 }
 

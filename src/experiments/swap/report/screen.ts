@@ -109,7 +109,11 @@ function setSentences(rows: readonly CompletedSwap[]): string[] {
   const estimates = [best, ...others]
   const where = `With attention exchanged in ${layersText(best.cell.layers, best.result.model_layers)}`
   if (estimates.every(losesNothing)) {
-    return [`${where}, ${nothingLost(estimates)}`, ...tuned, ...(average ? [averageText(average)] : [])]
+    return [
+      `${where}, ${nothingLost(estimates)}`,
+      ...tuned,
+      ...(average ? [averageText(average)] : []),
+    ]
   }
   if (average && byDamage(average, best) <= 0) {
     return [

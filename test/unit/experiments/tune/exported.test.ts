@@ -83,7 +83,9 @@ describe('what is learned of an exported layer', () => {
     const {result} = await tunedRecord(file)
     const of = (variant: string) => result.errors.filter(one => one.variant === variant)
     for (const zero of of('zero')) {
-      expect([zero.rel_l2, ...zero.per_head, ...zero.per_text].every(error => error === 1)).toBe(true)
+      expect([zero.rel_l2, ...zero.per_head, ...zero.per_text].every(error => error === 1)).toBe(
+        true,
+      )
     }
     const [average] = of('mean_value')
     expect(average!.rel_l2).toBeGreaterThan(0.05)

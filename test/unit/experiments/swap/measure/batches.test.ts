@@ -21,8 +21,8 @@ it.each(['oprf', 'eva', 'cosformer'])('%s', async method => {
   const alone: SwapResult[] = []
   for (const text of TEXTS) alone.push(await resultOf(method, [text], 8))
   // parts are texts here: there are fewer than groups of them
-  const damages = together.parts.filter(({draw}) => draw === 0).map(({damage}) => damage)
-  const singles = alone.map(({parts}) => parts.find(({draw}) => draw === 0)!.damage)
+  const damages = together.parts!.filter(({draw}) => draw === 0).map(({damage}) => damage)
+  const singles = alone.map(({parts}) => parts!.find(({draw}) => draw === 0)!.damage)
   damages.forEach((damage, text) => {
     expect(damage).toBeCloseTo(singles[text]!, 4)
   })
