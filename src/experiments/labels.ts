@@ -84,7 +84,7 @@ export function causalLabel(causal: boolean, ranCausal: boolean | null): string 
   return causal ? 'causal (--causal)' : 'bidirectional (--no-causal)'
 }
 
-/** ` (queries are the last 8 of 24 tokens)`; nothing where there are as many queries as keys. */
+/** ` (queries are the last 8 of 24 tokens)`; nothing where queries and keys have the same length. */
 export function cornerText(
   {queryLen, keyLen}: {queryLen: number; keyLen: number},
   {causalAlign}: {causalAlign?: CausalAlign | undefined},

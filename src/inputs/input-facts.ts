@@ -139,7 +139,7 @@ function requireCorner(
     throw expected(
       'UNSUPPORTED',
       where,
-      '`causalAlign: start`, or as many queries as keys',
+      '`causalAlign: start`, or queries and keys of the same length',
       `\`causalAlign: end\` with ${queryLen} queries and ${keyLen} keys`,
       'give the queries of all tokens',
     )
@@ -148,7 +148,7 @@ function requireCorner(
   throw expected(
     'BAD_OPTION',
     where,
-    'as many queries as keys where attention is causal, or `causalAlign`',
+    'queries and keys of the same length where attention is causal, or `causalAlign`',
     `${queryLen} queries, ${keyLen} keys`,
     'set `causalAlign: end` where the queries are the last tokens',
     'set `causalAlign: start` where they are the first ones',

@@ -76,7 +76,7 @@ export async function statedByArrays(
   const bias = others.find(({name}) => BIAS.test(name))
   if (bias) {
     const what = 'logits that are a factor times q.k, without anything added'
-    const remedy = 'if it is no part of the logits, save the file without it'
+    const remedy = 'if the model does not add it to logits, save the file without it'
     throw expected('BAD_OPTION', where(bias.full), what, `an array ${bias.name}`, remedy)
   }
   const scale = others.find(({name}) => SCALE.test(name))
@@ -89,7 +89,7 @@ function unsettledMask(where: string, name: string) {
   return expected(
     'BAD_OPTION',
     where,
-    'a mask whose meaning its name tells: key_mask or attention_mask (nonzero: the key takes part), key_padding_mask (nonzero: padding)',
+    'a mask with a known name: key_mask or attention_mask (nonzero: the key takes part), key_padding_mask (nonzero: padding)',
     `an array ${name}`,
     `name it with \`keyMaskName: ${name}\` if it is [B, S] and nonzero for keys that take part`,
     'or save it as one of these names, or save the file without it',

@@ -160,7 +160,7 @@ export function causalFlag(helpGroup?: string) {
   )
 }
 
-/** `--causal-align` beside it. */
+/** `--causal-align`, which goes with it. */
 export function causalAlignFlag(helpGroup?: string) {
   return oneName(
     'corners',

@@ -278,7 +278,7 @@ const ranges = {
     .describe('Upper end of it; `null` where it lies beyond what is known.'),
   last_num_features: nullableNumber
     .default(null)
-    .describe('Largest M, beyond that of the cell, for which an error is predicted.'),
+    .describe('Largest M of the prediction, beyond that of the cell.'),
   last_rel_l2: nullableNumber.default(null).describe('Predicted rel_l2 there.'),
   last_rel_l2_low: nullableNumber
     .default(null)

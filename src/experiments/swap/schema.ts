@@ -192,14 +192,15 @@ export const swapResult = z.object({
     description:
       'Nats per token of the original model, losses of all texts over their tokens; `null` for an encoder.',
   }),
-  original_nats_high: nullableNumber
-    .default(null)
-    .describe('Upper end of its 95 % interval over texts; `null` with a single text.'),
-  guessing_nats: nullableNumber
-    .default(null)
-    .describe(
-      'What a model takes that holds every token equally likely, ln of the vocabulary; `null` for an encoder and in records that were made without.',
-    ),
+  original_nats_high: nullableNumber.default(null).meta({
+    unit: 'nats',
+    description: 'Upper end of its 95 % interval over texts; `null` with a single text.',
+  }),
+  guessing_nats: nullableNumber.default(null).meta({
+    unit: 'nats',
+    description:
+      'Loss of a model that holds every token equally likely, ln of the vocabulary; `null` for an encoder and in earlier records.',
+  }),
   causal_effects: z.object(CAUSAL_EFFECTS).nullable().describe('`null` for an encoder.'),
   encoder_effects: z
     .object({

@@ -181,12 +181,12 @@ const REMEDIES: readonly [RegExp, string][] = [
   [/O$/, 'Python objects are never unpickled: save numpy.array(x, dtype="float32")'],
   [/^[<>|=]?f/, 'save x.astype("float64") or x.astype("float32")'],
   [/^[<>|=]?c/, 'save real and imaginary part as two arrays: x.real and x.imag'],
-  [/^[<>|=]?[Mm]/, 'dates and durations are no numbers: save x.astype("int64")'],
-  [/^[<>|=]?[SU]/, 'text is no numbers: save the file without this array'],
+  [/^[<>|=]?[Mm]/, 'attention takes numbers: save dates and durations as x.astype("float64")'],
+  [/^[<>|=]?[SU]/, 'attention takes numbers, not text: save the file without this array'],
   [/V2$/, 'bfloat16 arrays lose their type in .npy: save float32, or use .safetensors'],
   [/V1$/, 'arrays of float8 lose their type in .npy: save x.astype("float32")'],
   [/V\d+$/, 'raw bytes have no numbers: save x.view of their type, as float32'],
-  [/^a structured type$/, 'save each field as an array of its own: x["NAME"]'],
+  [/^a structured type$/, 'save each field as a separate array: x["NAME"]'],
 ]
 
 /** Error for a type that cannot be read, with the way out. */

@@ -31,7 +31,7 @@ export function overTokens(
 }
 
 /**
- * Refuses hidden states that are no numbers, or so large that their squares are none.
+ * Refuses hidden states that are not finite, or so large that their squares are not.
  *
  * @param sums - of squares, for each text
  * @param where - which model, after which layer

@@ -76,11 +76,6 @@ describe('errorSweepReport', () => {
       -------------  ----------  --  ------  ------
       rfa (tau=0.5)  orth        64   0.632    1.26
 
-      - favor-pos needs about 25,000 features (head 1; least in head 0: about 400) for a relative kernel variance of 1, the
-        largest M here is 256
-      - rfa (tau=0.5) needs about 25,000 features (head 1; least in head 0: about 400) for a relative kernel variance of 1,
-        the largest M here is 64
-
       M: random vectors; F: length of a feature vector; rel L2: |estimate - exact| / |exact|, median over replicates, in []
       their 95 % interval. mean MSE = bias^2 + variance, with standard errors; a negative bias^2 is too small to see. vs
       mean(V): rel L2 over that of averaging V; above 1 is worse.

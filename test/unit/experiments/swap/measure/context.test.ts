@@ -16,7 +16,7 @@ async function resultOf(method: string, texts: readonly string[], M: number): Pr
   return outcome.result
 }
 
-it.each(['oprf', 'eva', 'cosformer'])('%s', async method => {
+it.each(['oprf', 'eva', 'cosformer'])('a text by %s loses what it loses alone', async method => {
   const together = await resultOf(method, TEXTS, 8)
   const alone: SwapResult[] = []
   for (const text of TEXTS) alone.push(await resultOf(method, [text], 8))

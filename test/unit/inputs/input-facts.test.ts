@@ -17,7 +17,7 @@ async function fewerQueries() {
   return {kind: 'file' as const, paths: [path], names}
 }
 
-it('is refused until one is named', async () => {
+it('a causal corner is refused until one is named', async () => {
   const spec = await fewerQueries()
   await expect(inputWarnings(spec, {causal: true})).rejects.toThrow(/causalAlign/)
   expect(await inputWarnings(spec, {causal: true, causalAlign: 'end'})).toEqual([])
