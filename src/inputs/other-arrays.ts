@@ -57,7 +57,7 @@ export interface StatedByArrays {
 }
 
 /**
- * What the arrays of a layer say of logits beside queries and keys.
+ * What the arrays of a layer say of logits in addition to queries and keys.
  *
  * @param overrides - settings that replace it
  * @throws {BAD_OPTION} for a mask of unsettled meaning, what is added to logits, and a scale that is not one positive number
