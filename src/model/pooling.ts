@@ -113,9 +113,13 @@ export async function openPooling(folder: string, size: number): Promise<Pooling
   return poolingOf(modes, [...steps, ...prompt], files)
 }
 
-/** The same for all: no embedding is divided by zero, as Transformers' users do. */
+/** At unit length: no embedding is divided by zero, as Transformers' users do. */
 function unit(x: tf.Tensor2D): tf.Tensor2D {
   return tf.div(x, tf.maximum(tf.sqrt(tf.sum(tf.square(x), -1, true)), 1e-12))
+}
+
+function same(x: tf.Tensor2D): tf.Tensor2D {
+  return x
 }
 
 function poolingOf(modes: readonly Mode[], steps: readonly Step[], files: string[]): Pooling {
@@ -127,7 +131,9 @@ function poolingOf(modes: readonly Mode[], steps: readonly Step[], files: string
         const parts = modes.map(mode => pooled(mode, hidden, batch))
         const [first] = parts
         const vectors = parts.length === 1 ? first! : (tf.concat(parts, 1) as tf.Tensor2D)
-        return unit(steps.reduce((x, step) => step.apply(x), vectors))
+        const own = steps.reduce((x, step) => step.apply(x), vectors)
+        // once more would round once more
+        return steps.findLast(step => step.apply !== same)?.apply === unit ? own : unit(own)
       }),
   }
 }
@@ -199,7 +205,7 @@ async function stepOf(
   width: number,
 ): Promise<Step & {width: number}> {
   if (name === 'Normalize') return {text: name, width, apply: unit}
-  if (name === 'Dropout') return {text: name, width, apply: x => x}
+  if (name === 'Dropout') return {text: name, width, apply: same}
   if (name === 'Dense') return denseStep(folder, path, width)
   const got = `${name} after the pooling`
   throw expected('UNSUPPORTED', join(folder, MODULES), 'Dense or Normalize there', got, REMEDY)
@@ -250,5 +256,5 @@ async function promptOf(folder: string): Promise<Step[]> {
     await readOptionalJson(join(folder, PROMPTS)),
   )
   const prompt = name && prompts && Object.hasOwn(prompts, name) ? prompts[name] : ''
-  return prompt ? [{text: `without its prompt ${describe(prompt)}`, apply: x => x}] : []
+  return prompt ? [{text: `without its prompt ${describe(prompt)}`, apply: same}] : []
 }

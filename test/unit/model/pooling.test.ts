@@ -125,6 +125,22 @@ describe('an encoder pools', () => {
     expectNear(await embedded(folder), wanted)
   })
 
+  it('with a Normalize at its end to the same bits as without', async () => {
+    const normalized = [...pool('mean_tokens'), {type: 'Normalize', path: '2_Normalize'}]
+    // so many texts that a second division by a length would change some of them
+    const states = Array.from({length: 500}, (_, text) => [
+      Array.from({length: WIDTH}, (_, i) => Math.sin(1 + 10 * text + i)),
+    ])
+    const batch = {ids: new Int32Array(500), batch: 500, length: 1, lengths: states.map(() => 1)}
+    const [found, wanted] = await Promise.all(
+      [await folderOf(normalized), await modelFolder('bert')].map(async folder => {
+        const model = await openModel(folder)
+        return tf.tidy(() => model.embedding(tf.tensor3d(states), batch).arraySync())
+      }),
+    )
+    expect(found).toEqual(wanted)
+  })
+
   it('by the mean where no modules are named', async () => {
     const folder = await modelFolder('bert')
     expect((await openModel(folder)).pooledBy).toBe('mean')
