@@ -188,7 +188,7 @@ function residualNorm(running: readonly RunningBatch[]): number {
   return Math.sqrt(squares / count)
 }
 
-/** @throws {NOT_FINITE} for hidden states that are no numbers, or so large that their squares are none */
+/** @throws {NOT_FINITE} for hidden states that are not numbers, or too large for their squares */
 function requireFinite(norm: number, layer: number): void {
   if (Number.isFinite(norm)) return
   const what = 'hidden states with squares that float32 can hold'

@@ -31,7 +31,7 @@ export function overTokens(
 }
 
 /**
- * Refuses hidden states that are not finite, or so large that their squares are not.
+ * Refuses hidden states that are not numbers, or so large that float32 cannot hold their squares.
  *
  * @param sums - of squares, for each text
  * @param where - which model, after which layer
