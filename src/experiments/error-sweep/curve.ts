@@ -145,7 +145,7 @@ function crossing(curve: Curve, errors: Curve['errors']): Pick<Needed, 'needed' 
   return {needed: Math.min(needed, curve.largest ?? needed), unknown: null}
 }
 
-/** The error at the largest M of the curve; `undefined` where that is no larger than what was measured, or there is a largest M */
+/** The error at the largest M of the curve; `undefined` where that does not exceed what was measured, or there is a largest M */
 export function lastError(
   curve: Curve,
   numFeatures: number,

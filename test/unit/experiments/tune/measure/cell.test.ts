@@ -33,7 +33,8 @@ describe('learning from a layer', () => {
     expect(error('more_features').variant_num_features).toBe(1024)
     expect(result).toMatchObject({held_out_by: 'texts', learned_tokens: 256, held_out_tokens: 180})
     expect(result.errors.map(({variant}) => variant)).toEqual([
-      ...['untuned', 'tuned', 'temperature', 'more_features', 'oprf', 'saderf'],
+      ...['untuned', 'tuned', 'mean_value', 'zero'],
+      ...['temperature', 'more_features', 'oprf', 'saderf'],
     ])
     const {seconds: __, ...again} = await resultOf({}, 2)
     expect(again).toEqual({...result, threads: again.threads})
