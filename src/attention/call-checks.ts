@@ -61,7 +61,7 @@ export function checkSupport(
   })
 }
 
-/** @throws {BAD_OPTION} for an unknown corner, or none where causal queries are fewer than keys */
+/** @throws {BAD_OPTION} for an unknown corner, and for causal queries that are fewer than keys without one */
 export function checkCausalAlign(
   {queryLen, keyLen, causal}: Sizes & {causal: boolean},
   align: CausalAlign | undefined,

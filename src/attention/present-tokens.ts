@@ -17,7 +17,8 @@ interface Present {
 
 /** The output of a call, whatever is masked. Rows of masked queries that were left out are zero. */
 export function attendCall(estimator: Estimator, inputs: Inputs): AttendResult {
-  const texts = leavesOut(estimator, inputs) ? textsOf(inputs) : undefined
+  const masked = inputs.keyMask ?? inputs.queryMask
+  const texts = masked && leavesOut(estimator, inputs.options) ? textsOf(inputs) : undefined
   if (!texts) return attendAligned(estimator, inputs)
   const all = texts.every(text => isWhole(text, inputs))
   if (all) return attendAligned(estimator, {...inputs, keyMask: undefined, queryMask: undefined})
@@ -25,9 +26,8 @@ export function attendCall(estimator: Estimator, inputs: Inputs): AttendResult {
   return {out: outs.length === 1 ? outs[0]! : tf.concat(outs, 0)}
 }
 
-/** Whether masked tokens are left out of the call, by what the method declares of itself. */
-function leavesOut(estimator: Estimator, {keyMask, queryMask, options}: Inputs): boolean {
-  if (!keyMask && !queryMask) return false
+/** Whether masked tokens are left out of calls, by what the method declares of itself. */
+export function leavesOut(estimator: Estimator, options: Record<string, unknown>): boolean {
   const declared = estimator.maskedTokens?.(options)
   if (declared) return declared === 'left-out'
   return Boolean(

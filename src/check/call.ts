@@ -166,7 +166,7 @@ export function runCall(given: Call): CallResult {
     const result = attend(...toTensors(inputs), {
       method,
       preset,
-      causal,
+      ...formOf(causal, inputs),
       numFeatures: sizes.numFeatures,
       ...(given.draw ?? {noise: namedTensors<tf.Tensor4D>(noise)}),
       parameters: namedTensors(parameters),
@@ -181,6 +181,12 @@ export function runCall(given: Call): CallResult {
     return result.denominator ? [result.out, result.denominator] : [result.out]
   })
   return {out: out!, shape, ...(denominator && {denominator})}
+}
+
+/** The causal form of fewer queries than keys is that of the first tokens. */
+export function formOf(causal: boolean, {query, key}: HostInputs) {
+  const align = {causalAlign: 'start'} as const
+  return {causal, ...(causal && query.shape[2] < key.shape[2] && align)}
 }
 
 export function toCalibration({query, key}: {query: HostArray; key: HostArray}): Calibration {

@@ -13,7 +13,15 @@ import {
   toTensor,
   toTensors,
 } from './arrays.js'
-import {type Call, hostCall, optionsOf, runCall, toCalibration, toProjection} from './call.js'
+import {
+  type Call,
+  formOf,
+  hostCall,
+  optionsOf,
+  runCall,
+  toCalibration,
+  toProjection,
+} from './call.js'
 import {calibrated} from './causality.js'
 import {arrayOf, callOf, formsOf, placeOf, square} from './forms.js'
 import {movesInSteps} from './numerics.js'
@@ -226,7 +234,7 @@ function automaticGradient(given: Call, side: Side, cotangent: HostArray): Float
     const rows = projection && {projection: toProjection(projection, sizes.headDim)}
     const statistics = calibration && {calibration: toCalibration(calibration)}
     const options = {
-      ...{method, causal, numFeatures: sizes.numFeatures},
+      ...{method, ...formOf(causal, inputs), numFeatures: sizes.numFeatures},
       ...{noise: namedTensors<tf.Tensor4D>(noise), ...rows, ...statistics, ...chosen},
       ...(keyMask && {keyMask: maskTensor(keyMask, sizes.batch)}),
     }

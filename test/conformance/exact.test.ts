@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import {beforeAll, describe, expect, it} from 'vitest'
 import {attention, exactAttention, softmaxAttention} from '../../src/attention/index.js'
 import {useBackend} from '../../src/backends/index.js'
+import {formOf} from '../../src/check/call.js'
 import {
   compute,
   hostInputs,
@@ -59,7 +60,9 @@ describe.each(backends)('exact attention on %s', backend => {
     it(`${title}, is within rounding of the double-precision judge`, () => {
       const inputs = hostInputs(sizes, inputScale)
       const {exact, error} = judge(sizes, causal, inputScale)
-      const out = compute(() => attention(...toTensors(inputs), {method, causal}))
+      const out = compute(() =>
+        attention(...toTensors(inputs), {method, ...formOf(causal, inputs)}),
+      )
       const {decidable} = assertWithin(title, out, exact, error)
       expect(decidable).toBe(exact.length)
     })

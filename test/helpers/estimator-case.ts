@@ -5,6 +5,7 @@ import {type Call, hostCall, optionsOf, unsupportedReason} from '../../src/check
 import {shapeName} from './arrays.js'
 import {SLOW} from './effort.js'
 import {TWINS, type TwinResult} from './twins/index.js'
+import {onPresentTokens} from './twins/present-tokens.js'
 
 export {
   CASE_SEED,
@@ -87,7 +88,8 @@ function digestOf({buffer, byteOffset, byteLength}: ArrayBufferView): string {
 
 function judgement(given: EstimatorCase): TwinResult {
   const {inputs, ...host} = hostCall(given)
-  return TWINS[given.method]({
+  const twin = onPresentTokens(TWINS[given.method], given.method)
+  return twin({
     ...inputs,
     ...host,
     numFeatures: given.sizes.numFeatures,

@@ -1,6 +1,6 @@
 import type {AttendInputs} from './estimator.js'
 
-/** Keys before that of the first query, of which it sees all. */
+/** How many keys come before that of the first query. It may use each of them. */
 export function blankRows({
   query,
   key,

@@ -128,7 +128,8 @@ describe('applyEstimator', () => {
     const key_mask = {shape: [batch, 13], data: new Float32Array(batch * 13).fill(1)}
     key_mask.data[0] = 0
     const q = hostNormals('fewer', [batch, heads, 5, headDim])
-    const record = await applyEstimator(await requestFor('elu', {q, key_mask}, {causal: true}))
+    const corner = {causal: true, causalAlign: 'start'} as const
+    const record = await applyEstimator(await requestFor('elu', {q, key_mask}, corner))
     expect(record.arrays[0]!.errors).toBeNull()
   })
 
