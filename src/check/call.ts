@@ -183,7 +183,7 @@ export function runCall(given: Call): CallResult {
   return {out: out!, shape, ...(denominator && {denominator})}
 }
 
-/** The causal form of fewer queries than keys is that of the first tokens. */
+/** Causal queries that are fewer than keys are the first tokens. */
 export function formOf(causal: boolean, {query, key}: HostInputs) {
   const align = {causalAlign: 'start'} as const
   return {causal, ...(causal && query.shape[2] < key.shape[2] && align)}
