@@ -7,7 +7,7 @@ import {once} from 'node:events'
 import {existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync} from 'node:fs'
 import {join, resolve} from 'node:path'
 import {setTimeout as delay} from 'node:timers/promises'
-import {describe, expect, it, onTestFinished} from 'vitest'
+import {afterAll, describe, expect, it, type TestContext} from 'vitest'
 import {errorCode} from '../../../src/files.js'
 import {temporaryFolder} from '../../helpers/folders.js'
 import {processesWith} from '../../helpers/processes.js'
@@ -34,47 +34,63 @@ def ascontiguousarray(array, dtype):
     return array
 `
 
-/** What maps do once a cell asks them, not before there is a run, by name; each of them goes on for ever. */
-const MAPS = {
-  spins: ['while True: pass'],
-  'spins in C, with the lock of the interpreter': ['all(iter(int, 1))'],
-  sleeps: ['time.sleep(1e6)'],
-  'ignores signals': [
-    'for name in (1, 2, 3, 15): signal.signal(name, signal.SIG_IGN)',
-    'while True: pass',
-  ],
-  'starts processes': [
-    'if os.fork() == 0: time.sleep(1e6)',
-    'subprocess.Popen(["sleep", "1000000"])',
-    'time.sleep(1e6)',
-  ],
-  'starts processes with sessions of their own': [
-    'if os.fork() == 0: os.setsid(); time.sleep(1e6)',
-    'subprocess.Popen(["sleep", "1000000"], start_new_session=True)',
-    'time.sleep(1e6)',
-  ],
-  'starts threads': [
-    'threading.Thread(target=time.sleep, args=(1e6,)).start()',
-    'sys.exit("enough")',
-  ],
-  'closes files': ['os.closerange(0, 1024)', 'while True: pass'],
-}
-type MapName = keyof typeof MAPS
-
-/** All at once, but for what ends it. */
-const WORST = [
-  ...MAPS['ignores signals'].slice(0, 1),
-  ...MAPS['starts processes'].slice(0, -1),
-  ...MAPS['starts processes with sessions of their own'].slice(0, -1),
-  ...MAPS['starts threads'].slice(0, 1),
-  ...MAPS['spins in C, with the lock of the interpreter'],
+/** Nothing that a signal, an exception or another thread of Python gets through to. */
+const SPINS_IN_C = 'any(iter(int, 1))'
+const SESSIONS = [
+  'if os.fork() == 0: os.setsid(); time.sleep(1e6)',
+  'subprocess.Popen(["sleep", "1000000"], start_new_session=True)',
 ]
+const THREAD = 'threading.Thread(target=time.sleep, args=(1e6,)).start()'
+
+/** What maps do once a cell asks them, not before there is a run: it goes on for ever. */
+const SLEEPS = ['time.sleep(1e6)']
+const SPINS = ['while True: pass']
+/** Ignores signals, starts processes and threads, and holds the lock of the interpreter. */
+const BAD = [
+  'for name in (1, 2, 3, 15): signal.signal(name, signal.SIG_IGN)',
+  'if os.fork() == 0: time.sleep(1e6)',
+  'subprocess.Popen(["sleep", "1000000"])',
+  THREAD,
+  SPINS_IN_C,
+]
+/** The same with processes in sessions of their own. */
+const WORST = [...SESSIONS, ...BAD]
 
 const folder = temporaryFolder()
 let cases = 0
+const MARK = `no-process-left:${folder}/`
+
+/** Ends all that bears a mark once nobody holds its stdin: also where these tests are killed. */
+const GUARD = `import glob, os, signal, sys
+def marked(path):
+    try:
+        return sys.argv[1].encode() in open(path, "rb").read()
+    except OSError:
+        return False
+sys.stdin.read()
+while found := [path for path in glob.glob("/proc/[0-9]*/environ") if marked(path)]:
+    for path in found:
+        try:
+            os.kill(int(path.split("/")[2]), signal.SIGKILL)
+        except OSError:
+            pass
+`
+const guard = runs
+  ? spawn(PYTHON, ['-c', GUARD, MARK], {stdio: ['pipe', 'ignore', 'ignore'], detached: true})
+  : undefined
+afterAll(async () => {
+  if (!guard) return
+  const gone = once(guard, 'exit')
+  guard.stdin!.end()
+  await gone
+})
 
 /** A run with a map, until the map is asked; it and all that come of it bear a mark. */
-async function computing(acts: readonly string[], by: 'program' | 'caller', more: string[] = []) {
+async function computing(
+  {onTestFinished}: TestContext,
+  acts: readonly string[],
+  {by = 'program', more = []}: {by?: 'program' | 'caller'; more?: readonly string[]} = {},
+) {
   const place = join(folder, String(cases++))
   mkdirSync(place)
   writeFileSync(join(place, 'numpy.py'), NUMPY)
@@ -172,9 +188,14 @@ function keeps(all: readonly number[], worker: number): number | undefined {
   return all.find(pid => isMap(pid) && parentOf(pid) === worker)
 }
 
-/** Those that do not end by what a terminal sends to all: the map is asked to go on, or ends with its worker. */
-async function end(acts: readonly string[], victim: Victim, signal: NodeJS.Signals): Promise<Run> {
-  const run = await computing(acts, victim === 'caller' ? 'caller' : 'program')
+/** Ends one process of a run, and waits until all have ended. */
+async function end(
+  context: TestContext,
+  acts: readonly string[],
+  victim: Victim,
+  signal: NodeJS.Signals,
+): Promise<Run> {
+  const run = await computing(context, acts, {by: victim === 'caller' ? 'caller' : 'program'})
   const pid = VICTIMS[victim](run)
   expect(pid, victim).toBeGreaterThan(0)
   process.kill(pid!, signal)
@@ -188,72 +209,70 @@ function errorIn({place}: Run): {code: string; message: string} {
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGKILL'] as const
-const ENDLESS = (Object.keys(MAPS) as MapName[]).filter(
-  name => name !== 'starts threads' && name !== 'closes files',
-)
 
 describe.runIf(runs).concurrent('no process stays', () => {
   for (const signal of SIGNALS) {
-    it(`when the program gets ${signal}`, () => end(WORST, 'program', signal))
-    it(`when the Python that called gets ${signal}`, () => end(WORST, 'caller', signal))
+    it(`when the program gets ${signal}`, context => end(context, WORST, 'program', signal))
+    it(`when the Python that called gets ${signal}`, context =>
+      end(context, WORST, 'caller', signal))
   }
 
-  for (const victim of ['program', 'worker', 'supervisor', 'map'] as const) {
+  it.for([
+    ['worker', 'sleeps', SLEEPS, /./],
+    ['worker', 'does its worst', WORST, /./],
+    ['supervisor', 'sleeps', SLEEPS, /Python ended/],
     // nobody but the supervisor finds those with sessions of their own
-    const ended = ENDLESS.filter(name => victim !== 'supervisor' || !name.includes('sessions'))
-    it.each(ended)(`when the ${victim} is killed, and a map %s`, async name => {
-      const run = await end(MAPS[name], victim, 'SIGKILL')
-      if (victim !== 'program') expect(await run.ended).toEqual([4, null])
-      if (victim === 'worker') expect(errorIn(run).code).toBe('CELL_CRASHED')
-      if (victim === 'map') {
-        expect(errorIn(run)).toMatchObject({
-          code: 'PLUGIN_FAILED',
-          message: expect.stringContaining('Python ended: (SIGKILL)'),
-        })
-      }
-    })
-  }
-
-  it.each(['SIGTERM', 'SIGHUP', 'SIGQUIT'] as const)('when a map gets %s', async signal => {
-    expect(errorIn(await end(MAPS.spins, 'map', signal)).message).toContain(`(${signal})`)
+    ['supervisor', 'does its worst in one session', BAD, /Python ended/],
+    ['map', 'sleeps', SLEEPS, /Python ended: \(SIGKILL\)/],
+    ['map', 'does its worst', WORST, /Python ended: \(SIGKILL\)/],
+  ] as const)('when the %s is killed, and a map %s', async ([victim, , acts, message], context) => {
+    const run = await end(context, acts, victim, 'SIGKILL')
+    expect(await run.ended).toEqual([4, null])
+    const code = victim === 'worker' ? 'CELL_CRASHED' : 'PLUGIN_FAILED'
+    expect(errorIn(run)).toEqual({code, message: expect.stringMatching(message)})
   })
 
-  it('when a worker gets SIGQUIT', () => end(WORST, 'worker', 'SIGQUIT'))
+  it.for(['SIGTERM', 'SIGHUP', 'SIGQUIT'] as const)(
+    'when a map gets %s',
+    async (signal, context) => {
+      expect(errorIn(await end(context, SPINS, 'map', signal)).message).toContain(`(${signal})`)
+    },
+  )
 
-  it.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const)(
+  it('when a worker gets SIGQUIT', context => end(context, WORST, 'worker', 'SIGQUIT'))
+
+  it.for(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const)(
     'when the whole group gets %s',
-    async signal => {
-      const run = await computing(WORST, 'program')
+    async (signal, context) => {
+      const run = await computing(context, WORST)
       process.kill(-run.pid, signal)
       await vanished(run)
     },
   )
 
-  it('when every process gets SIGTERM', async () => {
-    const run = await computing(WORST, 'program')
+  it('when every process gets SIGTERM', async context => {
+    const run = await computing(context, WORST)
     for (const pid of run.all()) kill(pid, 'SIGTERM')
     await vanished(run)
   })
 
-  it.each(ENDLESS)('when a cell takes too long, and a map %s', async name => {
-    const run = await computing(MAPS[name], 'program', ['--timeout', '10'])
+  it.for([
+    ['sleeps', SLEEPS],
+    ['does its worst', WORST],
+  ] as const)('when a cell takes too long, and a map %s', async ([, acts], context) => {
+    const run = await computing(context, acts, {more: ['--timeout', '10']})
     expect(await run.ended).toEqual([4, null])
     expect(run.all()).toEqual([])
     expect(errorIn(run).code).toBe('CELL_TIMEOUT')
   })
 
-  it.each([
-    ['starts threads', /SystemExit: enough \(.*map\.py:\d+\)/],
-    ['closes files', /Python ended/],
-  ] as const)('when a map %s, and ends', async (name, message) => {
-    const acts = name === 'closes files' ? ['os.closerange(0, 1024)'] : MAPS[name]
-    const run = await computing(acts, 'program')
-    expect(await run.ended).toEqual([4, null])
-    expect(run.all()).toEqual([])
-    expect(errorIn(run)).toEqual({code: 'PLUGIN_FAILED', message: expect.stringMatching(message)})
-  })
-
-  it.each([
+  it.for([
+    [
+      'starts a thread, and exits',
+      [THREAD, 'sys.exit("enough")'],
+      /SystemExit: enough \(.*map\.py:\d+\)/,
+    ],
+    ['closes all files', ['os.closerange(0, 1024)'], /Python ended/],
     ['forks, and ends itself', ['os.fork() and os._exit(3)'], /Python ended/],
     ['raises KeyboardInterrupt', ['raise KeyboardInterrupt("stop")'], /KeyboardInterrupt: stop/],
     ['aborts', ['os.abort()'], /Python ended: .*\(SIGABRT\)/],
@@ -263,22 +282,22 @@ describe.runIf(runs).concurrent('no process stays', () => {
       /Python gave an answer that is none/,
     ],
     ['says a lot', ['raise ValueError("x" * 10**6)'], /ValueError: x{1,500}… \(.*map\.py:\d+\)/],
-  ])('when a map %s', async (_, acts, message) => {
-    const run = await computing(acts, 'program')
+  ] as const)('when a map %s', async ([, acts, message], context) => {
+    const run = await computing(context, acts)
     expect(await run.ended).toEqual([4, null])
     expect(run.all()).toEqual([])
     expect(errorIn(run)).toEqual({code: 'PLUGIN_FAILED', message: expect.stringMatching(message)})
   })
 
-  it.each([
+  it.for([
     ['prints', ['print("hello")', 'os.write(1, b"raw")', 'os.system("echo shell")']],
     ['reads', ['assert sys.stdin.read() == "" and os.read(0, 1) == b""']],
     ['complains without end', ['os.write(2, b"x" * 10**8)']],
-    ['leaves processes', MAPS['starts processes with sessions of their own'].slice(0, -1)],
-    ['leaves a thread', MAPS['starts threads'].slice(0, 1)],
+    ['leaves processes', SESSIONS],
+    ['leaves a thread', [THREAD]],
     ['closes its standard files', ['os.closerange(0, 3)']],
-  ])('when a map %s, and does its work', async (_, acts) => {
-    const run = await computing(acts, 'program')
+  ] as const)('when a map %s, and does its work', async ([, acts], context) => {
+    const run = await computing(context, acts)
     expect(await run.ended).toEqual([0, null])
     expect(run.all()).toEqual([])
     expect(readdirSync(run.place)).toContain('run')
