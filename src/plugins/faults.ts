@@ -16,6 +16,7 @@ export function loadFault(path: string, error: unknown, files: readonly string[]
   const at = line === undefined ? '' : ` (${line})`
   if (error instanceof RfaError) {
     const {code, message, suggestions} = error
+    if (code === 'NOT_WRITABLE') return error // no folder for temporary files: no fault of the plug-in
     return new RfaError(code, `${path}: ${message}${at}`, {suggestions, cause: error})
   }
   const code = errorCode(error)

@@ -53,6 +53,22 @@ function recordsOf(run: string) {
 }
 
 describe('--plugin', () => {
+  it.runIf(process.platform !== 'win32')(
+    'blames TMPDIR, not a file in Python, for no place for pipes',
+    async () => {
+      const folder = await folderWith({'own.py': 'def phi(x, projection):\n    return x\n'})
+      for (const place of [join(folder, 'nowhere'), join(folder, 'own.py')]) {
+        const line = `${SWEEP} --plugin own.py --methods own --num-features 8`
+        const {code, stderr} = await rfa(folder, line, {TMPDIR: place})
+        expect(code).toBe(3)
+        expect(stderr).toContain(
+          `${place}: expected a folder for temporary files, which TMPDIR names`,
+        )
+        expect(stderr).not.toContain('own.py: /')
+      }
+    },
+  )
+
   it('brings estimators into a sweep like those built in, and fails only the cells of broken ones', async () => {
     const folder = await folderWith({
       'good.mjs': reluMap('good'),
