@@ -56,16 +56,20 @@ def _refused(method: str, got: str, tries: list[str]) -> UsageError:
 
 
 def offset_of(query: Tensor, key: Tensor, causal: bool) -> View:
-    """Without a mask, as `scaled_dot_product_attention` reads it: one query is the last token, more are the first ones,
-    which are followed by places of a cache that are not filled yet."""
+    """Without a mask: every query sees every key, unless the call itself says `is_causal`. One query is then the last
+    token, more are the first ones, which are followed by places of a cache that are not filled yet."""
     length, keys = query.shape[2], key.shape[2]
     if not causal:
         return None, None, keys
     return (keys - 1, None, keys) if length == 1 else (0, None, min(length, keys))
 
 
-def view_of(mask: Tensor, query: Tensor, key: Tensor, causal: bool) -> View:
-    """The same, from a mask [B, 1, L, S] that says nothing but padding and the order of tokens."""
+def view_of(mask: Tensor, query: Tensor, key: Tensor, last: bool) -> View:
+    """The same, from a mask [B, 1, L, S] that says nothing but padding and the order of tokens.
+
+    Args:
+        last: whether one query that sees every key is the last token of a text, which the mask cannot tell.
+    """
     batch, length, keys = query.shape[0], query.shape[2], key.shape[2]
     seen = _seen(mask)
     try:
@@ -79,12 +83,12 @@ def view_of(mask: Tensor, query: Tensor, key: Tensor, causal: bool) -> View:
     hidden = ~some[..., None]
     present = seen.any(1)  # [B, S]
     whole = bool(((seen == present[:, None]) | hidden).all())
-    if whole and not (causal and length == 1):
+    if whole and not (last and length == 1):
         return None, None if bool(present.all()) else present, keys
     places = torch.arange(keys, device=seen.device)
-    last = (seen * (places + 1)).amax(-1) - 1  # [B, L]
+    latest = keys - 1 - seen.flip(-1).byte().argmax(-1)  # [B, L]
     rows = torch.arange(length, device=seen.device)
-    offset = int(torch.where(some, last - rows, -length).max())
+    offset = int(torch.where(some, latest - rows, -length).max())
     ordered = present[:, None] & (places <= rows[:, None] + offset)
     if offset < 0 or not bool(((seen == ordered) | hidden).all()):
         raise _mask_refused("another pattern: a window that is shorter than the text, a prefix, or packed texts")

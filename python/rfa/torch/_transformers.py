@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -56,7 +57,7 @@ def register(method: str, *, name: str = "rfa", seed: int = 0, **options: Any) -
         raise UsageError(f"name: expected one that is free, got {name!r}, which is {taken[0]} (seed {taken[1]})", tries)
     if taken is None:
         AttentionInterface.register(name, _Exchanged(method, seed, options))
-        AttentionMaskInterface.register(name, sdpa_mask)
+        AttentionMaskInterface.register(name, _ordered(sdpa_mask))
         _registered[name] = facts
     return name
 
@@ -76,6 +77,15 @@ def use(model: Any, method: str, *, seed: int = 0, **options: Any) -> Any:
         raise ArgumentTypeError(f"model: expected a model of Transformers, got {type(model).__name__}")
     exchange(model, lambda: register(method, name=f"rfa-{next(_numbers)}", seed=seed, **options))
     return model
+
+
+def _ordered(mask_of: Callable[..., Tensor | None]) -> Callable[..., Tensor | None]:
+    """Masks that show the order of tokens even where `is_causal` of a module may stand for it: some modules say it wrongly."""
+
+    def ordered(*args: Any, **kwargs: Any) -> Tensor | None:
+        return mask_of(*args, **{**kwargs, "allow_is_causal_skip": False})
+
+    return ordered
 
 
 class _Exchanged:
@@ -99,14 +109,14 @@ class _Exchanged:
         **extras: Any,
     ) -> tuple[Tensor, None]:
         check_call(self.method, dropout, key.shape[2], query.shape[2], extras)
-        wanted = bool(getattr(module, "is_causal", True) if is_causal is None else is_causal)
         running = current(module)
         cross = running is not None and running.cross or bool(getattr(module, "is_cross_attention", False))
         length = query.shape[2]
         if attention_mask is not None:
-            view = view_of(attention_mask, query, key, wanted and not cross)
+            last = getattr(module, "is_causal", True) if is_causal is None else is_causal
+            view = view_of(attention_mask, query, key, bool(last) and not cross)
         else:
-            view = offset_of(query, key, wanted and not cross)
+            view = offset_of(query, key, bool(is_causal) and not cross)
         offset, mask, keys = view
         key, value = key[:, :, :keys], value[:, :, :keys]
         own_text = not cross and (offset is not None or length == keys)
