@@ -337,13 +337,7 @@ class _Recorder(TorchFunctionMode):
         if product is None:
             return
         with torch.no_grad():
-            rows, matrix, bias = out.detach(), product.matrix, product.bias
-            if matrix is not None and rows.shape[-1] != matrix.shape[0]:
-                rows = rows.flatten(-2)
-            if matrix is None or rows.shape[-1] == matrix.shape[0]:
-                product.values = rows if matrix is None else rows @ matrix.to(rows.dtype)
-                if bias is not None:
-                    product.values = product.values + bias.to(rows.dtype)
+            product.multiply(out.detach())
         self.waiting.append(product)
 
     def confirm(self, tensors: Iterable[Any]) -> None:
@@ -476,18 +470,43 @@ class _Product:
     matrix: torch.Tensor | None = None  # None: attention has multiplied already
     bias: torch.Tensor | None = None
     values: torch.Tensor | None = None
+    rounding: float = 0.0  # how far the model's own product may lie from `values`, in the norm
+
+    def multiply(self, out: torch.Tensor) -> None:
+        """`out`: of attention, with or without an axis of heads before the last one."""
+        matrix = self.matrix
+        if matrix is None:
+            self.values = out
+            return
+        rows = out if out.shape[-1] == matrix.shape[0] else out.flatten(-2)
+        if rows.shape[-1] != matrix.shape[0]:
+            return
+        low = (rows[..., :0] @ matrix[:0].to(rows.dtype)).dtype  # autocast may take another than that of the rows
+        wide = torch.promote_types(low, torch.float32)
+        with torch.autocast(rows.device.type, enabled=False):
+            rows, matrix = rows.to(low).to(wide), matrix.to(low).to(wide)
+            bias = matrix.new_zeros(()) if self.bias is None else self.bias.to(wide)
+            self.values = rows @ matrix + bias
+            sizes = self.values.abs() + bias.abs()
+            sums = rows.abs() @ matrix.abs() + bias.abs()
+        # a product is rounded, with its bias again, and factors of TF32 before; n sums in float32 err by sqrt(n) roundings
+        unit = 2**-11 if low == torch.float32 and rows.is_cuda else torch.finfo(low).eps / 2
+        errors = 4 * math.sqrt(matrix.shape[0]) * torch.finfo(wide).eps
+        self.rounding = 4 * unit * float(sizes.nan_to_num().norm()) + errors * float(sums.nan_to_num().norm())
 
     def equals(self, other: torch.Tensor) -> bool:
         """Up to rounding, and to the order of batch and tokens."""
         values = self.values
-        if values is None or other.numel() != values.numel() or other.shape[-1:] != values.shape[-1:]:
+        if values is None or not other.is_floating_point():
+            return False
+        if other.numel() != values.numel() or other.shape[-1:] != values.shape[-1:]:
             return False
         orders = [values] if values.dim() < 3 else [values, values.transpose(0, 1)]
-        other = other.detach().double().nan_to_num()
+        wide = torch.promote_types(values.dtype, torch.promote_types(other.dtype, torch.float32))
+        eps, other = torch.finfo(other.dtype).eps, other.detach().to(wide).nan_to_num()
         for own in orders:
-            own = own.double().nan_to_num().reshape(other.shape)
-            # a sum of n products errs by less than n eps, and n < eps^(-1/2)
-            if bool((own - other).norm() <= torch.finfo(values.dtype).eps ** 0.5 * own.norm()):
+            own = own.to(wide).nan_to_num().reshape(other.shape)
+            if float((own - other).norm()) <= self.rounding + eps * float(own.norm()):
                 return True
         return False
 

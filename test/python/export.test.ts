@@ -223,6 +223,11 @@ describe.runIf(PYTHON)('files of rfa_export', () => {
   it('find what comes after attention in modules of other people', async () => {
     await python(['test/python/outputs.py'])
   })
+
+  it('hold the output matrix where heads times it are added, in plain models and in others', async () => {
+    const said = await python(['test/python/output_matrices.py'])
+    expect(said.trim().split('\n').length).toBeGreaterThan(20)
+  })
 })
 
 /** The same layer, misunderstood: the comparison must tell. */

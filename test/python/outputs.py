@@ -2,6 +2,7 @@
 
 import pathlib
 import sys
+import warnings
 from typing import Any
 
 import torch
@@ -16,13 +17,33 @@ BATCH, TOKENS, WIDTH, HEADS = 2, 7, 12, 3
 
 
 class Attention(nn.Module):
-    def __init__(self, name: str = "out_proj", entries: int = WIDTH) -> None:
+    def __init__(self, name: str = "out_proj", entries: int = WIDTH, width: int = 10) -> None:
         super().__init__()
-        self.add_module(name, nn.Linear(entries, 10))
+        self.name = name
+        self.add_module(name, nn.Linear(entries, width))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         heads = x.unflatten(-1, (HEADS, -1)).transpose(1, 2)
-        return scaled_dot_product_attention(heads, heads, heads).transpose(1, 2).flatten(2)
+        out = self.changed(scaled_dot_product_attention(heads, heads, heads).transpose(1, 2).flatten(2))
+        linear = self.get_submodule(self.name)
+        return linear(out) if linear.in_features == WIDTH else out
+
+    def changed(self, out: torch.Tensor) -> torch.Tensor:
+        return out
+
+
+class Residual(Attention):
+    """Attention times its matrix, each times a factor, in a sum."""
+
+    def __init__(self, before: float, behind: float) -> None:
+        super().__init__(width=WIDTH)
+        self.before, self.behind = before, behind
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + self.behind * super().forward(x)
+
+    def changed(self, out: torch.Tensor) -> torch.Tensor:
+        return self.before * out
 
 
 class Block(nn.Module):
@@ -66,6 +87,19 @@ for name in rfa_export.OUTPUTS:
         assert layer.residual_norm is None, name
 for other in (Attention("unusual"), Attention("out_proj", WIDTH + 1)):
     assert captured(other, x)[0].o is None
+
+# a factor of 1.05 is more than rounding in bfloat16, and one of 1.001 is in float32
+for dtype, factor in ((torch.float32, 1.001), (torch.bfloat16, 1.05), (torch.bfloat16, 1.25), (torch.float16, 1.01)):
+    for before, behind in ((1, 1), (factor, 1), (1, factor)):
+        model = nn.Sequential(Residual(before, behind)).to(dtype)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            found = captured(model, x.to(dtype))[0]
+        assert (found.o is not None) == (before == behind), (dtype, before, behind)
+        assert len(said) == (before != behind)
+    model = nn.Sequential(Residual(1, 1))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert captured(model, x)[0].o is not None
 
 # heads that were chosen have their rows
 model = Attention()
