@@ -46,9 +46,10 @@ export const modelAdviceFacts = z.object({
     unit: 'nats',
     description: 'Nats per token of the original model; `null` for an encoder.',
   }),
-  guessing_nats: nullableNumber
-    .default(null)
-    .describe('What equal chances for every token take; `null` for an encoder.'),
+  guessing_nats: nullableNumber.default(null).meta({
+    unit: 'nats',
+    description: 'Loss of equal chances for every token; `null` for an encoder.',
+  }),
   attention_share: nullableNumber
     .default(null)
     .describe(
