@@ -20,6 +20,7 @@ const ALONE = [
 /** Files that start programs and workers, `npm run test:processes`: half the time of all others together. */
 const PROCESSES = [
   'test/cli/{bench-shapes,plugins,program,report-figures}.test.ts',
+  'test/faults/no-process-left.test.ts',
   'test/fuzz/runs.test.ts',
   'test/project/{install,tensorflow}.test.ts',
   'test/unit/experiments.test.ts',

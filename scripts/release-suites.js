@@ -46,7 +46,8 @@ const SUITES = {
     ...NUMERICS,
   ],
   'test:processes': [
-    ...['vitest.config.ts', 'test/cli', 'test/fuzz', 'test/project', 'test/unit', 'test/helpers'],
+    ...['vitest.config.ts', 'test/cli', 'test/faults', 'test/fuzz', 'test/project', 'test/unit'],
+    'test/helpers',
     ...['src', 'native', 'package-lock.json', ...PROGRAM.filter(path => !path.startsWith('src/'))],
   ],
   'test:rest:program': [

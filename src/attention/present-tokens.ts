@@ -2,7 +2,7 @@
 import {tf} from '../tf.js'
 import {attendAligned} from './causal-align.js'
 import {blankRows} from './forms/blank-rows.js'
-import type {AttendInputs, Estimator} from './forms/estimator.js'
+import type {AttendInputs, Estimator, RowChoice} from './forms/estimator.js'
 import {type Noise, noiseSpecs} from './forms/noise.js'
 import {hostData} from './host-data.js'
 import type {AttendResult, CallShape, Parameters} from './types.js'
@@ -24,6 +24,45 @@ export function attendCall(estimator: Estimator, inputs: Inputs): AttendResult {
   if (all) return attendAligned(estimator, {...inputs, keyMask: undefined, queryMask: undefined})
   const outs = texts.map((text, at) => textRows(estimator, inputs, text, at))
   return {out: outs.length === 1 ? outs[0]! : tf.concat(outs, 0)}
+}
+
+/** Weights of some queries over all keys, `[B, H, n, S]`, of the call that {@link attendCall} makes; zero at masked tokens. */
+export function rowWeightsOf(estimator: Estimator, inputs: Inputs, rows: RowChoice): tf.Tensor4D {
+  const masked = inputs.keyMask || inputs.queryMask
+  const texts = masked && leavesOut(estimator, inputs.options) ? textsOf(inputs) : undefined
+  if (!texts) return estimator.rowWeights!(inputs, rows)
+  return tf.concat(
+    texts.map((text, at) => textWeights(estimator, inputs, text, at, rows)),
+    0,
+  )
+}
+
+/** Those of one text, `[1, H, n, S]`. */
+function textWeights(
+  estimator: Estimator,
+  inputs: Inputs,
+  text: Present,
+  at: number,
+  {places, count}: RowChoice,
+): tf.Tensor4D {
+  const heads = inputs.query.shape[1]
+  const keyLen = inputs.key.shape[2]
+  if (text.queries.length === 0 || text.keys.length === 0) {
+    return tf.zeros([1, heads, count, keyLen])
+  }
+  const rowOf = new Map(text.queries.map((place, row) => [place, row]))
+  const chosen = [...places.subarray(at * heads * count, (at + 1) * heads * count)]
+  const own = {places: Int32Array.from(chosen, place => rowOf.get(place) ?? 0), count}
+  const weights = estimator.rowWeights!(textInputs(estimator, inputs, text, at), own)
+  const present = chosen.map(place => (rowOf.has(place) ? 1 : 0))
+  const real: tf.Tensor4D = tf.mul(weights, tf.tensor4d(present, [1, heads, count, 1]))
+  const from = new Int32Array(keyLen).fill(text.keys.length)
+  text.keys.forEach((place, column) => {
+    from[place] = column
+  })
+  // a column of zeros behind those of the text, for all that are not
+  const columns = tf.concat([real, tf.zeros<tf.Rank.R4>([1, heads, count, 1])], 3)
+  return tf.gather(columns, tf.tensor1d(from, 'int32'), 3) as tf.Tensor4D
 }
 
 /** Whether masked tokens are left out of calls, by what the method declares of itself. */

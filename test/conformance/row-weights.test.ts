@@ -1,6 +1,6 @@
 import {beforeAll, describe, expect, it} from 'vitest'
 import {loadEstimators, METHOD_NAMES, type PresetName} from '../../src/attention/index.js'
-import {attendInputs, givesRows, hostData} from '../../src/attention/internal.js'
+import {attendInputs, givesRows, hostData, rowWeightsOf} from '../../src/attention/internal.js'
 import {estimatorNamed} from '../../src/attention/resolve.js'
 import {useBackend} from '../../src/backends/index.js'
 import type {tf} from '../../src/tf.js'
@@ -58,7 +58,7 @@ function weightsOf(given: EstimatorCase, places: Int32Array): Float32Array {
       ...(keyMask && {keyMask: maskTensor(keyMask, sizes.batch)}),
       ...options,
     })
-    return {weights: call.estimator.rowWeights!(call.inputs, {places, count: 3})}
+    return {weights: rowWeightsOf(call.estimator, call.inputs, {places, count: 3})}
   })
   return weights as Float32Array
 }

@@ -131,7 +131,9 @@ def held(title, method, masked=False, causal=False, projection="orth", **options
 
     def share(other):
         differs = (ours - other).abs()
-        return torch.where(differs == 0, 0, differs / allowed).nan_to_num(torch.inf).max().item()
+        shares = torch.where(differs == 0, 0, differs / allowed).nan_to_num(torch.inf)
+        # queries of masked tokens belong to no text
+        return (shares if seen is None else shares * seen[:, None, :, None]).max().item()
 
     print(json.dumps([title, share(theirs), share(attention(*tensors, key_mask=seen))]), flush=True)
 

@@ -3,10 +3,12 @@
 import type {ExactTarget} from '../../../attention/index.js'
 import {
   type AttendInputs,
+  attendCall,
   type ExactOptions,
   givesRows,
   hostData,
   projectionTensor,
+  rowWeightsOf,
 } from '../../../attention/internal.js'
 import {type ErrorSums, hostLoops} from '../../../host-loops.js'
 import {sizesOf} from '../../../inputs/attention-input.js'
@@ -208,11 +210,11 @@ function oneCall(
       ...tunedOption(request, span.first),
     }
     const {estimator, inputs} = tunedInputs(query, key, value, options)
-    const {out, denominator, guarded} = estimator.attend(inputs)
+    const {out, denominator, guarded} = attendCall(estimator, inputs)
     const copies = sample ? Math.min(span.count, ROW_DRAWS - span.first) : 0
     const weights =
       copies > 0
-        ? estimator.rowWeights!(firstCopies(inputs, copies, span.count), sample!.choice(copies))
+        ? rowWeightsOf(estimator, firstCopies(inputs, copies, span.count), sample!.choice(copies))
         : undefined
     return {out, denominator, guarded, weights}
   })

@@ -231,7 +231,7 @@ export function predictedError(
   }
 }
 
-/** How far that goes: the ends of the M for 5 %, and the error at the largest M for which it is known. */
+/** How far that goes: the ends of the M for 5 %, and the error at the largest M of the curve. */
 export function predictedRange(
   curve: Curve | undefined,
   {num_features}: {num_features: number | null},

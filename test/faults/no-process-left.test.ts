@@ -8,9 +8,9 @@ import {existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync} from 'n
 import {join, resolve} from 'node:path'
 import {setTimeout as delay} from 'node:timers/promises'
 import {afterAll, describe, expect, it, type TestContext} from 'vitest'
-import {errorCode} from '../../../src/files.js'
-import {temporaryFolder} from '../../helpers/folders.js'
-import {processesWith} from '../../helpers/processes.js'
+import {errorCode} from '../../src/files.js'
+import {temporaryFolder} from '../helpers/folders.js'
+import {processesWith} from '../helpers/processes.js'
 
 const PYTHON = process.env.RFA_PYTHON || 'python3'
 const runs = process.platform === 'linux' && spawnSync(PYTHON, ['--version']).status === 0
