@@ -4,7 +4,7 @@ import type {z} from 'zod'
 import type {Moments} from '../../theory/moments.js'
 import type {VarianceLaw} from '../../theory/predictor.js'
 import type {CosineHead} from '../../theory/ratio-error/cosines.js'
-import type {HeadWithTokens, ProposalHead} from '../../theory/ratio-error/proposals.js'
+import type {PlainHead, ProposalHead} from '../../theory/ratio-error/proposals.js'
 import type {PositiveHead} from '../../theory/ratio-error/types.js'
 import type {RowProduct} from '../../theory/row-product.js'
 import type {RowTilt} from '../../theory/row-tilt.js'
@@ -236,8 +236,8 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
   positiveHead?(head: PositiveHead, options: z.output<Schema>): PositiveHead | undefined
   /** The same of features that are sines and cosines. */
   cosineHead?(head: CosineHead, options: z.output<Schema>): CosineHead | undefined
-  /** The same of proposals with a random row each; `tokens` are the queries of the head, hidden ones included. */
-  proposalHead?(head: HeadWithTokens, options: z.output<Schema>): ProposalHead | undefined
+  /** The same of proposals with a random row each. */
+  proposalHead?(head: PlainHead, options: z.output<Schema>): ProposalHead | undefined
   cost(shape: CallShape, options: z.output<Schema>): Cost
   /** Bytes of decode state after `length` tokens, per batch and head. */
   stateBytes?(

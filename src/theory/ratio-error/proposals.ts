@@ -10,15 +10,11 @@ import type {Judged} from './simulate.js'
 import type {PositiveHead} from './types.js'
 import {type SeenKeys, softmaxOf, type Votes, votesByView} from './votes.js'
 
-/** One head and all of its queries. */
-export interface HeadWithTokens
-  extends Pick<PositiveHead, 'query' | 'key' | 'value' | 'headDim' | 'valueDim'> {
-  /** Queries that segments are made of, hidden ones included, `[n, D]`. */
-  tokens: Float64Array
-}
+/** One head without proposals; segments are made of its queries and of its keys. */
+export type PlainHead = Pick<PositiveHead, 'query' | 'key' | 'value' | 'headDim' | 'valueDim'>
 
 /** One head as its proposals see it. */
-export interface ProposalHead extends HeadWithTokens {
+export interface ProposalHead extends PlainHead {
   /** Where C segments of n tokens begin, and the last one ends. */
   segments(length: number, count: number): readonly number[]
   /** Weights of rows: per query, by the balance heuristic, or times exp(mu.x) in place of a density. */
@@ -44,7 +40,7 @@ export function proposalErrors(
   {count, draws, stream}: DrawnProposals,
 ): Float64Array {
   const {headDim} = head
-  const landmarks = segmentMeans(head.tokens, head, count)
+  const landmarks = segmentMeans(head.query, head, count)
   const keys = segmentMeans(head.key, head, count)
   const centres = landmarks.map((entry, at) => entry + keys[at]!)
   const half = halfSquares(centres, headDim)
@@ -110,7 +106,7 @@ interface Proposals {
 
 /** `a (t - mean of t over proposals)`, t the softmax of products of landmarks and queries along an axis, `[R, C]`. */
 function correctionsOf(
-  {query, tokens, headDim, mis, coefficient, axis}: ProposalHead,
+  {query, headDim, mis, coefficient, axis}: ProposalHead,
   {queries: {places}}: Judged,
   landmarks: Float64Array,
 ): Float64Array {
@@ -124,7 +120,7 @@ function correctionsOf(
   // ln of the sum of exponentials of products, of each landmark over the queries, or of each query over the landmarks
   const logSums =
     axis === 'query'
-      ? seenSum({key: tokens, headDim, longKeysCount: true}, landmarks)
+      ? seenSum({key: query, headDim, longKeysCount: true}, landmarks)
       : seenSum({key: landmarks, headDim, longKeysCount: true}, sampled)
   for (let i = 0; i < places.length; i++) {
     const own = out.subarray(i * count, (i + 1) * count)

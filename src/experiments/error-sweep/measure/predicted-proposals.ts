@@ -1,5 +1,5 @@
 /** The error that a method with proposals is predicted to have, drawn at every M up to the number of tokens. */
-import {type AttentionInput, sizesOf} from '../../../inputs/attention-input.js'
+import {sizesOf} from '../../../inputs/attention-input.js'
 import {partsInView} from '../../../inputs/masked-tokens.js'
 import {type RandomStream, randomStream} from '../../../random/index.js'
 import {median} from '../../../stats/index.js'
@@ -54,12 +54,11 @@ function* headsOf(
   {input, logitScale}: SweepContext,
 ): Generator<{at: number; place: number; head: ProposalHead | undefined}> {
   const {heads} = sizesOf(input)
-  const of = (from: AttentionInput, at: number) => headOf(from, at, {logitScale, causal: false})
   let place = 0
   for (const part of partsInView(input, false)) {
     for (let at = 0; at < sizesOf(part).batch * heads; at++) {
-      const tokens = of(input, place).query
-      const head = estimator.proposalHead?.({...of(part, at), tokens}, options)
+      const own = headOf(part, at, {logitScale, causal: false})
+      const head = estimator.proposalHead?.(own, options)
       yield {at: at % heads, place, head}
       place++
     }
@@ -82,13 +81,11 @@ function addHead(into: Squares, head: ProposalHead, {counts, queries, streamOf}:
   }
   const sampled = sampledQueries(bidirectional, queries)
   const exact = exactOutputs(bidirectional, sampled)
-  const [length, tokens, keys] = [head.query, head.tokens, head.key].map(
-    vectors => vectors.length / head.headDim,
-  )
+  const [length, keys] = [head.query, head.key].map(vectors => vectors.length / head.headDim)
   const weight = length! / sampled.places.length
   into.exact += weight * exact.reduce((sum, x) => sum + x * x, 0)
   for (const [k, M] of counts.entries()) {
-    const count = Math.min(M, tokens!, keys!)
+    const count = Math.min(M, length!, keys!)
     const sums = into.drawn[k]!
     const drawn = {count, draws: sums.length, stream: streamOf(M)}
     for (const [draw, error] of proposalErrors(head, {queries: sampled, exact}, drawn).entries()) {

@@ -9,11 +9,11 @@ const numbers = (name: string, count: number, scale: number) =>
 
 /** Segments of unequal length. */
 const segments = (length: number) => [0, 1, 3, length]
-const TOKENS = numbers('query', (L + 1) * D, 0.6)
+const QUERY = numbers('query', L * D, 0.6)
 
 const headOf = (weights: Partial<ProposalHead>): ProposalHead => ({
   // the last token is hidden as a query
-  ...{query: TOKENS.subarray(0, L * D), tokens: TOKENS, key: numbers('key', S * D, 0.7)},
+  ...{query: QUERY, key: numbers('key', S * D, 0.7)},
   ...{value: Float32Array.from(numbers('value', S * Dv, 1)), headDim: D, valueDim: Dv, segments},
   ...{mis: 'opt', coefficient: 2, floor: 0.01, axis: 'query'},
   ...weights,
@@ -40,7 +40,8 @@ function means(vectors: number[][]): number[][] {
 
 /** Error of one draw by its definition, in plain numbers rather than logarithms. */
 function errorByDefinition(head: ProposalHead, noise: number[][], exact: Float64Array): number {
-  const [queries, tokens] = [rowsOf(head.query, D), rowsOf(head.tokens, D)]
+  const queries = rowsOf(head.query, D)
+  const tokens = queries
   const [keys, landmarks] = [rowsOf(head.key, D), means(tokens)]
   const centres = means(keys).map((mean, c) => mean.map((e, d) => e + landmarks[c]![d]!))
   const rows = centres.map((mu, c) => mu.map((e, d) => e + noise[c]![d]!))

@@ -185,7 +185,7 @@ describe('the predicted error of a cell', () => {
     expect(Math.abs(Math.log10(ratio))).toBeLessThan(LIMIT)
   })
 
-  it('is that of sequences with hidden tokens, which are in the means of queries', async () => {
+  it('is that of sequences with hidden tokens, which say nothing', async () => {
     const [L, kept] = [40, 12]
     const vectors = (name: string) => normals(randomStream(3, name), 2 * L * 5)
     const query = vectors('query')
