@@ -12,8 +12,8 @@ import ts from 'typescript'
  */
 const FLOORS = [
   [
-    ...['src/errors.ts', 'src/host-loops.ts', 'src/package.ts', 'src/python-path.ts'],
-    ...['src/shell-words.ts', 'src/tf.ts'],
+    ...['src/causal-view.ts', 'src/errors.ts', 'src/host-loops.ts', 'src/package.ts'],
+    ...['src/python-path.ts', 'src/shell-words.ts', 'src/tf.ts'],
   ],
   ['src/files.ts'],
   ['src/free-memory.ts', 'src/random/'],

@@ -71,6 +71,7 @@ export function advise(
   return {
     input: inputLabel(request.input),
     ...{metric, tolerance, budget_ms: budgetMs, effort, seed, causal},
+    ...(request.causalAlign && {causal_align: request.causalAlign}),
     ran_causal: ranCausal(sweeps),
     ...{batch, heads, head_dim, value_dim, query_len, key_len, seq_len: length},
     timed_lens: [...new Set(timed.map(({cell}) => cell.seq_len))].sort((a, b) => a - b),

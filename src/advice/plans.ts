@@ -1,5 +1,6 @@
 /** The runs behind an advice: errors on the input as it is and at smaller norms, then times. */
 import type {MethodName} from '../attention/names.js'
+import type {CausalAlign} from '../causal-view.js'
 import type {MethodSpec} from '../experiments/axes.js'
 import {BASELINES} from '../experiments/bench/fields/baselines.js'
 import {type BenchPlan, benchPlan} from '../experiments/bench/schema.js'
@@ -19,6 +20,8 @@ export interface AdviceRequest {
   layers?: 'all' | number[] | undefined
   logitScale?: number | undefined
   causal: boolean
+  /** Which tokens causal queries are where they are fewer than keys. */
+  causalAlign?: CausalAlign | undefined
   metric: AdviceMetric
   tolerance: number
   budgetMs: number | null
@@ -120,7 +123,7 @@ function errorPlan(
   scales: number[],
   numFeatures: readonly number[],
 ): ErrorSweepPlan {
-  const {input, layers, logitScale, causal, methods, tuned, seed} = request
+  const {input, layers, logitScale, causal, causalAlign, methods, tuned, seed} = request
   return errorSweepPlan.parse({
     experiment: 'error-sweep',
     input,
@@ -134,6 +137,7 @@ function errorPlan(
     targets: ['raw'],
     replicates: REPLICATES,
     causal,
+    ...(causalAlign && {causal_align: causalAlign}),
     row_metrics: false,
     seed,
     backend: 'auto',

@@ -1,7 +1,8 @@
 /** Advice as tables and sentences. */
 
+import {viewOf} from '../experiments/axes.js'
 import {YARDSTICK} from '../experiments/error-sweep/report/ranking.js'
-import {causalLabel} from '../experiments/labels.js'
+import {causalLabel, cornerText} from '../experiments/labels.js'
 import {commandText, typeablePath} from '../report/command-line.js'
 import {type Block, heading, type Item, list, table, text} from '../report/document.js'
 import {groupBy} from '../report/groups.js'
@@ -36,8 +37,11 @@ export function adviceReport(advice: Advice, typed?: AsTyped): Block[] {
 }
 
 /** What was asked. */
-export function titleOf({input, seq_len, causal, ran_causal}: Advice): Block {
-  return heading(1, `Advice on ${input} at L=${seq_len}, ${causalLabel(causal, ran_causal)}`)
+export function titleOf({input, seq_len, ran_causal, query_len, key_len, ...asked}: Advice): Block {
+  const view = viewOf(asked)
+  const corner = cornerText({queryLen: query_len, keyLen: key_len}, view)
+  const seen = `${causalLabel(view.causal, ran_causal)}${corner}`
+  return heading(1, `Advice on ${input} at L=${seq_len}, ${seen}`)
 }
 
 function layerBlocks(layer: LayerAdvice, advice: Advice, several: boolean): Block[] {
@@ -252,7 +256,9 @@ function again(layer: LayerAdvice, advice: Advice, {bin, input}: AsTyped): Item[
   }).flatMap(([flag, value]) => [flag, String(value)])
   const own = layer.layer === null ? [] : ['--layer', String(layer.layer)]
   const asked = advice.ran_causal && !advice.causal ? ['--no-causal'] : causal
-  const sweep = [bin, 'error-sweep', ...input, ...own, ...variant, ...asked, '--targets', 'raw']
+  const corner = advice.causal_align ? ['--causal-align', advice.causal_align] : []
+  const call = [...variant, ...asked, ...corner, '--targets', 'raw']
+  const sweep = [bin, 'error-sweep', ...input, ...own, ...call]
   return [
     {label: 'its error again', command: commandText(sweep)},
     {

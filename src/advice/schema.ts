@@ -1,6 +1,6 @@
 /** Advice as data, but for where it was saved. */
 import {z} from 'zod'
-import {causalField, sizeFields} from '../experiments/axes.js'
+import {causalAlignField, causalField, sizeFields} from '../experiments/axes.js'
 import {nullableNumber, seed} from '../results/record.js'
 import {ADVICE_METRICS, UNFIT} from './candidates.js'
 import {OBSTACLES} from './recommend.js'
@@ -180,6 +180,7 @@ export const adviceFacts = z.object({
   effort: z.enum(['quick', 'full']).describe('How much was spent on draws and times.'),
   seed,
   causal: causalField,
+  causal_align: causalAlignField,
   ran_causal: z
     .boolean()
     .nullable()

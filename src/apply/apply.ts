@@ -95,7 +95,7 @@ export async function applyEstimator(
   for (const text of await arrayNotes(asked.input, used)) note?.(text)
   await writeOutputs(request, applied, {metadata: input.metadata, layout})
   note?.(
-    `${methodLabel(asked)} on ${inputLabel(asked.input)}, ${causalLabel(causal, input.ranCausal ?? null)}${cornerText(sizesOf(input), asked)}`,
+    `${methodLabel(asked)} on ${inputLabel(asked.input)}, ${causalLabel(causal, input.ranCausal ?? null)}${cornerText(sizesOf(input), {...asked, causal})}`,
   )
   return {
     schema: APPLY_SCHEMA,

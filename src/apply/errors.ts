@@ -1,5 +1,6 @@
 /** How far an output is off exact attention, by the metrics of error sweeps. */
 import {exactWork, hasExactLoop} from '../attention/internal.js'
+import type {CausalView} from '../causal-view.js'
 import {RfaError} from '../errors.js'
 import {errorMetrics, exactSums} from '../experiments/error-sweep/measure/metrics.js'
 import {OutputMoments, runsOfHeads} from '../experiments/error-sweep/measure/moments.js'
@@ -19,7 +20,7 @@ import type {AppliedErrors} from './record.js'
 interface Computed {
   /** beta */
   scale: number
-  causal: boolean
+  view: CausalView
 }
 
 /**
@@ -31,11 +32,11 @@ interface Computed {
 export function outputErrors(
   input: AttentionInput,
   out: AttentionArray,
-  {scale, causal}: Computed,
+  {scale, view}: Computed,
 ): AppliedErrors | null {
   const most = hasExactLoop(RAW_TARGET) ? FLOAT64_BUDGET : FLOAT64_BUDGET / 8
   if (exactWork(input.query, input.value) > most) return null
-  const truth = truthOf(input, {scale, causal})
+  const truth = truthOf(input, {scale, view})
   if (!truth) return null
   const {valueDim} = sizesOf(input)
   const estimate = judgedRows(input)(withSums(out.data, valueDim), valueDim + 1)
@@ -61,9 +62,9 @@ function truthOf(input: AttentionInput, computed: Computed): Truth | undefined {
 }
 
 /** Sequence by sequence where there is a mask. */
-function exactParts(input: AttentionInput, {scale: logitScale, causal}: Computed) {
-  const parts = Array.from(partsInView(input, causal), part => {
-    const {truth} = computeTruth(part, {target: RAW_TARGET, logitScale, causal})
+function exactParts(input: AttentionInput, {scale: logitScale, view}: Computed) {
+  const parts = Array.from(partsInView(input, view), part => {
+    const {truth} = computeTruth(part, {target: RAW_TARGET, logitScale, ...view})
     const {batch, heads, valueDim} = sizesOf(part)
     return {truth, sums: exactSums(truth.output, batch * heads, valueDim)}
   })

@@ -81,15 +81,11 @@ function factsOf(
     used_extras: usedNames(extras),
     not_finite: out.data.reduce((count, x) => count + (Number.isFinite(x) ? 0 : 1), 0),
     ill_conditioned: estimator.nonNegative ? 0 : countBeyond(out.data, input.value.data),
-    errors: readsLast(request, input)
-      ? null
-      : outputErrors(input, out, {scale, causal: request.causal}),
+    errors: outputErrors(input, out, {
+      scale,
+      view: {causal: request.causal, causalAlign: request.causalAlign},
+    }),
   }
-}
-
-/** Whether queries are the last tokens of more: exact attention of errors takes them as the first ones. */
-function readsLast({causal, causalAlign}: SettledRequest, {query, key}: AttentionInput): boolean {
-  return causal && causalAlign === 'end' && query.shape[2] < key.shape[2]
 }
 
 /**

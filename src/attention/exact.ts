@@ -1,4 +1,5 @@
 /** The exact output by the fastest way there is in double precision; `reference.ts` is its judge. */
+import {type CausalView, keysBefore} from '../causal-view.js'
 import {type ArcCosineRowsCall, hostLoops} from '../host-loops.js'
 import type {TargetKernel} from '../theory/target-kernel.js'
 import {TARGET_KERNELS} from '../theory/target-kernels.js'
@@ -77,6 +78,42 @@ export function hasExactLoop(target: ExactTarget): boolean {
  *   target's constant
  */
 export function exactOutput(
+  query: HostArray,
+  key: HostArray,
+  value: HostArray,
+  options: ExactOptions & {entropies?: boolean},
+): ExactOutput {
+  // the first query of a loop sees one key: those that come before have blank queries
+  const {rows, own} = withBlankRows(query, key, options)
+  const {output, entropies} = outputFromStart(rows, key, value, options)
+  return {output: own(output), entropies: entropies && own(entropies)}
+}
+
+/** Queries behind a blank one for each key before that of the first of them, and their own part of what comes of all. */
+function withBlankRows(query: HostArray, key: HostArray, view: CausalView) {
+  const [batch, heads, queryLen, dim] = query.shape
+  const before = keysBefore(view, {queryLen, keyLen: key.shape[2]})
+  const length = before + queryLen
+  if (before === 0) return {rows: query, own: (all: Float64Array) => all}
+  const size = batch * heads * length * dim
+  const data = query.data instanceof Float32Array ? new Float32Array(size) : new Float64Array(size)
+  for (let head = 0; head < batch * heads; head++) {
+    const given = query.data.subarray(head * queryLen * dim, (head + 1) * queryLen * dim)
+    data.set(given, (head * length + before) * dim)
+  }
+  const own = (all: Float64Array) => {
+    const width = all.length / (batch * heads * length)
+    const out = new Float64Array(batch * heads * queryLen * width)
+    for (let head = 0; head < batch * heads; head++) {
+      const [from, end] = [(head * length + before) * width, (head + 1) * length * width]
+      out.set(all.subarray(from, end), head * queryLen * width)
+    }
+    return out
+  }
+  return {rows: {shape: [batch, heads, length, dim] as const, data}, own}
+}
+
+function outputFromStart(
   query: HostArray,
   key: HostArray,
   value: HostArray,

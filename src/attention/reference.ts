@@ -2,6 +2,7 @@
  * The judge: exact attention in plain double-precision loops, one row at a time, for every kernel
  * that an estimator converges to. No backend, no tensors.
  */
+import {type CausalView, keysBefore, keysInView} from '../causal-view.js'
 import {describe, expected} from '../errors.js'
 import type {TargetKernel} from '../theory/target-kernel.js'
 import {TARGET_KERNELS} from '../theory/target-kernels.js'
@@ -14,11 +15,10 @@ export interface HostArray {
 }
 
 /** What {@link forEachExactRow} needs in addition to the arrays. */
-export interface ExactOptions {
+export interface ExactOptions extends CausalView {
   target: ExactTarget
   /** beta of canonical inputs. */
   logitScale: number
-  causal: boolean
 }
 
 /** Visits every row of exact attention weights, normalised; `weights` is reused between rows. */
@@ -300,18 +300,19 @@ export function exactRows(
 function forEachRow(
   query: HostArray,
   key: HostArray,
-  {target, logitScale, causal}: ExactOptions,
+  {target, logitScale, ...view}: ExactOptions,
   visit: (place: number, row: Row, seen: number) => void,
   rowsOf?: (head: number) => Int32Array,
 ): void {
   const [batch, heads, queryLen, dim] = query.shape
-  const keyLen = key.shape[2]
+  const lengths = {queryLen, keyLen: key.shape[2]}
+  const before = keysBefore(view, lengths)
   const all = Int32Array.from({length: queryLen}, (_, row) => row)
   for (let head = 0; head < batch * heads; head++) {
     const {x, keys} = targetHead(query, key, head, {target, logitScale})
     for (const row of rowsOf?.(head) ?? all) {
-      const seen = causal ? Math.min(row + 1, keyLen) : keyLen
-      const hidden = target.excludesSelf && seen > 1 ? row : -1
+      const seen = keysInView(view, lengths, row)
+      const hidden = target.excludesSelf && seen > 1 ? row + before : -1
       const vector = x.subarray(row * dim, (row + 1) * dim)
       visit(head * queryLen + row, {x: vector, keys, target, hidden}, seen)
     }

@@ -17,9 +17,7 @@ export type Projection = Tensor
 /** Which keys exist: `[B, S]`, nonzero = present. Masked keys take no part at all. */
 export type KeyMask = Tensor2D
 
-/** Which keys a causal query sees where there are fewer queries than keys: see `causalAlign` of a call. */
-export const CAUSAL_ALIGNS = ['start', 'end'] as const
-export type CausalAlign = (typeof CAUSAL_ALIGNS)[number]
+export {CAUSAL_ALIGNS, type CausalAlign} from '../causal-view.js'
 
 /**
  * How raw queries and keys become the inputs of an estimator (done once, at the boundary):

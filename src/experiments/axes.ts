@@ -12,6 +12,7 @@ import {
   PROJECTION_NAMES,
   projectionNamed,
 } from '../attention/names.js'
+import type {CausalView} from '../causal-view.js'
 import {expected} from '../errors.js'
 import type {InputPart} from '../inputs/input-parts.js'
 import type {LayerChoice} from '../inputs/layers.js'
@@ -234,9 +235,19 @@ export function drawOf({seed, orth_sign}: DrawSettings & {seed: number}, replica
   return {seed, replicate, orthSign: orth_sign}
 }
 
+/** How causal a cell is, as the functions of attention take it. */
+export function viewOf({causal, causal_align: causalAlign}: ViewPoint): CausalView {
+  return {causal, ...(causalAlign && {causalAlign})}
+}
+
+/** Of cells and plans. */
+interface ViewPoint {
+  causal: boolean
+  causal_align?: CausalAlign | undefined
+}
+
 /** A cell that calls attention. */
-type CallingCell = MethodSpec &
-  DrawPoint & {causal: boolean; causal_align?: CausalAlign | undefined; seed: number}
+type CallingCell = MethodSpec & DrawPoint & ViewPoint & {seed: number}
 
 /**
  * The options of attention that a cell stands for.
@@ -247,13 +258,12 @@ export function attendOptions(
   cell: CallingCell,
   replicate = 0,
 ): {method: string} & CallOptions & Record<string, unknown> {
-  const {method, preset, options, causal, causal_align, projection, num_features} = cell
+  const {method, preset, options, projection, num_features} = cell
   return {
     ...options,
     method,
     preset,
-    causal,
-    ...(causal_align && {causalAlign: causal_align}),
+    ...viewOf(cell),
     ...drawOf(cell, replicate),
     ...(projection !== null && {projection}),
     ...(num_features !== null && {numFeatures: num_features}),

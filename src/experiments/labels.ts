@@ -1,5 +1,5 @@
 /** How plans, cells and records are called in tables and lists. */
-import type {CausalAlign} from '../attention/names.js'
+import type {CausalView} from '../causal-view.js'
 import {filesText} from '../inputs/arrangement.js'
 import {axesOf} from '../inputs/layout.js'
 import type {InputSpec} from '../inputs/spec.js'
@@ -84,12 +84,12 @@ export function causalLabel(causal: boolean, ranCausal: boolean | null): string 
   return causal ? 'causal (--causal)' : 'bidirectional (--no-causal)'
 }
 
-/** ` (queries are the last 8 of 24 tokens)`; nothing where queries and keys have the same length. */
+/** ` (queries are the last 8 of 24 tokens)`; nothing where it makes no difference. */
 export function cornerText(
   {queryLen, keyLen}: {queryLen: number; keyLen: number},
-  {causalAlign}: {causalAlign?: CausalAlign | undefined},
+  {causal, causalAlign}: CausalView,
 ): string {
-  if (causalAlign === undefined || queryLen >= keyLen) return ''
+  if (!causal || causalAlign === undefined || queryLen >= keyLen) return ''
   return ` (queries are the ${causalAlign === 'end' ? 'last' : 'first'} ${queryLen} of ${keyLen} tokens)`
 }
 

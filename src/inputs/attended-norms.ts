@@ -1,4 +1,5 @@
 /** How large |x+y|^2 is where exact attention looks: what the noise of positive features depends on there. */
+import {type CausalView, keysInView} from '../causal-view.js'
 import {type AttentionInput, sizesOf} from './attention-input.js'
 import {evenlySpaced} from './statistics.js'
 
@@ -26,7 +27,7 @@ interface Pairs {
  */
 export function attendedNorms(
   parts: readonly Pick<AttentionInput, 'query' | 'key' | 'value'>[],
-  {logitScale, causal}: {logitScale: number; causal: boolean},
+  {logitScale, ...view}: {logitScale: number} & CausalView,
 ): number[] {
   const heads = sizesOf(parts[0]!).heads
   return Array.from({length: heads}, (_, head) => {
@@ -37,7 +38,7 @@ export function attendedNorms(
         addPairs(pairs, part, {
           at: b * heads + head,
           logitScale,
-          causal,
+          view,
           texts: parts.length * batch,
         })
       }
@@ -49,7 +50,7 @@ export function attendedNorms(
 function addPairs(
   {norms, weights}: Pairs,
   {query, key}: Pick<AttentionInput, 'query' | 'key'>,
-  {at, logitScale, causal, texts}: {at: number; logitScale: number; causal: boolean; texts: number},
+  {at, logitScale, view, texts}: {at: number; logitScale: number; view: CausalView; texts: number},
 ): void {
   const [, , queryLen, dim] = query.shape
   const keyLen = key.shape[2]
@@ -60,12 +61,12 @@ function addPairs(
   const [own, others] = [squares(x, queryLen), squares(y, keyLen)]
   const wanted = Math.max(LEAST_QUERIES, BUDGET / (texts * keyLen * dim))
   for (const i of evenlySpaced(queryLen, wanted)) {
-    const view = causal ? Math.min(i + 1, keyLen) : keyLen
-    const logits = Float64Array.from({length: view}, (_, j) => logitScale * dot(x, i, y, j, dim))
+    const seen = keysInView(view, {queryLen, keyLen}, i)
+    const logits = Float64Array.from({length: seen}, (_, j) => logitScale * dot(x, i, y, j, dim))
     const top = logits.reduce((most, logit) => Math.max(most, logit), Number.NEGATIVE_INFINITY)
     const shares = logits.map(logit => Math.exp(logit - top))
     const sum = shares.reduce((total, own) => total + own, 0)
-    for (let j = 0; j < view; j++) {
+    for (let j = 0; j < seen; j++) {
       norms.push(own[i]! + others[j]! + 2 * logits[j]!)
       weights.push(shares[j]! / sum)
     }

@@ -1,4 +1,5 @@
 /** Facts about an input that need no reading or generating. */
+import type {CausalView} from '../causal-view.js'
 import {describe, expected} from '../errors.js'
 import {filesText} from './arrangement.js'
 import {
@@ -100,12 +101,12 @@ export async function inputFacts(
  */
 export async function inputWarnings(
   spec: InputSpec,
-  {causal, causalAlign, onlyStart, ...part}: PartOfInput & Corner = {},
+  {causal, causalAlign, ...part}: PartOfInput & Partial<CausalView> = {},
 ): Promise<string[]> {
   if (spec.kind === 'generator') return []
   const overrides = {logitScale: part.logitScale, layout: spec.layout}
   return (await readHeaders(spec, part)).flatMap(headers => {
-    requireCorner(headers.label, sizesOf(headers), {causal, causalAlign, onlyStart})
+    requireCorner(headers.label, sizesOf(headers), {causal, causalAlign})
     const {layout, texts, places, name} = headers
     const rank = places[0]!.shape.length
     return [
@@ -120,31 +121,13 @@ export async function inputWarnings(
   })
 }
 
-/** Whether attention is causal, and which tokens queries are where they are fewer than keys. */
-interface Corner {
-  causal?: boolean | undefined
-  causalAlign?: 'start' | 'end' | undefined
-  /** Queries as the last tokens are not computed. Default false. */
-  onlyStart?: boolean | undefined
-}
-
-/** @throws {UNSUPPORTED} where queries would be the last tokens and that is not computed @throws {BAD_OPTION} where causal queries are fewer than keys and nothing says which tokens they are */
-function requireCorner(
+/** @throws {BAD_OPTION} where causal queries are fewer than keys and nothing says which tokens they are */
+export function requireCorner(
   where: string,
   {queryLen, keyLen}: {queryLen: number; keyLen: number},
-  {causal = false, causalAlign, onlyStart = false}: Corner,
+  {causal = false, causalAlign}: Partial<CausalView>,
 ): void {
-  if (!causal || queryLen >= keyLen) return
-  if (causalAlign === 'end' && onlyStart) {
-    throw expected(
-      'UNSUPPORTED',
-      where,
-      '`causalAlign: start`, or queries and keys of the same length',
-      `\`causalAlign: end\` with ${queryLen} queries and ${keyLen} keys`,
-      'give the queries of all tokens',
-    )
-  }
-  if (causalAlign !== undefined) return
+  if (!causal || queryLen >= keyLen || causalAlign !== undefined) return
   throw expected(
     'BAD_OPTION',
     where,

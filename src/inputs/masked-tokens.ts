@@ -3,6 +3,7 @@
  * same tokens, hidden queries are not part of the model's result. Neither may count in errors, reference values or
  * statistics, so these are computed on the remaining tokens of each sequence.
  */
+import {type CausalView, keysBefore, keysInView} from '../causal-view.js'
 import {expected} from '../errors.js'
 import {type AttentionArray, type AttentionInput, sizesOf} from './attention-input.js'
 import {placesInView} from './key-mask.js'
@@ -32,12 +33,12 @@ function sequencesOf({keyMask, ...input}: AttentionInput): Sequence[] | undefine
  *
  * @throws {UNSUPPORTED} when a causal mask would be another one among the keys that are left
  */
-export function* partsInView(input: AttentionInput, causal: boolean): Generator<AttentionInput> {
+export function* partsInView(input: AttentionInput, view: CausalView): Generator<AttentionInput> {
   const sequences = sequencesOf(input)
   if (!sequences) return yield input
   const {keyMask: _, ...rest} = input
   for (const {at, queries, keys} of sequences) {
-    if (causal && queries !== keys && keys.at(-1) !== keys.length - 1) throw brokenOrder(input, at)
+    if (view.causal && queries !== keys) requireOrder(input, at, keys, view)
     yield {
       ...rest,
       query: gathered(input.query, at, queries),
@@ -47,12 +48,25 @@ export function* partsInView(input: AttentionInput, causal: boolean): Generator<
   }
 }
 
-function brokenOrder({label}: AttentionInput, at: number) {
+/** @throws {UNSUPPORTED} unless each query sees as many of the keys that are left as their number alone would say */
+function requireOrder(input: AttentionInput, at: number, keys: Int32Array, view: CausalView): void {
+  const sizes = sizesOf(input)
+  const before = keysBefore(view, sizes)
+  const left = {queryLen: sizes.queryLen, keyLen: keys.length}
+  let seen = 0
+  for (let row = 0; row < sizes.queryLen; row++) {
+    while (seen < keys.length && keys[seen]! <= row + before) seen++
+    if (seen !== keysInView(view, left, row)) throw brokenOrder(input, at, view)
+  }
+}
+
+function brokenOrder({label}: AttentionInput, at: number, {causalAlign}: CausalView) {
+  const end = causalAlign === 'end'
   return expected(
     'UNSUPPORTED',
     `${label}, key mask of sequence ${at}`,
-    'only keys at the end hidden, where attention is causal and queries and keys differ in number',
-    'a hidden key before one in view',
+    `only ${end ? 'the first keys' : 'keys at the end'} hidden, where attention is causal and queries and keys differ in number`,
+    `a hidden key ${end ? 'behind the first query' : 'before one in view'}`,
     'say `noCausal`',
   )
 }

@@ -2,6 +2,7 @@
  * What can be said about an input without any estimator: norms, which predict the error of random
  * features, and the entropy of exact attention, which says how peaked it is. All in float64.
  */
+import {type CausalView, keysBefore, keysInView} from '../causal-view.js'
 import {describe, expected} from '../errors.js'
 import {hostLoops} from '../host-loops.js'
 import type {AttentionArray, AttentionInput} from './attention-input.js'
@@ -25,13 +26,11 @@ export interface HeadStatistics {
 }
 
 /** How raw queries and keys become the canonical x and y, and which keys are in view. */
-export interface StatisticsOptions {
+export interface StatisticsOptions extends CausalView {
   /** Factor on q and k, from the plan. */
   scale: number
   /** beta: logits are `beta q.k` of the scaled vectors; `1/sqrt(D)` by default elsewhere. */
   logitScale: number
-  /** Query i sees the keys j <= i. */
-  causal: boolean
 }
 
 /** The arrays that statistics need. */
@@ -81,7 +80,9 @@ export function inputStatistics(
   const [batch, heads, queryLen, headDim] = input.query.shape
   const rowWork = input.key.shape[2] * (headDim + EXPONENTIAL_COST)
   const affordable = budget / (batch * heads * rowWork)
-  const all = entropies !== undefined || hostLoops().softmaxRows !== undefined
+  const lengths = {queryLen, keyLen: input.key.shape[2]}
+  const loop = hostLoops().softmaxRows !== undefined && keysBefore(options, lengths) === 0
+  const all = entropies !== undefined || loop
   const wanted = all ? queryLen : Math.max(MIN_ENTROPY_ROWS, affordable)
   const rows = evenlySpaced(queryLen, wanted)
   const perHead: InputStatistics[] = []
@@ -90,7 +91,7 @@ export function inputStatistics(
     for (let b = 0; b < batch; b++) {
       const at = b * heads + h
       const known = entropies?.subarray(at * queryLen, (at + 1) * queryLen)
-      ofBatches.push(headStatistics(headOf(input, at, options), options, {rows, known}))
+      ofBatches.push(headStatistics(headOf(input, at, options), options, {rows, known, loop}))
     }
     perHead.push(meanRecord(ofBatches))
   }
@@ -120,7 +121,7 @@ export function rowEntropies(
   rows: readonly number[],
 ): Float64Array {
   checkOptions(options)
-  return entropies(headOf(input, head, options), options.causal, rows)
+  return entropies(headOf(input, head, options), options, rows)
 }
 
 /** One head as it was given, with the factor that makes its vectors canonical: `x = scale sqrt(beta) q`, `y` likewise. */
@@ -158,13 +159,12 @@ function canonical(vectors: Float32Array, factor: number): Float64Array {
  */
 function headStatistics(
   head: Head,
-  {causal}: StatisticsOptions,
-  {rows, known}: {rows: readonly number[]; known: Float64Array | undefined},
+  view: CausalView,
+  {rows, known, loop}: {rows: readonly number[]; known: Float64Array | undefined; loop: boolean},
 ): InputStatistics {
-  const {query, key, inner} = pairMeans(head, causal)
-  const all = rows.length === head.queryLen
-  const entropy = known ?? (all ? allEntropies(head, causal) : entropies(head, causal, rows))
-  const maxima = rows.map(row => Math.log(keysInView(head, causal, row)))
+  const {query, key, inner} = pairMeans(head, view)
+  const entropy = known ?? (loop ? allEntropies(head, view) : entropies(head, view, rows))
+  const maxima = rows.map(row => Math.log(keysInView(view, head, row)))
   return {
     query_norm2: query,
     key_norm2: key,
@@ -179,14 +179,14 @@ function headStatistics(
  * Means of |x|^2, |y|^2 and x.y over all pairs in view, from running sums over the keys: a query
  * pairs with the sum of the keys in its view.
  */
-function pairMeans(head: Head, causal: boolean) {
-  const {query: x, key: y, factor, queryLen, keyLen, headDim} = head
+function pairMeans(head: Head, view: CausalView) {
+  const {query: x, key: y, factor, queryLen, headDim} = head
   const keySum = new Float64Array(headDim)
   let keyNorms = 0
   let seen = 0
   const total = {query: 0, key: 0, inner: 0, pairs: 0}
   for (let i = 0; i < queryLen; i++) {
-    for (const view = causal ? Math.min(i + 1, keyLen) : keyLen; seen < view; seen++) {
+    for (const end = keysInView(view, head, i); seen < end; seen++) {
       let norm = 0
       for (let d = 0; d < headDim; d++) {
         const element = y[seen * headDim + d]!
@@ -211,15 +211,13 @@ function pairMeans(head: Head, causal: boolean) {
   return {query: mean(total.query), key: mean(total.key), inner: mean(total.inner)}
 }
 
-/** Those of all rows, by the loop of the backend in use where it has one. */
-function allEntropies(head: Head, causal: boolean): Float64Array {
+/** Those of all rows, by the loop of the backend in use. */
+function allEntropies(head: Head, {causal}: CausalView): Float64Array {
   const {query, key, factor, queryLen, headDim} = head
-  const loop = hostLoops().softmaxRows
-  if (!loop) return entropies(head, causal, evenlySpaced(queryLen, queryLen))
   const entropy = new Float64Array(queryLen)
   const absent = {keyBias: undefined, logConstant: undefined, value: undefined, out: undefined}
   const rest = {headDim, valueDim: 0, causal, excludesSelf: false, lse: undefined}
-  loop({query, key, scale: factor, ...absent, ...rest, entropy})
+  hostLoops().softmaxRows!({query, key, scale: factor, ...absent, ...rest, entropy})
   return entropy
 }
 
@@ -227,12 +225,12 @@ function allEntropies(head: Head, causal: boolean): Float64Array {
  * `H = ln Z - sum_j p_j (l_j - max)` with `Z = sum_j exp(l_j - max)`: no logarithm of a vanished
  * weight.
  */
-function entropies(head: Head, causal: boolean, rows: readonly number[]): Float64Array {
+function entropies(head: Head, seen: CausalView, rows: readonly number[]): Float64Array {
   const {factor, keyLen, headDim} = head
   const [x, y] = [canonical(head.query, factor), canonical(head.key, factor)]
   const logits = new Float64Array(keyLen)
   return Float64Array.from(rows, row => {
-    const view = keysInView(head, causal, row)
+    const view = keysInView(seen, head, row)
     let max = -Infinity
     for (let j = 0; j < view; j++) {
       let logit = 0
@@ -249,11 +247,6 @@ function entropies(head: Head, causal: boolean, rows: readonly number[]): Float6
     }
     return Math.log(sum) - weighted / sum
   })
-}
-
-/** How many keys a query sees: the first ones, aligned at the start when L differs from S. */
-function keysInView({keyLen}: Head, causal: boolean, row: number): number {
-  return causal ? Math.min(row + 1, keyLen) : keyLen
 }
 
 /**

@@ -162,7 +162,7 @@ async function warningsOf(plan: Plan): Promise<string[]> {
     inputParts({...plan, input}).map(async part => {
       const place = {layer: part.layer, logitScale}
       return [
-        ...(await inputWarnings(part.input, {...place, causal, causalAlign, onlyStart: true})),
+        ...(await inputWarnings(part.input, {...place, causal, causalAlign})),
         ...(await learnedElsewhere(plan, part.input, place)),
       ]
     }),

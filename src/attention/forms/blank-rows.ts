@@ -1,3 +1,4 @@
+import {keysBefore} from '../../causal-view.js'
 import type {AttendInputs} from './estimator.js'
 
 /** How many keys come before that of the first query. It may use each of them. */
@@ -7,5 +8,5 @@ export function blankRows({
   causal,
   causalAlign,
 }: Pick<AttendInputs, 'query' | 'key' | 'causal' | 'causalAlign'>): number {
-  return causal && causalAlign === 'end' ? Math.max(0, key.shape[2] - query.shape[2]) : 0
+  return keysBefore({causal, causalAlign}, {queryLen: query.shape[2], keyLen: key.shape[2]})
 }

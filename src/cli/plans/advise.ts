@@ -23,7 +23,14 @@ import {
   parseNumber,
   THREADS,
 } from '../flags/ranges.js'
-import {causalFlag, computeFlags, detailsFlag, parametersFlag, scaleFlag} from '../flags/shared.js'
+import {
+  causalAlignFlag,
+  causalFlag,
+  computeFlags,
+  detailsFlag,
+  parametersFlag,
+  scaleFlag,
+} from '../flags/shared.js'
 import {inputFlags, toInputSpec, toLayers, type WithCausal} from './input-spec.js'
 import type {SwapFiles} from './swap.js'
 import {listOr} from './values.js'
@@ -83,6 +90,7 @@ export const adviseFlags = {
   ...inputFlags,
   scale: scaleFlag('INPUT'),
   causal: causalFlag('INPUT'),
+  'causal-align': causalAlignFlag('INPUT'),
   'seq-len': oneNumber(TWO_TOKENS)({
     helpGroup: 'ADVICE',
     description:
@@ -310,6 +318,7 @@ export function toAdviceRequest(flags: AdviseFlags, tuned?: TunedFile): AdviceRe
     layers: toLayers(flags),
     logitScale: flags.scale,
     causal: flags.causal,
+    causalAlign: flags['causal-align'],
     metric,
     tolerance: toleranceOf(metric, tolerance),
     budgetMs: flags['budget-ms'] ?? null,

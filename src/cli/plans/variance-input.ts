@@ -1,13 +1,14 @@
 /** Pairs of `rfa variance` that an input has. */
 import {expected} from '../../errors.js'
-import {causalLabel} from '../../experiments/labels.js'
+import {causalLabel, cornerText} from '../../experiments/labels.js'
 import type {VariancePlan} from '../../experiments/variance/schema.js'
+import {sizesOf} from '../../inputs/attention-input.js'
 import type {InputPart} from '../../inputs/input-parts.js'
 import type {LayerChoice} from '../../inputs/layers.js'
 import type {InputSpec} from '../../inputs/spec.js'
 import {type FlagValues, fileList, oneNumber} from '../flags/kinds.js'
 import {POSITIVE_INTEGER} from '../flags/ranges.js'
-import {causalFlag} from '../flags/shared.js'
+import {causalAlignFlag, causalFlag} from '../flags/shared.js'
 import {inputFlags, toInputSpec, toLayers, withCausal} from './input-spec.js'
 
 /** Flags of an input that pairs are drawn from. */
@@ -20,6 +21,7 @@ export const pairFlags = {
       'file that --pairs are drawn from, as in error-sweep (default with --pairs: a layer of the package)',
   }),
   causal: causalFlag('INPUT'),
+  'causal-align': causalAlignFlag('INPUT'),
   pairs: oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'INPUT',
     helpValue: 'N',
@@ -52,7 +54,11 @@ export interface InputListeners {
 }
 
 /** Flags that are only asked of an input. */
-const PAIR_NAMES = [...Object.keys(inputFlags), 'causal'] as (keyof typeof inputFlags | 'causal')[]
+const PAIR_NAMES = [...Object.keys(inputFlags), 'causal', 'causal-align'] as (
+  | keyof typeof inputFlags
+  | 'causal'
+  | 'causal-align'
+)[]
 
 /**
  * Reads the input that pairs are asked of and draws them; `undefined` where norms and angles make them.
@@ -74,19 +80,20 @@ export async function sampledInput(
   }
   requireOneLayer(flags)
   const own = await withCausal(fileOf(flags))
-  const {causal} = own
+  const view = {causal: own.causal, causalAlign: own['causal-align']}
   const {input: spec, layer} = await onlyPart(toInputSpec(own), toLayers(own))
   const {inputWarnings} = await import('../../inputs/input-facts.js')
   const {arrayNotes} = await import('../../inputs/other-arrays.js')
   for (const text of await arrayNotes(spec)) note(text)
-  for (const text of await inputWarnings(spec, {layer, causal})) warn(text)
+  for (const text of await inputWarnings(spec, {layer, ...view})) warn(text)
   const {loadInput} = await import('../../inputs/load.js')
   const {samplePairs} = await import('../../experiments/variance/sampled-pairs.js')
   const seed = flags.seed ?? 0
   const input = await loadInput(spec, {seqLen: null, seed, extras: false, layer})
-  note(`pairs of ${input.label}, ${causalLabel(causal, input.ranCausal ?? null)}`)
+  const seen = `${causalLabel(view.causal, input.ranCausal ?? null)}${cornerText(sizesOf(input), view)}`
+  note(`pairs of ${input.label}, ${seen}`)
   const [, heads, , headDim] = input.query.shape
-  const sampling = {count: flags.pairs ?? heads, seed, causal}
+  const sampling = {count: flags.pairs ?? heads, seed, ...view}
   return {input: input.label, pairs: samplePairs(input, sampling), headDim}
 }
 

@@ -3,12 +3,13 @@
 import type {ExactTarget} from '../../attention/index.js'
 import {countingOn} from '../../attention/internal.js'
 import {meteredBackend} from '../../backends/index.js'
+import {keysBefore} from '../../causal-view.js'
 import {expected} from '../../errors.js'
-import {type AttentionInput, cutLengths} from '../../inputs/attention-input.js'
+import {type AttentionInput, cutLengths, sizesOf} from '../../inputs/attention-input.js'
 import {assertRoom} from '../../inputs/generators/index.js'
-import {inputFacts} from '../../inputs/input-facts.js'
+import {inputFacts, requireCorner} from '../../inputs/input-facts.js'
 import {cutKeyMask} from '../../inputs/key-mask.js'
-import {type DrawGrid, drawGrid, inputParts, type MethodSpec} from '../axes.js'
+import {type DrawGrid, drawGrid, inputParts, type MethodSpec, viewOf} from '../axes.js'
 import {distinct, distinctMethods} from '../cells.js'
 import type {Grid, PredictedCell} from '../experiment.js'
 import {variantLabel} from '../labels.js'
@@ -72,7 +73,10 @@ export async function checkErrorSweep(plan: ErrorSweepPlan): Promise<void> {
     // the layer that cells begin with is read last: it is kept for them
     for (const part of partsOf(plan).toReversed()) {
       const whole = await unscaledInput({...part, seq_len: null, logit_scale, seed})
-      for (const length of lengthsOf(plan)) assertKeysInView(whole, length)
+      for (const length of lengthsOf(plan)) {
+        assertKeysInView(whole, length)
+        assertLastQueries(plan, whole, length)
+      }
       assertMeasurable(plan, whole)
     }
     return
@@ -80,7 +84,10 @@ export async function checkErrorSweep(plan: ErrorSweepPlan): Promise<void> {
   assertMeasurable(plan, {label: input.name})
   for (const part of partsOf(plan)) {
     const {sizes} = await inputFacts(part.input, lengthsOf(plan))
-    for (const shape of sizes) assertRoom(input.name, shape)
+    for (const shape of sizes) {
+      requireCorner(input.name, shape, viewOf(plan))
+      assertRoom(input.name, shape)
+    }
   }
 }
 
@@ -125,6 +132,21 @@ function assertKeysInView(whole: AttentionInput, length: number | null): void {
   const {keyMask, key, label} = whole
   const [, keyLen] = cutLengths(whole, length)
   if (keyMask) cutKeyMask(keyMask, key.shape[2], keyLen, label)
+}
+
+/** @throws {BAD_OPTION} where queries are the last tokens and a cut leaves the first of them */
+function assertLastQueries(plan: ErrorSweepPlan, whole: AttentionInput, length: number | null) {
+  const {queryLen, keyLen} = sizesOf(whole)
+  const [left] = cutLengths(whole, length)
+  if (left === queryLen || keysBefore(viewOf(plan), {queryLen, keyLen}) === 0) return
+  const got = `seqLen ${left} of ${queryLen}`
+  throw expected(
+    'BAD_OPTION',
+    whole.label,
+    'all queries with `causalAlign: end`',
+    got,
+    'leave out `seqLen`',
+  )
 }
 
 /** All draws of a method against one target. */

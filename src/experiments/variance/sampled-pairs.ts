@@ -1,15 +1,14 @@
 /** Pairs of a query and a key as a model makes them, by what an estimate of isotropic rows depends on. */
+import {type CausalView, keysInView} from '../../causal-view.js'
 import {type AttentionArray, type AttentionInput, sizesOf} from '../../inputs/attention-input.js'
 import {randomStream} from '../../random/index.js'
 import type {SampledPair} from './schema.js'
 
 /** How pairs are chosen. */
-export interface Sampling {
+export interface Sampling extends Partial<CausalView> {
   /** Of pairs, over all heads. */
   count: number
   seed: number
-  /** Query i goes with keys j <= i alone. */
-  causal?: boolean
 }
 
 /**
@@ -19,12 +18,15 @@ export interface Sampling {
  */
 export function samplePairs(input: AttentionInput, sampling: Sampling): SampledPair[] {
   const {batch, heads, queryLen, keyLen, headDim} = sizesOf(input)
-  const {count, seed, causal = false} = sampling
+  const {count, seed, causal = false, causalAlign} = sampling
+  const view = {causal, causalAlign}
   const factor = Math.sqrt(input.logitScale ?? headDim ** -0.5)
   const stream = randomStream(seed, 'variance.pairs')
   const takesPart = (b: number, at: number) => input.keyMask?.[b * keyLen + at] !== 0
   const isInView = ({batch: b, query_index: query, key_index: key}: Place) =>
-    takesPart(b, key) && (!causal || key <= query) && (queryLen !== keyLen || takesPart(b, query))
+    takesPart(b, key) &&
+    key < keysInView(view, {queryLen, keyLen}, query) &&
+    (queryLen !== keyLen || takesPart(b, query))
   const place = (): Place => ({
     batch: stream.integer(batch),
     query_index: stream.integer(queryLen),

@@ -87,7 +87,7 @@ function noArrays(path: string, members: readonly string[]) {
 
 /** Whether a member is what macOS adds to archives: `__MACOSX/._q.npy` goes with `q.npy` and holds no array. */
 function isOfSystem(name: string): boolean {
-  return name.startsWith('__MACOSX/') || /(^|\/)\._/.test(name)
+  return name.startsWith('__MACOSX/')
 }
 
 /** Shape and type of a member from its first bytes; the rest stays packed. */

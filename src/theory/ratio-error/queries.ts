@@ -1,12 +1,11 @@
 /** Exact attention of the queries that stand for all, at every level, and keys picked by it. */
+import {keysInView} from '../../causal-view.js'
 import type {RandomStream} from '../../random/index.js'
 import type {PositiveHead, SampledQueries} from './types.js'
 
 /** About `wanted` queries, each in the middle of its equal part. */
-export function sampledQueries(
-  {query, key, headDim, causal}: PositiveHead,
-  wanted: number,
-): SampledQueries {
+export function sampledQueries(head: PositiveHead, wanted: number): SampledQueries {
+  const {query, key, headDim, causal} = head
   const [queryLen, keyLen] = [query.length / headDim, key.length / headDim]
   const count = Math.min(queryLen, wanted)
   const places = Int32Array.from({length: count}, (_, i) =>
@@ -15,7 +14,7 @@ export function sampledQueries(
   if (!causal) {
     return {places, ends: Int32Array.of(keyLen), viewOf: new Int32Array(count)}
   }
-  const seen = places.map(place => Math.min(place + 1, keyLen))
+  const seen = places.map(place => keysInView(head, {queryLen, keyLen}, place))
   const ends = Int32Array.from(new Set(seen))
   return {places, ends, viewOf: seen.map(end => ends.indexOf(end))}
 }

@@ -1,8 +1,10 @@
+import type {CausalView} from '../../causal-view.js'
+
 /**
  * One head as its features see it: in coordinates in which they are
  * `phi(x) = D0 exp(sum_d (a_d w_d^2 + b_d w_d x_d) - |x|^2/2)`, `b_d^2 = 1 - 4 a_d`, rows w ~ N(0, I).
  */
-export interface PositiveHead {
+export interface PositiveHead extends CausalView {
   /** Queries `[L, D]` and keys `[S, D]`, canonical: their products are the logits. */
   query: Float64Array
   key: Float64Array
@@ -10,8 +12,6 @@ export interface PositiveHead {
   value: Float64Array | Float32Array
   headDim: number
   valueDim: number
-  /** Query i sees the keys j <= i. */
-  causal: boolean
   /** a of each axis, `[D]`, below 1/8. Default: 0, positive features. */
   exponents?: Float64Array | undefined
   /** Features lack the factor `exp(-|x|^2/2)`: keys weigh `exp(x.y + |y|^2/2)`. Default false. */

@@ -34,7 +34,7 @@ function contextWith(constantHeads: number): SweepContext {
     truth,
     distance: 0,
     exactSums: exactSums(truth.output, HEADS, VALUE_DIM),
-    yardsticks: yardsticks(input, truth.output, false),
+    yardsticks: yardsticks(input, truth.output, {causal: false}),
     projectedSquares: undefined,
     statistics: inputStatistics(input, {scale: 1, ...options}),
   }
@@ -114,7 +114,7 @@ describe('statistics of what features see', () => {
     const largest = async (normEpsilon: number) => {
       const method = {method: 'rfa', preset: 'exact', options: {normEpsilon}} as const
       const target = matchedTarget(await resolveMethod(method))!
-      return featureStatistics(context, target, false).perHead[0]!.query_norm2
+      return featureStatistics(context, target, {causal: false}).perHead[0]!.query_norm2
     }
     const [plain, shorter] = [await largest(0), await largest(1)]
     expect(Math.abs(plain - 1)).toBeLessThan(1e-6)

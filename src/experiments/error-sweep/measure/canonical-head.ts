@@ -1,4 +1,5 @@
 /** Single heads of an input as theory takes them. */
+import type {CausalView} from '../../../causal-view.js'
 import type {AttentionInput} from '../../../inputs/attention-input.js'
 import {halfSquares} from '../../../theory/ratio-error/queries.js'
 import type {PositiveHead} from '../../../theory/ratio-error/types.js'
@@ -7,7 +8,7 @@ import type {PositiveHead} from '../../../theory/ratio-error/types.js'
 export function headOf(
   {query, key, value}: AttentionInput,
   at: number,
-  {logitScale, causal}: {logitScale: number; causal: boolean},
+  {logitScale, causal, causalAlign}: {logitScale: number} & CausalView,
 ): PositiveHead {
   const factor = Math.sqrt(logitScale)
   const part = ({shape, data}: AttentionInput['query']) => {
@@ -20,7 +21,7 @@ export function headOf(
     value: part(value),
     headDim: query.shape[3],
     valueDim: value.shape[3],
-    causal,
+    ...{causal, causalAlign},
   }
 }
 

@@ -6,6 +6,7 @@ import {sizesOf} from '../../../inputs/attention-input.js'
 import {hiddenKeys} from '../../../inputs/key-mask.js'
 import {judgedQueries} from '../../../inputs/masked-tokens.js'
 import {finiteOrNull} from '../../../stats/index.js'
+import {viewOf} from '../../axes.js'
 import {computedBy} from '../../computed-by.js'
 import type {CellContext, CellOutcome} from '../../experiment.js'
 import {
@@ -62,7 +63,7 @@ export async function runErrorSweepCell(
     replicateRuns({cell, method, context, target, tuned, onStep: how.onStep}),
   )
   const facts = {...inputFactsOf(context), ...computedBy(backend, how), operations}
-  const own = featureStatistics(context, matchedTarget(method) ?? RAW_TARGET, cell.causal)
+  const own = featureStatistics(context, matchedTarget(method) ?? RAW_TARGET, viewOf(cell))
   const curves = predictedCurves(cell, method, context)
   const metrics = summaries(runs.replicates)
   const featureDim = method.estimator.featureDim(

@@ -1,6 +1,7 @@
 /** What the cells of a sweep share: input, truth, yardsticks and statistics, computed once per process. */
 import type {ExactTarget} from '../../../attention/index.js'
 import {isCanonicalSoftmax} from '../../../attention/internal.js'
+import type {CausalView} from '../../../causal-view.js'
 import {hostLoops} from '../../../host-loops.js'
 import {type AttentionArray, type AttentionInput, sizesOf} from '../../../inputs/attention-input.js'
 import {loadInput} from '../../../inputs/load.js'
@@ -11,6 +12,7 @@ import {
   meanStatistics,
   type StatisticsOptions,
 } from '../../../inputs/statistics.js'
+import {viewOf} from '../../axes.js'
 import {RAW_TARGET} from '../../method.js'
 import type {ErrorSweepCell} from '../schema.js'
 import {type ExactSums, exactSums} from './metrics.js'
@@ -47,8 +49,8 @@ function contextKey(cell: ErrorSweepCell, target: ExactTarget): string {
 
 /** What contexts that differ only in their target have in common. */
 function inputKey(cell: ErrorSweepCell): string {
-  const {input, layer, seq_len, scale, logit_scale, causal, seed} = cell
-  return JSON.stringify([input, layer, seq_len, scale, logit_scale, causal, seed])
+  const {input, layer, seq_len, scale, logit_scale, seed} = cell
+  return JSON.stringify([input, layer, seq_len, scale, logit_scale, viewOf(cell), seed])
 }
 
 /** The context of a cell under a target, from the cache where it is there. */
@@ -68,16 +70,16 @@ async function makeContext(cell: ErrorSweepCell, target: ExactTarget): Promise<S
   const softmax = isCanonicalSoftmax(target) ? undefined : await contextOf(cell, RAW_TARGET)
   const sibling = softmax ?? (await siblingOf(cell))
   const input = sibling?.input ?? (await scaledInput(cell))
-  const {causal} = cell
+  const view = viewOf(cell)
   const logitScale = cell.logit_scale ?? input.logitScale ?? input.query.shape[3] ** -0.5
-  const options = {scale: 1, logitScale, causal}
-  const parts = Array.from(partsInView(input, causal), part => {
-    const {truth, entropies} = computeTruth(part, {target, logitScale, causal})
+  const options = {scale: 1, logitScale, ...view}
+  const parts = Array.from(partsInView(input, view), part => {
+    const {truth, entropies} = computeTruth(part, {target, logitScale, ...view})
     const {batch, heads, valueDim} = sizesOf(part)
     return {
       truth,
       exactSums: exactSums(truth.output, batch * heads, valueDim),
-      yardsticks: yardsticks(part, truth.output, causal),
+      yardsticks: yardsticks(part, truth.output, view),
       statistics: sibling ? undefined : inputStatistics(part, options, {entropies}),
     }
   })
@@ -155,16 +157,16 @@ const unitStatistics = new WeakMap<AttentionInput, Map<string, SweepContext['sta
 export function featureStatistics(
   {input, statistics}: SweepContext,
   own: ExactTarget,
-  causal: boolean,
+  view: CausalView,
 ): SweepContext['statistics'] {
   if (own.inputs !== 'unit') return statistics
   const known = unitStatistics.get(input) ?? new Map<string, SweepContext['statistics']>()
   unitStatistics.set(input, known)
   const {inputScale, normEpsilon = 0} = own
-  const name = `${inputScale} ${normEpsilon} ${causal}`
+  const name = JSON.stringify([inputScale, normEpsilon, view])
   let found = known.get(name)
   if (!found) {
-    found = unitStatisticsOf(input, normEpsilon, {scale: inputScale, logitScale: 1, causal})
+    found = unitStatisticsOf(input, normEpsilon, {scale: inputScale, logitScale: 1, ...view})
     known.set(name, found)
   }
   return found
@@ -175,7 +177,7 @@ function unitStatisticsOf(
   epsilon: number,
   options: StatisticsOptions,
 ): HeadStatistics {
-  const parts = Array.from(partsInView(input, options.causal), part => {
+  const parts = Array.from(partsInView(input, options), part => {
     const [query, key] = [normalized(part.query, epsilon), normalized(part.key, epsilon)]
     return inputStatistics({query, key}, options)
   })

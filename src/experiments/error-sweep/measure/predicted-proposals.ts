@@ -55,7 +55,7 @@ function* headsOf(
 ): Generator<{at: number; place: number; head: ProposalHead | undefined}> {
   const {heads} = sizesOf(input)
   let place = 0
-  for (const part of partsInView(input, false)) {
+  for (const part of partsInView(input, {causal: false})) {
     for (let at = 0; at < sizesOf(part).batch * heads; at++) {
       const own = headOf(part, at, {logitScale, causal: false})
       const head = estimator.proposalHead?.(own, options)

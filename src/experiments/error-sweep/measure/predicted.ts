@@ -19,7 +19,7 @@ import {predictError} from '../../../theory/ratio-error/predict.js'
 import {exactOutputs, sampledQueries} from '../../../theory/ratio-error/queries.js'
 import {drawnErrors} from '../../../theory/ratio-error/simulate.js'
 import type {PositiveHead} from '../../../theory/ratio-error/types.js'
-import {drawOf, drawSettingsOf} from '../../axes.js'
+import {drawOf, drawSettingsOf, viewOf} from '../../axes.js'
 import type {ResolvedMethod} from '../../method.js'
 import {APART, agree, COUNTS, type Curve, type Curves, FAR, neededFor} from '../curve.js'
 import type {ErrorSweepCell} from '../schema.js'
@@ -60,7 +60,7 @@ export function predictedCurves(
   const {input} = context
   const sizes = sizesOf(input)
   if (!isAffordable(sizes, method, hostLoops().softmaxRows !== undefined)) return undefined
-  const name = [method.estimator.name, method.options, cell.causal]
+  const name = [method.estimator.name, method.options, viewOf(cell)]
   if (hasProposals(method)) {
     return remembered(input, [...name, cell.seed], () => proposalCurves(cell, method, context))
   }
@@ -101,14 +101,15 @@ interface Squares {
 
 /** Every head of every sequence, canonical; `undefined` where theory has no form for the options. */
 function* headsOf(
-  {causal}: Pick<ErrorSweepCell, 'causal'>,
+  cell: ErrorSweepCell,
   {estimator, options}: ResolvedMethod,
   {input, logitScale}: SweepContext,
 ): Generator<{at: number; head: AnyHead | undefined}> {
   const {heads} = sizesOf(input)
-  for (const part of partsInView(input, causal)) {
+  const view = viewOf(cell)
+  for (const part of partsInView(input, view)) {
     for (let at = 0; at < sizesOf(part).batch * heads; at++) {
-      const head = headOf(part, at, {logitScale, causal})
+      const head = headOf(part, at, {logitScale, ...view})
       const positive = estimator.positiveHead?.(head, options)
       const cosine = estimator.cosineHead?.(head, options)
       const own = cosine ? {...cosine, cosines: true as const} : positive

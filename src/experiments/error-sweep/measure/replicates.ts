@@ -17,7 +17,7 @@ import {summarise} from '../../../stats/index.js'
 import {tf} from '../../../tf.js'
 import {tunedCall, tunedInputs} from '../../../tuned/call.js'
 import type {TunedFile} from '../../../tuned/index.js'
-import {attendOptions, drawOf} from '../../axes.js'
+import {attendOptions, drawOf, viewOf} from '../../axes.js'
 import type {OnStep} from '../../experiment.js'
 import type {ResolvedMethod} from '../../method.js'
 import {isNarrow, mostReplicates, nextReplicates} from '../../until-ci.js'
@@ -68,7 +68,7 @@ export interface ModelSplits {
 export function replicateRuns(request: ReplicateRequest) {
   const {cell, context, target} = request
   const {truth, exactSums, input, logitScale} = context
-  const exact = {target, logitScale, causal: cell.causal}
+  const exact = {target, logitScale, ...viewOf(cell)}
   const run: Run = {
     request,
     moments: new OutputMoments(truth.output, runsOfHeads(exactSums), cell.replicates),

@@ -189,7 +189,7 @@ function exactWeights(
   if (!keys) return exactRows(input.query, input.key, exact, concatenated(drawn))
   const all = new Float64Array(batch * drawn[0]!.length * keyLen)
   let row = 0
-  for (const [at, {query, key}] of Array.from(partsInView(input, exact.causal)).entries()) {
+  for (const [at, {query, key}] of Array.from(partsInView(input, exact)).entries()) {
     const own = exactRows(query, key, exact, drawn[at]!)
     const places = keys[at]!
     for (let first = 0; first < own.length; first += places.length, row++) {

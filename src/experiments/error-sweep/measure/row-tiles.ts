@@ -68,7 +68,7 @@ export class RowTiles {
 
   constructor(private readonly request: RowRequest) {
     const {input, exact} = request
-    this.parts = Array.from(partsInView(input, exact.causal))
+    this.parts = Array.from(partsInView(input, exact))
     this.totals = this.parts.map(({query, key}) => rowTotals(query, key, exact))
     this.keys = judgedKeys(input)
   }

@@ -1,6 +1,6 @@
 /** What estimates are held against: the exact output, kept for the cells that share it, and averaging V, which needs no attention. */
 
-import {type ExactTarget, softmaxAttention} from '../../../attention/index.js'
+import {attend, type ExactTarget} from '../../../attention/index.js'
 import {
   type ExactOptions,
   exactOutput,
@@ -9,6 +9,7 @@ import {
   hostData,
   isCanonicalSoftmax,
 } from '../../../attention/internal.js'
+import {type CausalView, keysInView} from '../../../causal-view.js'
 import {type AttentionInput, sizesOf} from '../../../inputs/attention-input.js'
 import {tf} from '../../../tf.js'
 import {averageRoundingMse} from '../../../theory/rounding.js'
@@ -60,12 +61,13 @@ export function computeTruth(
 }
 
 function tiledOutput(input: AttentionInput, options: ExactOptions): Float64Array {
-  const {logitScale: scale, causal} = options
+  const {logitScale: scale, causal, causalAlign} = options
   const {out} = hostData(() => {
     const [query, key, value] = [input.query, input.key, input.value].map(({data, shape}) =>
       tf.tensor4d(data, shape),
     ) as [tf.Tensor4D, tf.Tensor4D, tf.Tensor4D]
-    return {out: softmaxAttention(query, key, value, {scale, causal}).out}
+    const view = {causal, ...(causalAlign && {causalAlign})}
+    return {out: attend(query, key, value, {method: 'softmax-online', scale, ...view}).out}
   })
   return Float64Array.from(out)
 }
@@ -97,12 +99,11 @@ export interface Yardstick {
  * Mean squared error of the mean of the values in view of each query, for every head.
  *
  * @param exact - `[B H, L, Dv]`
- * @param causal - query i has the keys j <= i in view
  */
 export function yardsticks(
   input: AttentionInput,
   exact: Float64Array,
-  causal: boolean,
+  view: CausalView,
 ): Yardstick[] {
   const {batch, heads, queryLen, keyLen, valueDim} = sizesOf(input)
   const part = <Data extends Float32Array | Float64Array>(
@@ -114,7 +115,10 @@ export function yardsticks(
     const values = part(input.value.data, head, keyLen)
     return {
       rows: queryLen,
-      mse: meanValueMse(values, part(exact, head, queryLen), valueDim, causal),
+      mse: meanValueMse(values, part(exact, head, queryLen), {
+        ...{queryLen, keyLen, valueDim},
+        view,
+      }),
       rounding: averageRoundingMse(values, keyLen),
     }
   })
@@ -152,15 +156,14 @@ export function overYardstick(
 function meanValueMse(
   values: Float32Array,
   exact: Float64Array,
-  dim: number,
-  causal: boolean,
+  sizes: {queryLen: number; keyLen: number; valueDim: number; view: CausalView},
 ): number {
-  const keyLen = values.length / dim
+  const {valueDim: dim, queryLen, view} = sizes
   const sum = new Float64Array(dim)
   let squares = 0
   let seen = 0
-  for (let row = 0; row * dim < exact.length; row++) {
-    const inView = causal ? Math.min(row + 1, keyLen) : keyLen
+  for (let row = 0; row < queryLen; row++) {
+    const inView = keysInView(view, sizes, row)
     for (; seen < inView; seen++) {
       for (let d = 0; d < dim; d++) sum[d]! += values[seen * dim + d]!
     }

@@ -2,7 +2,8 @@
 import {groupBy, spanOf} from '../../../report/groups.js'
 import {significant} from '../../../report/numbers.js'
 import {listed, shortened} from '../../../report/words.js'
-import {causalLabel, inputLabel, inputsLabel} from '../../labels.js'
+import {viewOf} from '../../axes.js'
+import {causalLabel, cornerText, inputLabel, inputsLabel} from '../../labels.js'
 import {unusualScale} from '../../logit-scale.js'
 import type {CompletedSweep} from '../schema.js'
 
@@ -116,7 +117,8 @@ export function measuredLabel(places: readonly Place[]): string {
       value => `${value} head${value === '1' ? '' : 's'}`,
     ),
     lengths(firsts),
-    causalLabel(cell.causal, alike ? result.ran_causal : null),
+    causalLabel(cell.causal, alike ? result.ran_causal : null) +
+      cornerText({queryLen: result.query_len, keyLen: result.key_len}, viewOf(cell)),
     ...(unusual.length > 0 ? [ranged(unusual, value => `logits ${value} q.k`)] : []),
     ...(scales.some(scale => scale !== 1)
       ? [ranged(scales, value => `q and k times ${value}`)]

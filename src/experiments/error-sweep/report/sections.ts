@@ -2,7 +2,15 @@
 import {numbered} from '../../../inputs/layers.js'
 import {groupBy, inOrder} from '../../../report/groups.js'
 import {significant} from '../../../report/numbers.js'
-import {causalLabel, inputsLabel, methodLabel, projectionLabel, variantLabel} from '../../labels.js'
+import {viewOf} from '../../axes.js'
+import {
+  causalLabel,
+  cornerText,
+  inputsLabel,
+  methodLabel,
+  projectionLabel,
+  variantLabel,
+} from '../../labels.js'
 import {unusualScale} from '../../logit-scale.js'
 import type {CompletedSweep, ErrorSweepCell, HeldSweepResult} from '../schema.js'
 
@@ -94,7 +102,8 @@ export function sectionTitle(records: readonly CompletedSweep[]): string {
     inputsLabel(records.map(({cell}) => cell.input)),
     ...[layersLabel(records)].flatMap(label => label ?? []),
     sizes.length === 1 ? sizes[0]! : 'of different sizes',
-    causalLabel(cell.causal, alike ? result.ran_causal : null),
+    causalLabel(cell.causal, alike ? result.ran_causal : null) +
+      cornerText({queryLen: result.query_len, keyLen: result.key_len}, viewOf(cell)),
   ]
   const scales = [...new Set(records.flatMap(({result}) => unusualScale(result) ?? []))]
   if (scales.length > 0)

@@ -5,15 +5,18 @@ import {sizesOf} from '../../../inputs/attention-input.js'
 import {loadInput} from '../../../inputs/load.js'
 import {partsInView} from '../../../inputs/masked-tokens.js'
 import {type InputStatistics, inputStatistics, meanStatistics} from '../../../inputs/statistics.js'
+import {viewOf} from '../../axes.js'
 import {computedBy} from '../../computed-by.js'
 import type {CellContext, CellOutcome} from '../../experiment.js'
 import type {InputsCell, InputsResult} from '../schema.js'
 
 /** Runs one cell. Tokens that a mask hides do not count. */
 export async function runInputsCell(
-  {input: spec, layer, logit_scale, causal, seed, backend: choice}: InputsCell,
+  cell: InputsCell,
   how: CellContext = {},
 ): Promise<CellOutcome<InputsResult>> {
+  const {input: spec, layer, logit_scale, seed, backend: choice} = cell
+  const view = viewOf(cell)
   const backend = await useBackend(choice, {threadShare: how.threadShare})
   const input = await loadInput(spec, {
     seqLen: null,
@@ -24,10 +27,10 @@ export async function runInputsCell(
   })
   const {batch, heads, queryLen, keyLen, headDim} = sizesOf(input)
   const logitScale = logit_scale ?? input.logitScale ?? headDim ** -0.5
-  const seen = Array.from(partsInView(input, causal))
-  const parts = seen.map(part => inputStatistics(part, {scale: 1, logitScale, causal}))
+  const seen = Array.from(partsInView(input, view))
+  const parts = seen.map(part => inputStatistics(part, {scale: 1, logitScale, ...view}))
   const {perHead} = meanStatistics(parts)
-  const attended = attendedNorms(seen, {logitScale, causal})
+  const attended = attendedNorms(seen, {logitScale, ...view})
   return {
     status: 'completed',
     result: {

@@ -2,7 +2,8 @@
 import {spanOf} from '../../../report/groups.js'
 import {roundNumber} from '../../../report/numbers.js'
 import {listed} from '../../../report/words.js'
-import {causalLabel, inputsLabel} from '../../labels.js'
+import {viewOf} from '../../axes.js'
+import {causalLabel, cornerText, inputsLabel} from '../../labels.js'
 import {logitSizeName} from '../../logit-scale.js'
 import type {CompletedInputs, InputsRecord} from '../schema.js'
 
@@ -22,7 +23,11 @@ export function headRows(records: readonly InputsRecord[]): HeadRow[] {
 
 /** What was looked at: `minilm-layer5.safetensors: 12 heads, L=256, S=256, D=32, bidirectional`. @param records - at least one */
 export function inputTitle(records: readonly InputsRecord[]): string {
-  const {causal} = records[0]!.cell
+  const {cell, ...first} = records[0]!
+  const corner =
+    first.status === 'completed'
+      ? cornerText({queryLen: first.result.query_len, keyLen: first.result.key_len}, viewOf(cell))
+      : ''
   const layers = new Set(records.flatMap(({cell}) => cell.layer ?? []))
   const sizes = new Set(
     completed(records).map(
@@ -33,7 +38,7 @@ export function inputTitle(records: readonly InputsRecord[]): string {
   const parts = [
     ...(layers.size > 1 ? [`${layers.size} layers`] : []),
     ...(sizes.size > 1 ? ['of different sizes'] : sizes),
-    causalLabel(causal, null),
+    causalLabel(cell.causal, null) + corner,
   ]
   return `${inputsLabel(records.map(({cell}) => cell.input))}: ${parts.join(', ')}`
 }

@@ -9,7 +9,7 @@ import {loadInput} from '../../../inputs/load.js'
 import {mean} from '../../../stats/index.js'
 import {registerGradients} from '../../../tf.js'
 import {type HeadSizes, hasLearnedRows} from '../../../tuned/index.js'
-import {attendOptions, drawOf} from '../../axes.js'
+import {attendOptions, drawOf, viewOf} from '../../axes.js'
 import {computedBy} from '../../computed-by.js'
 import type {CellContext, CellOutcome} from '../../experiment.js'
 import {missingGradient} from '../../gradients.js'
@@ -32,14 +32,19 @@ export async function runTuneCell(
 ): Promise<CellOutcome<TuneResult>> {
   const backend = await useBackend(cell.backend, {threadShare: how.threadShare})
   const method = await resolveMethod(cell)
-  const {input: spec, layer, logit_scale: logitScale, seed, causal} = cell
+  const {input: spec, layer, logit_scale: logitScale, seed} = cell
   const input = await loadInput(spec, {seqLen: null, seed, extras: false, layer, logitScale})
   const {heads, queryLen, keyLen, headDim, valueDim} = sizesOf(input)
-  const form = {causal, cross: queryLen !== keyLen, masked: input.keyMask !== undefined}
+  const view = viewOf(cell)
+  const form = {
+    causal: view.causal,
+    cross: queryLen !== keyLen,
+    masked: input.keyMask !== undefined,
+  }
   const reason = unsupportedReason(method, form) ?? whyNotDrawn(cell, headDim)
   if (reason) return {status: 'skipped', reason}
   await registerGradients()
-  const split = splitInput(input, cell.held_out, causal)
+  const split = splitInput(input, cell.held_out, view)
   const sizes = {heads, keyHeads: input.keyHeads ?? heads, headDim}
   const scale = logitScale ?? input.logitScale ?? headDim ** -0.5
   const {lesson, ...measured} = await lessonOf({cell, split, sizes, scale, how})
@@ -81,7 +86,7 @@ interface Layer {
 
 /** Learns, and measures what was learned. */
 async function lessonOf({cell, split, sizes, scale, how}: Layer) {
-  const problem = (input: AttentionInput) => problemOf(input, scale, cell.causal)
+  const problem = (input: AttentionInput) => problemOf(input, scale, viewOf(cell))
   const turns = turnsOf(split.learned).map(problem)
   const heldOut = problem(split.heldOut)
   const begin = performance.now()

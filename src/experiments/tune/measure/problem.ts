@@ -1,6 +1,7 @@
 /** Queries, keys and values with the outputs of exact attention, as tensors. */
 import {attend, tf} from '../../../attention/index.js'
 import {hostData} from '../../../attention/internal.js'
+import type {CausalView} from '../../../causal-view.js'
 import {type AttentionInput, sizesOf} from '../../../inputs/attention-input.js'
 
 /** Tokens that a method is to reproduce exact attention on. */
@@ -23,12 +24,11 @@ export interface Problem {
   textNorms: Float32Array
   /** beta */
   scale: number
-  causal: boolean
   dispose(): void
 }
 
 /** @param scale - beta */
-export function problemOf(input: AttentionInput, scale: number, causal: boolean): Problem {
+export function problemOf(input: AttentionInput, scale: number, view: CausalView): Problem {
   const {batch, queryLen, keyLen} = sizesOf(input)
   const [query, key, value] = [input.query, input.key, input.value].map(({data, shape}) =>
     tf.tensor4d(data, shape),
@@ -37,7 +37,7 @@ export function problemOf(input: AttentionInput, scale: number, causal: boolean)
   const exact = tf.tidy(
     () =>
       attend(query, key, value, {
-        ...{method: 'softmax-online', scale, causal},
+        ...{method: 'softmax-online', scale, ...view},
         ...(keyMask && {keyMask}),
       }).out,
   )
@@ -54,7 +54,7 @@ export function problemOf(input: AttentionInput, scale: number, causal: boolean)
   const own = [query, key, value, exact, weights, norms, textNorms]
   const tensors = [...own, ...(keyMask ? [keyMask] : [])]
   return {
-    ...{query, key, value, keyMask, exact, weights, scale, causal},
+    ...{query, key, value, keyMask, exact, weights, scale},
     ...{norms: numbersOf(norms), textNorms: numbersOf(textNorms)},
     dispose: () => tf.dispose(tensors),
   }

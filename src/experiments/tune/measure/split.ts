@@ -1,4 +1,5 @@
 /** Which tokens are learned on, and which are held out. */
+import type {CausalView} from '../../../causal-view.js'
 import {expected} from '../../../errors.js'
 import {
   type AttentionArray,
@@ -24,10 +25,11 @@ const LEAST_TOKENS = 8
  *
  * @param share - to hold out; at least one text is
  * @throws {BAD_OPTION} for a single text with too few tokens
+ * @throws {UNSUPPORTED} for a single text whose causal queries are not the tokens of its keys
  */
-export function splitInput(input: AttentionInput, share: number, causal: boolean): Split {
+export function splitInput(input: AttentionInput, share: number, view: CausalView): Split {
   const {batch} = sizesOf(input)
-  if (batch === 1) return splitTokens([...partsInView(input, causal)][0]!, share)
+  if (batch === 1) return splitTokens([...partsInView(input, view)][0]!, share, view)
   const texts = Array.from({length: batch}, (_, at) => at)
   const held = texts.filter(at => Math.floor((at + 1) * share) > Math.floor(at * share))
   if (held.length === 0) held.push(batch - 1)
@@ -47,14 +49,15 @@ export function someTexts(input: AttentionInput, texts: readonly number[]): Atte
   const {label, keyMask, ...rest} = input
   const {queryLen, keyLen} = sizesOf(input)
   const masks = keyMask && texts.map(at => keyMask.subarray(at * keyLen, (at + 1) * keyLen))
-  const seen = Math.max(...(masks?.map(mask => 1 + placesInView(mask).at(-1)!) ?? [keyLen]))
+  const ends = queryLen === keyLen ? masks?.map(mask => 1 + placesInView(mask).at(-1)!) : undefined
+  const seen = Math.max(...(ends ?? [keyLen]))
   const own = (array: AttentionArray, length: number) => firstRows(sequences(array, texts), length)
   const mask = masks && Uint8Array.from(masks.flatMap(one => [...one]))
   const left = mask && cutKeyMask(mask, keyLen, seen, label)
   return {
     ...rest,
     label,
-    query: own(input.query, queryLen === keyLen ? seen : queryLen),
+    query: own(input.query, ends ? seen : queryLen),
     key: own(input.key, seen),
     value: own(input.value, seen),
     ...(left && {keyMask: left}),
@@ -71,8 +74,12 @@ function sequences({shape, data}: AttentionArray, texts: readonly number[]): Att
   return {shape: [texts.length, heads, length, dim], data: out}
 }
 
-function splitTokens(input: AttentionInput, share: number): Split {
+function splitTokens(input: AttentionInput, share: number, {causal}: CausalView): Split {
   const {queryLen, keyLen} = sizesOf(input)
+  if (causal && queryLen !== keyLen) {
+    const got = `one text of ${queryLen} causal queries and ${keyLen} keys`
+    throw expected('UNSUPPORTED', input.label, 'at least two texts', got, 'give more texts')
+  }
   const held = Math.max(LEAST_TOKENS, Math.round(queryLen * share))
   const cut = queryLen - held
   if (cut < LEAST_TOKENS) {

@@ -2,7 +2,7 @@
 import {tf} from '../../../attention/index.js'
 import {finiteOrNull, mean} from '../../../stats/index.js'
 import type {HeadSizes} from '../../../tuned/index.js'
-import {attendOptions} from '../../axes.js'
+import {attendOptions, viewOf} from '../../axes.js'
 import {resolveMethod, unsupportedReason} from '../../method.js'
 import {MORE_FEATURES, type TuneCell, type Variant, type VariantError} from '../schema.js'
 import type {Parameters} from './parameters.js'
@@ -50,9 +50,9 @@ function tunedAndNot({cell, heldOut, parameters}: Measured, draw: number): Varia
 }
 
 /** What looks at neither queries nor keys. */
-function yardsticks({cell: {causal}, heldOut}: Measured, draw: number): VariantError[] {
+function yardsticks({cell, heldOut}: Measured, draw: number): VariantError[] {
   const drawn = drawnAs({num_features: null}, draw)
-  const average = textErrorsOf(heldOut, {method: 'mean-value', causal})
+  const average = textErrorsOf(heldOut, {method: 'mean-value', ...viewOf(cell)})
   const ones = ({length}: ArrayLike<number>) => Array.from({length}, () => 1)
   const [per_head, per_text] = [heldOut.norms, heldOut.textNorms].map(ones) as [number[], number[]]
   return [

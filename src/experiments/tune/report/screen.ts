@@ -51,6 +51,9 @@ export function titleOf(rows: readonly CompletedTune[]): string {
     ...(layers > 1 ? [plural(layers, 'layer')] : []),
     `${plural(result.heads, 'head')} of ${result.head_dim}`,
     causalLabel(cell.causal, cell.causal),
+    ...(cell.causal_align
+      ? [`queries are the ${cell.causal_align === 'end' ? 'last' : 'first'} tokens`]
+      : []),
   ]
   const texts =
     result.held_out_by === 'texts'

@@ -60,18 +60,18 @@ const exact = Float64Array.of(2, 1, 4, 5, 5, 8)
 
 describe('the error of averaging V', () => {
   it('is that of the mean of all values, head by head', () => {
-    const [first, second] = yardsticks(input, exact, false)
+    const [first, second] = yardsticks(input, exact, {causal: false})
     expect(first!.mse).toBe((0 + 1 + 4) / 3)
     expect(second!.mse).toBe((0 + 0 + 9) / 3)
   })
 
   it('is that of the mean of the values so far in causal attention', () => {
-    const [first] = yardsticks(input, exact, true)
+    const [first] = yardsticks(input, exact, {causal: true})
     expect(first!.mse).toBe((1 + 1 + 4) / 3) // means 1, 2, 2
   })
 
   it('knows what rounding can make of it', () => {
-    const [first, second] = yardsticks(input, exact, false)
+    const [first, second] = yardsticks(input, exact, {causal: false})
     expect(first!.rounding).toBe(2 * FLOAT32_ROUNDOFF ** 2 * 5)
     expect(second!.rounding).toBe(2 * FLOAT32_ROUNDOFF ** 2 * 25)
   })

@@ -30,19 +30,19 @@ const firsts = ({shape, data}: AttentionArray) =>
 
 describe('held-out tokens', () => {
   it('are every fifth text', () => {
-    const {by, learned, heldOut} = splitInput(input(10, 7), 0.2, false)
+    const {by, learned, heldOut} = splitInput(input(10, 7), 0.2, {causal: false})
     expect(by).toBe('texts')
     expect(firsts(heldOut.query)).toEqual([400, 900])
     expect(firsts(learned.key)).toEqual([0, 100, 200, 300, 500, 600, 700, 800])
   })
 
   it('are one text of two', () => {
-    const {learned, heldOut} = splitInput(input(2, 7), 0.2, false)
+    const {learned, heldOut} = splitInput(input(2, 7), 0.2, {causal: false})
     expect([firsts(learned.value), firsts(heldOut.value)]).toEqual([[0], [100]])
   })
 
   it('lose the padding that all texts of their part have', () => {
-    const {learned, heldOut} = splitInput(input(3, 9, [4, 6, 9]), 0.2, false)
+    const {learned, heldOut} = splitInput(input(3, 9, [4, 6, 9]), 0.2, {causal: false})
     expect(learned.query.shape).toEqual([2, HEADS, 6, DIM])
     expect([...learned.keyMask!]).toEqual([1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1])
     expect(heldOut.keyMask).toBeUndefined()
@@ -53,7 +53,7 @@ describe('held-out tokens', () => {
   })
 
   it('are the last tokens of a single text', () => {
-    const {by, learned, heldOut} = splitInput(input(1, 50), 0.2, true)
+    const {by, learned, heldOut} = splitInput(input(1, 50), 0.2, {causal: true})
     expect(by).toBe('tokens')
     expect(learned.query.shape).toEqual([1, HEADS, 40, DIM])
     expect(firsts(heldOut.value)).toEqual([40])
@@ -61,7 +61,7 @@ describe('held-out tokens', () => {
   })
 
   it('are refused of a short text', () => {
-    expect(() => splitInput(input(1, 15), 0.2, false)).toThrow(
+    expect(() => splitInput(input(1, 15), 0.2, {causal: false})).toThrow(
       'made: expected at least two texts, or 16 tokens to hold 8 of them out, got one text of 15',
     )
   })

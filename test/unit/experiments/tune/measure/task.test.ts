@@ -22,7 +22,9 @@ describe('a method on a layer', () => {
     await useBackend('cpu')
     const [query, key, value] = ['q', 'k', 'v'].map(array)
     const input = {query: query!, key: key!, value: value!}
-    const own = problemOf({...input, label: 'made', extras: new Map(), metadata: {}}, 0.5, false)
+    const own = problemOf({...input, label: 'made', extras: new Map(), metadata: {}}, 0.5, {
+      causal: false,
+    })
     const options = {method: 'favor-pos', numFeatures: 8, seed: 3}
     const factors = [0.6, 1, 1.4]
     const wanted = tf.tensor(factors, [1, 3, 1, 1])
