@@ -23,7 +23,8 @@ LAST_WORDS = 2000
 
 
 def supervised(work, held, bounded=False):
-    """Calls work() in a child, and ends with its exit code, or 128 and the number of the signal that ended it.
+    """Calls work() in a child, and ends with its exit code, or 128 and the number of the signal that ended it; with 0 when nobody
+    waits for it any more.
 
     Args:
         work: gives an exit code.
@@ -56,7 +57,9 @@ def supervised(work, held, bounded=False):
         os.set_blocking(words[0], False)
     kept = Kept(words[0]) if words else None
     status = watched(child, held, woken, kept)
-    code = ended(child, status)
+    end_all(child)
+    code = os.waitstatus_to_exitcode(status or 0)
+    code = 128 - code if code < 0 else code
     if kept:
         kept.read()
         kept.end(code)
@@ -117,8 +120,8 @@ def reaped(options):
         return 0, 0
 
 
-def ended(child, status):
-    """Ends the child and all that it has started. Returns how the child ended, as an exit code."""
+def end_all(child):
+    """Ends the child and all that it has started."""
     gone = None
     while gone != 0:
         for number in (-child, *children()):
@@ -126,10 +129,7 @@ def ended(child, status):
                 os.kill(number, signal.SIGKILL)
             except OSError:  # it is gone, or of another user
                 pass
-        gone, how = reaped(0)
-        status = how if gone == child else status
-    code = os.waitstatus_to_exitcode(status or 0)
-    return 128 - code if code < 0 else code
+        gone, _ = reaped(0)
 
 
 def children():
