@@ -149,6 +149,19 @@ describe('errorSweepScreen', () => {
     `)
   })
 
+  it('says that a method is at its limit where less than a third of its error is off that', () => {
+    const noteOf = (off: number) =>
+      screen([
+        ...both('rfa', [0.5, 0.3], {}, twice),
+        ...both('rfa', [0.4, off], {target: 'matched'}, twice),
+        averaging(),
+      ])
+        .split('\n')
+        .find(line => line.startsWith('rfa'))
+    expect(noteOf(0.09)).toContain('at its limit')
+    expect(noteOf(0.12)).not.toContain('at its limit') // 40 % of the error
+  })
+
   it('says that a method comes within 5 %', () => {
     const records = [
       ...both('favor-pos', [0.09, 0.04]),
