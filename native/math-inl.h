@@ -25,12 +25,12 @@ RFA_INLINE V Exp2Fraction(V f) {
   return Fma(p, f, Set(1.0f));
 }
 
-// 2^x, for weights: x <= 126. Exactly 0 below -126.5 (-inf and -1e30 included), NaN stays NaN.
-// Error 1.4 ULP for -126 <= x <= 126 (1.1 with fused multiply-add).
-RFA_INLINE V Exp2Weight(V x) {
-  x = Max(Set(-127.0f), x);
-  // leaves n + 127 in the low bits: the exponent of 2^n, and all bits zero for n = -127
-  const V rounder = Set(kRounder + 127.0f);
+// 2^(x - shift), for weights: x - shift <= 126, a whole `shift`. Exactly 0 below -126.5 (-inf and -1e30 included), NaN stays
+// NaN. Error 1.4 ULP for -126 <= x - shift <= 126 (1.1 with fused multiply-add).
+RFA_INLINE V Exp2Weight(V x, float shift = 0) {
+  x = Max(Set(shift - 127.0f), x);
+  // leaves n - shift + 127 in the low bits: the exponent of the result, and all bits zero for -127
+  const V rounder = Set(kRounder + 127.0f - shift);
   const V shifted = Add(x, rounder);
   const V f = Sub(x, Sub(shifted, rounder));
   return Mul(Exp2Fraction(f), FromBits(ShlI<23>(Bits(shifted))));

@@ -2,13 +2,13 @@
 // w_ij = sum_s exp(a_is + b_js). One item is one head; logarithms are base 2 inside.
 //
 // Every feature s has a reference r_s, the largest b_js at some past time. The state holds
-// sum_j 2^(b_js - r_s) [v_j, 1]; queries use 2^(a_is + r_s - max_s(a_is + r_s)). Keys may exceed the
+// sum_j 2^(b_js - r_s - kCentre) [v_j, 1]; queries use 2^(a_is + r_s - max_s(a_is + r_s)). Keys may exceed the
 // reference by up to kHeadroom before it must move, so that within a chunk one masked matrix product
 // does. A key that exceeds it by more ends the chunk: a new one starts with that key, after the
 // references have moved up to include it. Hence
 //   - chunks end, references move and all roundings happen by keys that every affected query sees:
 //     no bit of row i depends on keys j > i;
-//   - every reference is a key's own b_js, so each row's denominator is at least 1, and what
+//   - every reference is a key's own b_js, so each row's denominator is at least 2^-kCentre, and what
 //     underflows is below 2^-(126 - kHeadroom) of it: exact in float32 for any spread of the keys.
 // In ordinary data only the first few chunks are cut short.
 //
@@ -25,7 +25,9 @@
 
 RFA_KERNELS_BEGIN
 
-constexpr float kHeadroom = 32;  // log2: sums of 2^32 |v| stay far from 2^128
+constexpr float kHeadroom = 32;
+// log2: weights are from 2^-16 for the largest key to 2^16 for one beyond it, which leaves values as much room above as below
+constexpr float kCentre = kHeadroom / 2;
 // Moving at 16 already, at a chunk's start where it costs one pass over a row of S, leaves 16 of
 // the 32 for growth within the chunk: fewer chunks are cut.
 constexpr float kMoveFrom = 16;  // log2: references that lag by more are moved at the next chunk
@@ -121,7 +123,7 @@ inline void WeighKeys(const FeatureScratch& s, const std::uint8_t* present, Size
       // an absent key must neither raise the maximum nor weigh anything, whatever its numbers are
       const M keep = Less(Zero(), Load(s.presence + c));
       top = Max(top, Select(keep, x, top));
-      Store(row + c, Select(keep, Exp2Weight(Sub(x, reference)), Zero()));
+      Store(row + c, Select(keep, Exp2Weight(Sub(x, reference), kCentre), Zero()));
     }
     s.top[f] = ReduceMax(top);
   }

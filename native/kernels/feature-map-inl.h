@@ -61,6 +61,26 @@ inline float FeatureScale(const Features& f) {
   return f.feature_scale / sqrtf(static_cast<float>(f.num_features));
 }
 
+// Squares of floats between these bounds have all their digits, and sums of them stay in range.
+constexpr float kLeastSquare = 0x1p-100f, kMostSquare = 0x1p126f;
+
+// Factors that make unit vectors of up to W tokens, in double, which holds the squares of all floats. A token shorter
+// than the smallest normal float has no direction: it counts as zero.
+RFA_COLD inline V UnitFactorsFar(const Features& f, const float* x, Size stride, Size tokens, Size columns) {
+  float factor[W] = {};
+  for (Size i = 0; i < Least(W, tokens); i++) {
+    double square = 0;
+    for (Size c = 0; c < columns; c++) {
+      const double entry = x[i * stride + c];
+      square += entry * entry;
+    }
+    const double length = sqrt(square);
+    if (length < 0x1p-126) continue;
+    factor[i] = static_cast<float>(f.input_scale / (length + f.norm_epsilon));
+  }
+  return Load(factor);
+}
+
 // Factor of each token (x' = factor x, times `unit`) and, where `halves` asks for it, |x'|^2 / 2
 // (times `unit`), else 0.
 // O(n D), skipped where neither lengths nor log kinds ask for norms. `unit` brings logarithms to
@@ -82,9 +102,14 @@ inline void ScaleTokens(const Features& f, const float* x, Size stride, Size tok
     const V square = LoadUpTo(half_norm + i, n);
     V scale = Set(f.input_scale);
     if (f.unit_norm) {
-      // a zero vector has no direction: it stays zero instead of becoming NaN
-      const V length = Add(Sqrt(square), Set(f.norm_epsilon));
-      scale = Select(Equal(length, Zero()), Zero(), Div(scale, length));
+      scale = Div(scale, Add(Sqrt(square), Set(f.norm_epsilon)));
+      const V seen = Select(FirstN(Least(W, n)), square, Set(1.0f));
+      const M large = Less(Set(kLeastSquare), seen), small = Less(seen, Set(kMostSquare));
+      if (!(AllTrue(large) && AllTrue(small))) {
+        // decided per token: the bits of one must not depend on its neighbours
+        const V far = UnitFactorsFar(f, x + i * stride, stride, n, columns);
+        scale = Select(large, Select(small, scale, far), far);
+      }
     }
     StoreUpTo(factor + i, Mul(scale, Set(unit)), n);
     // from the norm of x and the scale, not from rounded x': one pass over the token serves both

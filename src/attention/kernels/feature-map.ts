@@ -4,7 +4,7 @@ import {halfSquaredNormAxes} from './checks.js'
 import {fusedOrComposite, type Gradient, recordsGradients} from './dispatch.js'
 import {featureMapGradientSizes, featureMapSizes} from './feature-checks.js'
 import {type FeatureKind, NONLINEARITIES} from './features/index.js'
-import {reciprocalOrZero} from './masking.js'
+import {constantOf, reciprocalOrZero} from './masking.js'
 import {matMul} from './mat-mul.js'
 import type {MapScaling} from './recipe.js'
 
@@ -65,16 +65,28 @@ function featureMapGradient(
   )
 }
 
+/** Below it float32 loses digits: a token with no larger entry has no direction, and counts as zero. */
+const SMALLEST_NORMAL = 2 ** -126
+
 /** Tokens as a map takes them. */
 export function mapInput(
   x: tf.Tensor4D,
   {inputScale = 1, unitNorm = false, normEpsilon = 0}: MapScaling,
 ): tf.Tensor4D {
   if (!unitNorm) return scaled(x, inputScale)
+  const largest = constantOf(x, largestEntries)
+  // x' = x / (|x| + epsilon), by entries of at most 1: squares of x itself leave float32 long before x does
+  const relative = tf.div(x, largest)
   // not tf.norm: that raises magnitudes to a power, and so does its gradient
-  const length = tf.sqrt(tf.sum(tf.square(x), -1, true))
-  const padded = normEpsilon === 0 ? length : tf.add(length, normEpsilon)
-  return tf.mul(x, tf.mul(reciprocalOrZero(padded), inputScale))
+  const length = tf.sqrt(tf.sum(tf.square(relative), -1, true))
+  const padded = normEpsilon === 0 ? length : tf.add(length, tf.div(normEpsilon, largest))
+  return tf.mul(relative, tf.mul(reciprocalOrZero(padded), inputScale)) as tf.Tensor4D
+}
+
+/** The largest magnitude of each token, `[B, H, L, 1]`; 1 for one that counts as zero. */
+function largestEntries(x: tf.Tensor4D): tf.Tensor {
+  const largest = tf.max(tf.abs(x), -1, true)
+  return tf.add(largest, tf.cast(tf.less(largest, SMALLEST_NORMAL), 'float32'))
 }
 
 /** @param factor - default 1 */

@@ -4,7 +4,7 @@ import {z} from 'zod'
 import {describe, expected} from '../../errors.js'
 import {tf} from '../../tf.js'
 import type {AttendResult} from '../types.js'
-import {indicator, reciprocalOrZero} from './masking.js'
+import {indicator} from './masking.js'
 
 /** The policies that take a bound, and the one that does not. */
 const POLICIES = ['none', 'add', 'clamp', 'abs-clamp', 'nudge'] as const
@@ -62,9 +62,17 @@ export function normalize(
   return {out: quotient(numerator, safe), denominator, guarded: differs(safe, denominator)}
 }
 
-/** `numerator / denominator`, 0 where that is 0, `[B, H, L, Dv]`. */
+/**
+ * `numerator / denominator`, 0 where that is 0, `[B, H, L, Dv]`. Not by the reciprocal, which for the smallest numbers is none
+ * of float32.
+ */
 export function quotient(numerator: tf.Tensor4D, denominator: tf.Tensor3D): tf.Tensor4D {
-  return tf.mul(numerator, tf.expandDims(reciprocalOrZero(denominator), -1))
+  const isZero = tf.cast(
+    indicator(denominator, x => tf.equal(x, 0)),
+    'bool',
+  )
+  const divisor = tf.where(isZero, tf.fill(denominator.shape, Infinity), denominator)
+  return tf.div(numerator, tf.expandDims(divisor, -1))
 }
 
 /** 1 where the guard changes a denominator, else 0, `[B, H, L]`. */

@@ -36,6 +36,16 @@ export function maskLogits<T extends tf.Tensor>(logits: T, mask: tf.Tensor): T {
   return tf.add(tf.mul(logits, mask), tf.mul(tf.sub(1, mask), MASKED)) as T
 }
 
+/** What `read` makes of x, as a constant for gradients. */
+export function constantOf<T extends tf.Tensor>(x: T, read: (x: T) => tf.Tensor): tf.Tensor {
+  const {shape} = x
+  const constant = tf.customGrad(input => ({
+    value: read(input as T),
+    gradFunc: () => tf.zeros(shape),
+  }))
+  return constant(x)
+}
+
 /**
  * 1 where `test` holds, else 0, as a constant for gradients: comparisons have no gradient, and TensorFlow.js
  * refuses to differentiate through them.
@@ -43,11 +53,7 @@ export function maskLogits<T extends tf.Tensor>(logits: T, mask: tf.Tensor): T {
  * @param test - a comparison of x, of the same shape
  */
 export function indicator<T extends tf.Tensor>(x: T, test: (x: T) => tf.Tensor): T {
-  const constant = tf.customGrad(input => ({
-    value: tf.cast(test(input as T), 'float32'),
-    gradFunc: (dy: tf.Tensor) => tf.zerosLike(dy),
-  }))
-  return constant(x) as T
+  return constantOf(x, value => tf.cast(test(value), 'float32')) as T
 }
 
 /** `1 / x`, and 0 where x is 0. */

@@ -48,6 +48,16 @@ describe('a guard on denominators', () => {
     expect(Array.from(out)).toEqual([-0.5, -4, 0, 4, 0.5])
   })
 
+  it('divides by the smallest numbers of float32, whose reciprocals it does not hold', () => {
+    const smallest = 2 ** -149
+    const out = compute(() => {
+      const numerator = tf.tensor4d([3 * smallest, -smallest, 0, 2 ** -127], [1, 1, 4, 1])
+      const denominator = tf.tensor3d([smallest, smallest, smallest, 2 ** -128], [1, 1, 4])
+      return normalize({numerator, denominator}, parseGuard('none')).out
+    })
+    expect(Array.from(out)).toEqual([3, -1, 0, 2])
+  })
+
   it.each(['none', 'add:1e-6', 'clamp:1', 'abs-clamp:0.001', 'nudge:1E-6'])('accepts %s', guard => {
     expect(denominatorGuard.safeParse(guard).success).toBe(true)
   })
