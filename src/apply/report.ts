@@ -28,11 +28,14 @@ export function illConditionedWarning({
 }
 
 /** The warning about an output that is not finite; `undefined` where all of it is. */
-export function notFiniteWarning({arrays}: Pick<ApplyRecord, 'arrays'>): string | undefined {
+export function notFiniteWarning({
+  method,
+  arrays,
+}: Pick<ApplyRecord, 'method' | 'arrays'>): string | undefined {
   const bad = arrays.reduce((sum, {not_finite}) => sum + not_finite, 0)
   if (bad === 0) return undefined
   const total = arrays.reduce((sum, {shape}) => sum + elementCount(shape), 0)
-  const count = `${bad} of ${plural(total, 'output element')}`
+  const count = `${bad} of ${plural(total, 'output element')} of ${method}`
   const are = total === 1 ? 'is' : 'are'
-  return `${count} ${are} not finite: float32 ends at 3.4e38; try a smaller \`scale\`, or smaller queries and keys`
+  return `${count} ${are} not finite: float32 ends at 3.4e38; try a smaller \`scale\`, or smaller queries, keys or values`
 }

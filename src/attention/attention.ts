@@ -12,6 +12,7 @@ import {
 import {checkFeatures, checkObject, checkSizes} from './check-tensor.js'
 import {checkedDecoder} from './checked-decoder.js'
 import type {Estimators, MethodName} from './estimators/index.js'
+import {requireFinite} from './finite-output.js'
 import {extendedDecoder} from './forms/decoders/stateful.js'
 import {type AttendInputs, type Estimator, supportsOf} from './forms/estimator.js'
 import {callNoise, checkArrays, type Noise, noiseTensor} from './forms/noise.js'
@@ -135,6 +136,7 @@ export type AttentionOptions<Name extends AnyMethod = MethodName> = {method: Nam
  * @throws {UNKNOWN_NAME | BAD_OPTION} for a method, preset or option that does not exist or is out of range
  * @throws {UNSUPPORTED} when the method has no causal, cross or masked form
  * @throws {BAD_OPTION} for a causal call with fewer queries than keys that does not say which corner is meant
+ * @throws {NOT_FINITE} where finite inputs are too large for float32: squares, products or sums of them leave its range
  * @throws {BACKEND_NOT_READY} before `await useBackend(...)`
  */
 export function attention<Name extends AnyMethod>(
@@ -143,13 +145,18 @@ export function attention<Name extends AnyMethod>(
   value: tf.Tensor,
   options: AttentionOptions<Name>,
 ): tf.Tensor4D {
-  return tf.tidy(() => attend(query, key, value, options as AnyOptions).out)
+  return tf.tidy(() => {
+    const {estimator, inputs} = attendInputs(query, key, value, options as AnyOptions)
+    const {out} = attendCall(estimator, inputs)
+    requireFinite(estimator.name, out, inputs, options as unknown as tf.TensorContainer)
+    return out
+  })
 }
 
 /** Options with names that are checked at run time. */
 type AnyOptions = {method: string} & CallOptions & Record<string, unknown>
 
-/** {@link attention} with the denominator and where a guard changed it, for diagnostics. */
+/** {@link attention} with the denominator and where a guard changed it, for diagnostics; an output is given as it came. */
 export function attend(
   query: tf.Tensor,
   key: tf.Tensor,

@@ -1,5 +1,5 @@
 /** Randomness comes from the seed alone, and calls leave nothing behind. */
-import {attention, type CallOptions, type MethodName} from '../attention/index.js'
+import {attend, type PresetName} from '../attention/index.js'
 import {noiseSpecs} from '../attention/internal.js'
 import {usesProjection} from '../attention/names.js'
 import {tf} from '../tf.js'
@@ -90,7 +90,8 @@ function memory(subject: Subject): Finding {
   const tally = new Tally(
     'tf.keep, and tensors made outside attend: make what phi needs in make or in attend',
   )
-  for (const preset of ['exact', ...Object.keys(subject.estimator.presets)]) {
+  const presets = Object.keys(subject.estimator.presets) as PresetName[]
+  for (const preset of ['exact', ...presets] as const) {
     for (const form of maskedForms(subject)) countTensors(tally, subject, {preset, ...form})
   }
   return tally.finding()
@@ -100,7 +101,7 @@ function memory(subject: Subject): Finding {
 function countTensors(
   tally: Tally,
   subject: Subject,
-  {preset, ...form}: {preset: string; causal: boolean; masked: boolean},
+  {preset, ...form}: {preset: PresetName; causal: boolean; masked: boolean},
 ): void {
   const given = callOf(subject, SMALL, form)
   const {inputs, keyMask} = hostCall(given)
@@ -108,7 +109,7 @@ function countTensors(
   const mask = keyMask && maskTensor(keyMask, given.sizes.batch)
   const owned = [...tensors, ...(mask ? [mask] : [])]
   const options = {
-    method: subject.method as MethodName,
+    method: subject.method,
     preset,
     causal: form.causal,
     numFeatures: 7,
@@ -116,7 +117,7 @@ function countTensors(
     ...(mask && {keyMask: mask}),
   }
   const before = tf.memory().numTensors
-  const out = attention(...tensors, options as {method: MethodName} & CallOptions)
+  const out = tf.tidy(() => attend(...tensors, options).out)
   const more = tf.memory().numTensors - before
   const gone = owned.filter(({isDisposed}) => isDisposed).length
   tf.dispose([out, ...owned])

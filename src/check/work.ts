@@ -1,5 +1,5 @@
 /** The declared cost, compared with the operations of TensorFlow.js that a call makes. */
-import {attention, type CallOptions, type MethodName} from '../attention/index.js'
+import {attend} from '../attention/index.js'
 import {TRANSCENDENTAL} from '../attention/internal.js'
 import {resolveOptions} from '../attention/names.js'
 import {tf} from '../tf.js'
@@ -81,8 +81,8 @@ async function countedWork(subject: Subject): Promise<Finding> {
   for (const {name, causal} of formsOf(subject)) {
     const given = callOf(subject, SIZES, {causal})
     const tensors = toTensors(hostCall(given).inputs)
-    const call = {method: method as MethodName, causal, seed, numFeatures: SIZES.numFeatures}
-    const run = () => attention(...tensors, call as {method: MethodName} & CallOptions)
+    const call = {method, causal, seed, numFeatures: SIZES.numFeatures}
+    const run = () => tf.tidy(() => attend(...tensors, call).out)
     const counted = (await operationsIn(run)).reduce((sum, one) => sum + operationsOf(one), 0)
     tf.dispose([...tensors])
     const {flops} = estimator.cost({...given.sizes, causal}, options)

@@ -9,9 +9,10 @@ import {
   rotationsOf,
 } from '../forms/reformer/options.js'
 import {type RoundView, roundsInView, roundView} from '../forms/reformer/views.js'
+import {mapInput} from '../kernels/feature-map.js'
 import type {SoftmaxAttentionResult} from '../kernels/index.js'
 import {logSumExp} from '../kernels/log-sum-exp.js'
-import {maskLogits, presence, reciprocalOrZero, sawAnyKey} from '../kernels/masking.js'
+import {maskLogits, presence, sawAnyKey} from '../kernels/masking.js'
 import {matMul} from '../kernels/mat-mul.js'
 import {mergeSoftmax} from '../kernels/merge-softmax.js'
 import type {CallShape, Cost} from '../types.js'
@@ -87,7 +88,7 @@ function attend(inputs: AttendInputs<ReformerOptions>): tf.Tensor4D {
   const rotations = noise.rotations!
   const plan = planChunks({query, rotations, keyMask, chunkSize, options})
   // the keys; a zero vector stays zero
-  const unit = tf.mul(query, reciprocalOrZero(tf.norm(query, 2, -1, true))) as tf.Tensor4D
+  const unit = mapInput(query, {unitNorm: true})
   const rounds = plan.rounds.map((_, round) => {
     const view = roundView(plan, round, length, options)
     const result = attendRound(inputs, unit, view, plan)

@@ -4,7 +4,7 @@ import {z} from 'zod'
 import {describe, expected} from '../../errors.js'
 import {tf} from '../../tf.js'
 import type {AttendResult} from '../types.js'
-import {indicator} from './masking.js'
+import {constantOf, indicator} from './masking.js'
 
 /** The policies that take a bound, and the one that does not. */
 const POLICIES = ['none', 'add', 'clamp', 'abs-clamp', 'nudge'] as const
@@ -67,11 +67,10 @@ export function normalize(
  * of float32.
  */
 export function quotient(numerator: tf.Tensor4D, denominator: tf.Tensor3D): tf.Tensor4D {
-  const isZero = tf.cast(
-    indicator(denominator, x => tf.equal(x, 0)),
-    'bool',
+  const infinite = constantOf(denominator, x =>
+    tf.where(tf.equal(x, 0), tf.fill(x.shape, Infinity), tf.zerosLike(x)),
   )
-  const divisor = tf.where(isZero, tf.fill(denominator.shape, Infinity), denominator)
+  const divisor = tf.add(denominator, infinite)
   return tf.div(numerator, tf.expandDims(divisor, -1))
 }
 

@@ -4,6 +4,7 @@ import {APPLIED_ARRAY} from '../../helpers/records/apply.js'
 
 /** Outputs with so many elements that are not finite. */
 const of = (...arrays: [not_finite: number, shape: number[]][]) => ({
+  method: 'hrf',
   arrays: arrays.map(([not_finite, shape]) => ({...APPLIED_ARRAY, not_finite, shape})),
 })
 
@@ -27,17 +28,17 @@ describe('writtenNote', () => {
 describe('notFiniteWarning', () => {
   it('counts the elements that are not finite and says what to try', () => {
     expect(notFiniteWarning(of([17, [1, 3, 31, 13]]))).toBe(
-      '17 of 1209 output elements are not finite: float32 ends at 3.4e38; ' +
-        'try a smaller `scale`, or smaller queries and keys',
+      '17 of 1209 output elements of hrf are not finite: float32 ends at 3.4e38; ' +
+        'try a smaller `scale`, or smaller queries, keys or values',
     )
     expect(notFiniteWarning(of([1, [1, 1, 1, 1]]))).toMatch(
-      /^1 of 1 output element is not finite: /,
+      /^1 of 1 output element of hrf is not finite: /,
     )
   })
 
   it('counts those of all layers together', () => {
     const warning = notFiniteWarning(of([2, [1, 3, 5, 7]], [0, [1, 3, 5, 7]], [9, [1, 1, 5, 7]]))
-    expect(warning).toMatch(/^11 of 245 output elements are not finite: /)
+    expect(warning).toMatch(/^11 of 245 output elements of hrf are not finite: /)
   })
 
   it('has nothing to say of a finite output', () => {
