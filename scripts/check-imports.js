@@ -26,6 +26,7 @@ const FLOORS = [
   ['src/attention/resolve.ts', 'src/attention/call-checks.ts', 'src/attention/checked-decoder.ts'],
   ['src/attention/causal-align.ts'],
   ['src/attention/present-tokens.ts'],
+  ['src/attention/finite-output.ts'],
   ['src/attention/footprint/', 'src/attention/attention.ts'],
   ['src/attention/registering/'],
   [

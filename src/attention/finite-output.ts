@@ -4,7 +4,10 @@ import {tf} from '../tf.js'
 import type {AttendInputs} from './forms/estimator.js'
 import {hostData} from './host-data.js'
 
-type Inputs = Pick<AttendInputs<Record<string, unknown>>, 'query' | 'key' | 'value' | 'queryMask'>
+type Inputs = Pick<
+  AttendInputs<Record<string, unknown>>,
+  'query' | 'key' | 'value' | 'queryMask' | 'inputScale'
+>
 
 /**
  * Refuses an output that is not finite where everything that it was made of is. NaN and infinities of the caller come out as
@@ -33,7 +36,8 @@ export function requireFinite(
   if (![...Object.values(largest), ...given.map(largestOf)].every(Number.isFinite)) return
   if (broken > 0)
     throw tooLarge(method, `${broken} of ${out.size} output elements are not finite`, largest)
-  if (Math.max(largest.query, largest.key) < LARGE_TOKEN || largest.value === 0) return
+  const entry = Math.max(largest.query, largest.key) * inputs.inputScale
+  if (entry < LARGE_TOKEN || largest.value === 0) return
   throw tooLarge(method, 'every output element is zero', largest)
 }
 
