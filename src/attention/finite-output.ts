@@ -92,7 +92,7 @@ function tooLarge(
   ].join(', ')
   return new RfaError(
     'NOT_FINITE',
-    `${method}: expected inputs whose squares, products and sums stay within float32, got ${sizes}: ${found}`,
+    `${method}: expected inputs with squares, products and sums that float32 can hold, got ${sizes}: ${found}`,
     {
       suggestions:
         value > LARGE_VALUE

@@ -63,8 +63,8 @@ export function normalize(
 }
 
 /**
- * `numerator / denominator`, 0 where that is 0, `[B, H, L, Dv]`. Not by the reciprocal, which for the smallest numbers is none
- * of float32.
+ * `numerator / denominator`, 0 where that is 0, `[B, H, L, Dv]`. Not by the reciprocal: that of the smallest
+ * numbers overflows.
  */
 export function quotient(numerator: tf.Tensor4D, denominator: tf.Tensor3D): tf.Tensor4D {
   const infinite = constantOf(denominator, x =>
