@@ -166,10 +166,15 @@ struct FeatureSlopes {
                            float* out) const {
     float along = by * total;
     if (present && f->unit_norm) {
-      const float square = SquaredNorm(x, columns), length = sqrtf(square);
-      const float whole = length * (length + f->norm_epsilon);
-      // a zero token has no direction: nothing turns it
-      if (whole > 0) along += (DotUpTo(x, slopes, columns) - along * square) / whole;
+      const float square = SquaredNorm(x, columns), length = sqrtf(square), dot = DotUpTo(x, slopes, columns);
+      if (kLeastSquare < square && square < kMostSquare) {
+        along += (dot - along * square) / (length * (length + f->norm_epsilon));
+      } else {
+        // without squares of x, which leave the range: |x'| = scale - factor epsilon. A zero token has no direction: its
+        // factor is 0, and nothing turns it
+        const float scale = f->input_scale, reach = scale - by * f->norm_epsilon;
+        if (scale * reach > 0) along += by * (by * dot / (scale * reach)) - along * reach / scale;
+      }
     }
     for (Size c = 0; c < columns; c += W) {
       const Size n = columns - c;

@@ -107,6 +107,21 @@ describe.each(await runnableBackends())('on %s', backend => {
       }
     },
   )
+
+  it.each(['rfa', 'rfa-arccos'])('slopes of unit vectors go by their length: %s', async method => {
+    await registerGradients()
+    const slopes = (size: number) =>
+      compute(() => {
+        const loss = (query: tf.Tensor) => {
+          const options = {method, numFeatures: 64} as never
+          const out = attention(query, tokens('key'), tokens('value'), options)
+          return tf.sum(tf.mul(out, tokens('slopes'))) as tf.Scalar
+        }
+        return tf.grad(loss)(tokens('query', size))
+      })
+    const plain = slopes(1)
+    for (const size of [2 ** -90, 2 ** 90]) expectMultiple(slopes(size), plain, 1 / size, DIGITS)
+  })
 })
 
 describe('an output that float32 cannot hold', () => {
