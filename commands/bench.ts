@@ -26,7 +26,9 @@ export default class Bench extends BaselineCommand {
   async run() {
     const {flags} = await this.parse(Bench)
     const saved = await this.savedPlan(flags)
-    const estimators = await this.estimators(!saved && asksEstimators(flags))
+    const {typed, others} = this.plugins
+    const asked = asksEstimators(flags) || typed.length + others.length > 0
+    const estimators = await this.estimators(!saved && asked)
     const listeners = {
       note: (text: string) => this.note(text),
       warn: (text: string) => this.caution(text),

@@ -12,7 +12,7 @@ export default class Report extends RfaCommand {
   static override summary =
     'Print what saved runs found, and write them as Markdown or as an HTML page'
   static override description = helpText(
-    'Reads one or several run folders, prints what was found (with --details every table), and writes one Markdown file with all of it. With --html it writes one page for browsers instead, which needs no network: what was run and found, then every table. A folder of rfa claims has its verdicts, or its figure.',
+    'Reads one or several run folders and prints what was found (with --details every table). It writes only what flags ask for: --output one Markdown file with all of it, --html one page for browsers, which needs no network: what was run and found, then every table. A folder of rfa claims has its verdicts, or its figure.',
   )
   static override examples = [
     '<%= config.bin %> report results/error-sweep-20260101-120000',
@@ -32,12 +32,10 @@ export default class Report extends RfaCommand {
     output: markdownFile({
       char: 'o',
       aliases: ['markdown'],
-      description:
-        'Markdown file (.md), - for stdout (default: report.md in the run; in the working directory for several runs)',
+      description: 'Markdown file (.md), - for stdout (default: none)',
     }),
     html: htmlFile({
-      description:
-        'HTML page (.html), - for stdout; the tables are not printed then, and Markdown is written for --output alone',
+      description: 'HTML page (.html), - for stdout; the tables are not printed then',
     }),
     ...figureFlags,
     details: detailsFlag(),
@@ -69,7 +67,7 @@ export default class Report extends RfaCommand {
       const printed = flags.details ? blocks : await reported({figures: flags.plot, details: false})
       await this.printTables(printed, flags)
     }
-    const files = await writeReportFiles({blocks, saved, directories: folders}, flags, {
+    const files = await writeReportFiles({blocks, saved}, flags, {
       ...this.invocation(),
       print: text => this.print(text),
     })

@@ -6,6 +6,7 @@ import csv
 import html
 import importlib
 import io
+import json
 import os
 import tempfile
 from functools import cached_property
@@ -83,11 +84,13 @@ class Run:
     def _shown(self) -> tuple[str, str]:
         """The first screen of `rfa report`, and its first figure as SVG."""
         with tempfile.TemporaryDirectory(prefix="rfa-") as folder:
-            files = ["--svg", folder, "--output", str(Path(folder) / "report.md")]
-            text = run_text(["report", str(self.path), *files, "--quiet"], Path(folder))
-            figures = sorted(place for place in Path(folder).glob("*.svg") if "column" not in place.name)
-            over = [place for place in figures if "-over-" in place.name] or figures
-            return text, over[0].read_text(encoding="utf-8") if over else ""
+            text = run_text(["report", str(self.path), "--svg", folder, "--quiet"], Path(folder))
+            listed = Path(folder) / "figures.json"
+            if not listed.exists():
+                return text, ""
+            figures = json.loads(listed.read_text(encoding="utf-8"))["figures"]  # in the order of the report
+            first = next((figure for figure in figures if "-over-" in figure["name"]), figures[0])
+            return text, (Path(folder) / f"{first['name']}.svg").read_text(encoding="utf-8")
 
     def __str__(self) -> str:
         return self._shown[0]

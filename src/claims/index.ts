@@ -71,5 +71,7 @@ export function referenceVerdict(id: string): ClaimVerdict | undefined {
 
 /** Those of the ids, each once, or all. */
 export function claimsNamed(ids: readonly string[]): Promise<Claim[]> {
-  return Promise.all([...new Set(ids.length > 0 ? ids : CLAIM_IDS)].map(claimNamed))
+  return Promise.all(
+    [...new Set(ids.length > 0 ? ids.map(id => id.toUpperCase()) : CLAIM_IDS)].map(claimNamed),
+  )
 }

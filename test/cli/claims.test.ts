@@ -49,7 +49,7 @@ describe('rfa claims', () => {
     expect(stdout).toMatch(/^H3 +holds +RFA needs a tenth of the memory: 3\.2 % with 64 vectors/m)
     expect(stdout).not.toContain('state over cache')
     expect(stderr).toContain(`details: rfa report ${directory} --details`)
-    expect(stderr).toContain(`2 claims judged on 0 runs; saved in ${directory}`)
+    expect(stderr).toContain(`2 claims judged; saved in ${directory}`)
     expect(exitCode).toBe(0)
     expect(saved(directory).claims.map(({id, verdict}) => [id, verdict])).toEqual([
       ['H3', 'holds'],
@@ -88,6 +88,14 @@ describe('rfa claims', () => {
       [join(directory, 'h13-positive'), 'variance', 7],
     ])
     expect(worker.kill.mock.calls.length).toBeGreaterThanOrEqual(3)
+  })
+
+  it('counts no claim as judged that nothing here can judge, and says what it takes', async () => {
+    const {stdout, stderr} = await claims('h9', '--quick', '--output', output())
+    expect(stdout).toMatch(/rfa claims H9 --with-training/)
+    expect(stderr).toContain('0 of 1 claim judged; saved in')
+    const {stderr: mixed} = await claims('h9', 'H3', 'h3', '--quick', '--output', output())
+    expect(mixed).toContain('1 of 2 claims judged; saved in')
   })
 
   it('replaces verdicts only where it goes on with them', async () => {

@@ -1,5 +1,5 @@
 /** What commands draw in a terminal. */
-import {mkdtemp, readFile, rm} from 'node:fs/promises'
+import {mkdtemp, rm} from 'node:fs/promises'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {afterEach, beforeEach, describe, expect, it, vi} from 'vitest'
@@ -123,13 +123,13 @@ describe('rfa report --plot', () => {
   afterEach(() => rm(folder, {recursive: true}))
   const report = (...argv: string[]) => run(Report, 'report', [folder, ...argv])
 
-  it('draws one figure of each run among its tables, and leaves the file as it is', async () => {
+  it('draws one figure of each run among its tables, and none in Markdown', async () => {
     const {stdout} = await report('--plot')
     expect(plots(stdout)).toBe(1)
     expect(stdout).toContain('rfa bench: forward pass')
-    const markdown = await readFile(join(folder, 'report.md'), 'utf8')
+    const {stdout: markdown} = await report('--output', '-')
     expect(plots((await report()).stdout)).toBe(0)
-    expect(await readFile(join(folder, 'report.md'), 'utf8')).toBe(markdown)
+    expect((await report('--plot', '--output', '-')).stdout).toBe(markdown)
   })
 
   it('draws it beside a page, whose tables are not printed', async () => {

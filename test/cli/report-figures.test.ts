@@ -27,9 +27,9 @@ describe('rfa report with figures', () => {
 
   it('writes each as wide as a page and as a column, and Markdown that shows them', async () => {
     const figures = join(folder, 'figures')
-    const {exitCode, stderr} = await report('--png', figures)
+    const {exitCode, stderr} = await report('--png', figures, '-o', join(folder, 'report.md'))
     expect(exitCode).toBe(0)
-    expect(stderr).toContain(`written to ${figures}\n`)
+    expect(stderr).toContain(`written to ${join(folder, 'report.md')}\nwritten to ${figures}\n`)
     const files = NAMES.flatMap(name => [`${name}-column.png`, `${name}.png`])
     expect((await readdir(figures)).sort()).toEqual(['figures.json', ...files].sort())
     const markdown = await readFile(join(folder, 'report.md'), 'utf8')
@@ -38,12 +38,12 @@ describe('rfa report with figures', () => {
 
   it('writes PDF, which Markdown does not show, with captions for a paper', async () => {
     const figures = join(folder, 'figures')
-    const {exitCode, stdout} = await report('--pdf', figures, '--json')
+    const {exitCode, stdout} = await report('--pdf', figures, '--json', '-o', join(folder, 'x.md'))
     expect(exitCode).toBe(0)
     expect(JSON.parse(stdout).pdf).toHaveLength(4)
     const file = await readFile(join(figures, 'time-over-length.pdf'), 'latin1')
     expect(file).toMatch(/^%PDF/)
-    expect(await readFile(join(folder, 'report.md'), 'utf8')).not.toContain('.pdf')
+    expect(await readFile(join(folder, 'x.md'), 'utf8')).not.toContain('.pdf')
     const [first] = JSON.parse(await readFile(join(figures, 'figures.json'), 'utf8')).figures
     expect(first.caption).toMatch(
       /^Time over length, B=1 .*\. Median time of a call; bars are 95 % intervals.* From run rfa-figures-\w+, rfa \S+, seed \d+\.$/,

@@ -1,4 +1,4 @@
-import {mkdir, mkdtemp, readFile, rm, writeFile} from 'node:fs/promises'
+import {mkdir, mkdtemp, readdir, readFile, rm, writeFile} from 'node:fs/promises'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {afterEach, beforeEach, describe, expect, it, vi} from 'vitest'
@@ -30,10 +30,17 @@ describe('rfa report', () => {
   afterEach(() => rm(folder, {recursive: true}))
   const report = (...argv: string[]) => run(Report, 'report', argv)
 
-  it('prints tables and writes Markdown into the run', async () => {
+  it('prints tables, and writes nothing', async () => {
     const {stdout, stderr} = await report(folder, '--details')
-    const path = join(folder, 'report.md')
     expect(stdout).toContain('Forward pass')
+    expect(stderr).toBe('')
+    expect(await readdir(folder)).toEqual([])
+  })
+
+  it('writes Markdown on demand', async () => {
+    const path = join(folder, 'report.md')
+    const {stdout, stderr} = await report(folder, '--output', path)
+    expect(stdout).toMatch(/./)
     expect(stderr).toBe(`written to ${path}\n`)
     expect(await readFile(path, 'utf8')).toContain('| favor-pos |')
   })
@@ -64,7 +71,7 @@ describe('rfa report', () => {
     expect(runner.openRun).not.toHaveBeenCalled()
   })
 
-  it('writes a page instead of tables and Markdown for --html, and shows it for --open', async () => {
+  it('writes a page instead of tables for --html, and shows it for --open', async () => {
     const path = join(folder, 'page.html')
     const {stdout, stderr} = await report(folder, '--html', path, '--open')
     expect({stdout, stderr}).toEqual({stdout: '', stderr: `written to ${path}\n`})
@@ -72,7 +79,6 @@ describe('rfa report', () => {
     expect(page).toContain('<title>bench: ')
     expect(page).toContain('<th scope="row">favor-pos</th>')
     expect(runner.showFile).toHaveBeenCalledExactlyOnceWith(path)
-    await expect(readFile(join(folder, 'report.md'))).rejects.toThrow('ENOENT')
     const again = JSON.parse((await report(folder, '--html', path, '--json')).stdout)
     expect(again).toMatchObject({html: path, output: null})
   })
@@ -138,7 +144,7 @@ describe('rfa report', () => {
     const {stdout} = await report(folder, '--json')
     expect(JSON.parse(stdout)).toEqual({
       schema: 'rfa.report/1',
-      output: join(folder, 'report.md'),
+      output: null,
       html: null,
       runs: [
         {
@@ -293,13 +299,14 @@ describe('rfa report of a folder of claims', () => {
 
   it('prints and writes the verdicts, from wherever it lies now', async () => {
     const {stdout: before} = await claims('H3', 'H14')
-    const {stdout, stderr} = await report(folder)
+    const markdown = await mkdtemp(join(tmpdir(), 'rfa-report-'))
+    const {stdout} = await report(folder, '--output', join(markdown, 'report.md'))
     expect(stdout).toMatch(/^Claims: .* \(full run, seed 0\)\n/)
     expect(stdout.split('\n').slice(2)).toEqual(before.split('\n'))
     expect(stdout).not.toContain('state over cache')
     expect((await report(folder, '--details')).stdout).toContain('state over cache')
-    expect(stderr).toBe(`written to ${join(folder, 'report.md')}\n`)
-    expect(await readFile(join(folder, 'report.md'), 'utf8')).toContain('| H14 | depends |')
+    expect(await readFile(join(markdown, 'report.md'), 'utf8')).toContain('| H14 | depends |')
+    await rm(markdown, {recursive: true})
     const path = join(folder, 'claims.json')
     await writeFile(path, (await readFile(path, 'utf8')).replace(folder, '/elsewhere'))
     const {runs, claims: told} = JSON.parse((await report(folder, '--json')).stdout)
@@ -314,9 +321,8 @@ describe('rfa report of a folder of claims', () => {
     const {stdout: before} = await claims('--figure', 'lara-cost')
     const {stdout} = await report(folder)
     expect(stdout.split('\n').slice(1)).toEqual(before.split('\n').slice(1))
-    expect(await readFile(join(folder, 'report.md'), 'utf8')).toMatch(
-      /\| time, RA \| (1\.0|0\.9)\d+ ±/,
-    )
+    const {stdout: markdown} = await report(folder, '--output', '-')
+    expect(markdown).toMatch(/\| time, RA \| (1\.0|0\.9)\d+ ±/)
     const {figures} = JSON.parse((await report(folder, '--json')).stdout)
     expect(figures[0]).toMatchObject({id: 'lara-cost', directory: folder})
   })

@@ -1,11 +1,15 @@
 /** Going on with a run whose plan stands in its folder. */
+import {mkdir} from 'node:fs/promises'
+import {join} from 'node:path'
 import {beforeEach, describe, expect, it, vi} from 'vitest'
 import Bench from '../../commands/bench.js'
 import ErrorSweep from '../../commands/error-sweep.js'
+import {temporaryFolder} from '../helpers/folders.js'
 import {BENCH_PLAN, timed} from '../helpers/records/bench.js'
 import {answerWith, lastRun, run, runner} from './services.js'
 
 const bench = (...argv: string[]) => run(Bench, 'bench', argv)
+const folder = temporaryFolder()
 const SAVED = {...BENCH_PLAN, seq_lens: [77]}
 
 beforeEach(() => {
@@ -16,36 +20,51 @@ beforeEach(() => {
 
 describe('--output DIR --resume', () => {
   it('takes the plan from the folder, however else the run is to go', async () => {
-    const {exitCode} = await bench('-o', 'dir', '--resume', '--timeout', '9', '--format', 'json')
+    const {exitCode} = await bench('-o', folder, '--resume', '--timeout', '9', '--format', 'json')
     expect(exitCode).toBe(0)
-    expect(runner.readPlan.mock.calls).toEqual([['dir']])
+    expect(runner.readPlan.mock.calls).toEqual([[folder]])
     expect(lastRun().plan).toEqual(SAVED)
-    expect(lastRun().options).toMatchObject({directory: 'dir', resume: true, timeoutMs: 9000})
+    expect(lastRun().options).toMatchObject({directory: folder, resume: true, timeoutMs: 9000})
   })
 
   it.each([['--quick'], ['--seq-len', '64'], ['--causal'], ['--no-exact'], ['--seed', '0']])(
     'makes the plan of the flags where %j says something of it',
     async (...flags) => {
-      await bench('-o', 'dir', '--resume', ...flags)
+      await bench('-o', folder, '--resume', ...flags)
       expect(runner.readPlan).not.toHaveBeenCalled()
       expect(lastRun().plan).not.toHaveProperty('seq_lens', [77])
     },
   )
 
   it('makes it of the flags where --no-causal alone says something of it', async () => {
-    await run(ErrorSweep, 'error-sweep', ['-o', 'dir', '--resume', '--no-causal'])
+    await run(ErrorSweep, 'error-sweep', ['-o', folder, '--resume', '--no-causal'])
     expect(runner.readPlan).not.toHaveBeenCalled()
     expect(lastRun().plan).toMatchObject({experiment: 'error-sweep', causal: false})
   })
 
   it('starts the standard grid where no run is there yet', async () => {
     runner.readPlan.mockResolvedValue(undefined)
-    await bench('-o', 'dir', '--resume')
+    await bench('-o', folder, '--resume')
     expect(lastRun().plan).toMatchObject({seq_lens: [256, 512, 1024, 2048, 4096]})
   })
 
+  it('refuses a folder that is not there, naming one of a similar name', async () => {
+    await mkdir(join(folder, 'sweep'))
+    const outcome = await bench('-o', join(folder, 'swep'), '--resume')
+    expect(outcome).toMatchObject({
+      exitCode: 3,
+      stderr: `--resume: expected the folder of a run, got no folder ${folder}/swep\nCode: FILE_MISSING   Try: did you mean ${folder}/sweep?\n                           leave --resume out to start a new run\n`,
+    })
+    expect(runner.runExperiment).not.toHaveBeenCalled()
+  })
+
+  it('starts a shard where no folder is yet, as the jobs of an array have one line', async () => {
+    const {exitCode} = await bench('-o', join(folder, 'new'), '--resume', '--shard', '1/2')
+    expect(exitCode).toBe(0)
+  })
+
   it('keeps to the threads that were typed, which the saved plan must have too', async () => {
-    await bench('-o', 'dir', '--resume', '--threads', '1')
+    await bench('-o', folder, '--resume', '--threads', '1')
     expect(lastRun().plan).toEqual({...SAVED, threads: 1})
   })
 

@@ -1,4 +1,5 @@
 /** Parts of a plan. */
+import {tmpdir} from 'node:os'
 import {beforeEach, describe, expect, it, vi} from 'vitest'
 import Bench from '../../commands/bench.js'
 import {countRecords} from '../../src/results/summary.js'
@@ -63,7 +64,7 @@ describe('--shard', () => {
   it('is taken from the folder that is gone on with', async () => {
     runner.readPlan.mockResolvedValueOnce(BENCH_PLAN)
     runner.readShard.mockResolvedValueOnce({index: 2, count: 3})
-    await run(Bench, 'bench', ['-o', 'dir', '--resume'])
+    await run(Bench, 'bench', ['-o', tmpdir(), '--resume'])
     expect(runner.runExperiment.mock.lastCall![0].shard).toEqual({index: 2, count: 3})
   })
 

@@ -68,7 +68,7 @@ async function reportOf(): Promise<string | undefined> {
     const saved = await readSaved([folder], 'rfa', services)
     const blocks = await savedReport(saved)
     for (const one of saved) if (one.kind === 'run') expectCalmTables(one.run.records)
-    await writeReport(blocks, [folder], {force: false}, () => {})
+    await writeReport(blocks, {output: join(folder, 'report.md'), force: false}, () => {})
     return renderTerminal(blocks, {width: 80, colour: false}) + renderMarkdown(blocks)
   })
 }

@@ -80,7 +80,7 @@ export async function adviceFolder(
   file: string,
   {services}: Invocation,
 ): Promise<Omit<OwnRun, 'name'>> {
-  refuseResumeOfNothing(flags)
+  await refuseResumeOfNothing(flags)
   const directory = flags.output ?? (await services.newRunDirectory('advise', new Date()))
   if (!flags.resume && existsSync(join(directory, file))) {
     const remedies = ['choose another folder', 'or continue it: --resume']

@@ -123,7 +123,7 @@ async function begun<K extends SavedDocument['schema']>(
   flags: ClaimsFlags,
   {services}: Invocation,
 ) {
-  refuseResumeOfNothing(flags)
+  await refuseResumeOfNothing(flags)
   const {quick, seed = 0, resume} = flags
   const request: PlanRequest = {effort: quick ? 'quick' : 'full', seed}
   const directory = flags.output ?? (await services.newRunDirectory(name, new Date()))
@@ -201,7 +201,7 @@ export async function printedClaims(
   return [...(title === undefined ? [] : [heading(1, title)]), ...claimsScreen(claims)]
 }
 
-/** `4 claims judged on 6 runs; saved in DIR`, with what prints the rest. @param details - it is printed already */
+/** `4 of 5 claims judged on 6 runs; saved in DIR`, with what prints the rest. @param details - it is printed already */
 export function closingLine(
   bin: string,
   {claims, directory}: ClaimsDocument,
@@ -213,7 +213,10 @@ export function closingLine(
     details || claims.length === 1
       ? ''
       : `\ndetails: ${report}   one claim: ${commandText([bin, 'claims', claims[0]!.id, '--explain'])}`
-  return `${plural(claims.length, 'claim')} judged on ${plural(runs, 'run')}; saved in ${directory}${more}`
+  const judged = claims.filter(({verdict}) => verdict !== 'not_measurable').length
+  const part = judged < claims.length ? `${judged} of ` : ''
+  const on = runs > 0 ? ` on ${plural(runs, 'run')}` : ''
+  return `${part}${plural(claims.length, 'claim')} judged${on}; saved in ${directory}${more}`
 }
 
 /** `48 points of 4 curves; saved in DIR, performer-2.csv`. */

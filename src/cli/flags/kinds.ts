@@ -4,7 +4,13 @@ import * as Flags from '@oclif/core/flags'
 import type * as Interfaces from '@oclif/core/interfaces'
 import {methodNames, unknownMethod} from '../../attention/names.js'
 import {describe, expected, listedFor, unknownName} from '../../errors.js'
-import {type NumberRule, parseNumber, parseNumberItem, parseShare} from './ranges.js'
+import {
+  type NumberRule,
+  POSITIVE_NUMBER,
+  parseNumber,
+  parseNumberItem,
+  parseShare,
+} from './ranges.js'
 
 /** What the parser makes of flags: one that may be missing may be left out. */
 export type FlagValues<Definitions> =
@@ -133,6 +139,17 @@ export function oneNumber(rule: NumberRule) {
     parse: async (text, _context, {name}) => parseNumber(text, `--${name}`, rule),
   })
 }
+
+/** One loss of a model, which is no share of anything. */
+export const oneLoss = Flags.custom<number>({
+  helpValue: 'LOSS',
+  parse: async (text, _context, {name}) => {
+    const where = `--${name}`
+    if (!/%\s*$/.test(text)) return parseNumber(text, where, POSITIVE_NUMBER)
+    const what = 'a loss in nats per token of a causal model, or in 1 - cosine of an encoder'
+    throw expected('BAD_RANGE', where, what, describe(text), 'write a number such as 0.05')
+  },
+})
 
 /** One share, such as `0.05` or `5%`. */
 export const oneShare = Flags.custom<number>({

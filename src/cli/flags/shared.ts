@@ -253,7 +253,7 @@ export const runFlags = {
     description: 'folder of the run (default: results/<command>-<date>-<time>)',
   }),
   resume: toggle(
-    'continue the run in --output (start it if there is none): keep finished cells, retry failed ones, add cells of a larger plan; flags of the grid need not be repeated',
+    'continue the run in --output (start it if the folder is empty): keep finished cells, retry failed ones, add cells of a larger plan; flags of the grid need not be repeated',
     'RUN',
   ),
   shard: shardFlag({

@@ -12,6 +12,7 @@ import {
   type FlagValues,
   nameList,
   numberList,
+  oneLoss,
   oneNumber,
   oneText,
   toggle,
@@ -82,7 +83,7 @@ export const adviseFlags = {
     description:
       'texts that the model reads, as rfa swap takes them (default: some of the package)',
   }),
-  budget: oneNumber(POSITIVE_NUMBER)({
+  budget: oneLoss({
     helpGroup: 'MODEL',
     helpValue: 'LOSS',
     description: `most loss that is accepted: nats per token of a causal model (default: ${BUDGETS.causal}), 1 - cosine of an encoder (default: ${BUDGETS.encoder})`,

@@ -2,6 +2,7 @@ import * as Flags from '@oclif/core/flags'
 import {parseRedraw, REDRAW_FORMS} from '../../attention/names.js'
 import {BACKEND_CHOICES, type BackendChoice} from '../../backends/index.js'
 import {expected} from '../../errors.js'
+import type {MethodSpec} from '../../experiments/axes.js'
 import {BASELINES, baselinesOf, PASS_THROUGH} from '../../experiments/bench/fields/baselines.js'
 import {areGrouped, kvHeadsOf} from '../../experiments/bench/fields/grouped.js'
 import {axisOf} from '../../experiments/bench/fields/one-or-more.js'
@@ -189,13 +190,12 @@ export function toBenchPlan(
   if (mode === 'decode') refuseForwardFlags(flags)
   if (mode && flags.breakdown) throw onlyForward(mode, '--breakdown', ', which have parts')
   if (mode && flags.peers) throw onlyForward(mode, '--peers')
+  const methods = withTuned(toMethodSpecs(flags, grid.methods, estimators), tuned)
+  refuseUntimed(methods, flags.peers, estimators)
   return checkedPlan(benchPlan, {
     experiment: 'bench',
     ...(mode && {mode}),
-    methods: withBaselines(
-      withTuned(toMethodSpecs(flags, grid.methods, estimators), tuned),
-      flags.exact ? baselinesOf(mode) : [],
-    ),
+    methods: withBaselines(methods, flags.exact ? baselinesOf(mode) : []),
     ...drawAxesOf(flags, grid),
     redraw: redrawOf(flags.redraw ?? 'fixed', sizes.heads),
     seq_lens: listOr(flags['seq-len'], '--seq-len', file ? [file.queryLen] : grid.seqLens),
@@ -209,6 +209,18 @@ export function toBenchPlan(
     ...(flags.peers && {peers: distinct(flags.peers)}),
     threads: flags.threads ?? null,
   })
+}
+
+/** @throws {USAGE} for methods in Python without the peer that times them: all of their cells would be skipped */
+function refuseUntimed(
+  methods: readonly MethodSpec[],
+  peers: BenchFlags['peers'],
+  estimators: EstimatorFacts,
+): void {
+  const untimed = methods.find(({method}) => estimators[method]?.python !== undefined)
+  if (untimed === undefined || peers?.includes('torch')) return
+  const what = 'the peer that times methods in Python'
+  throw expected('USAGE', '--peers', what, `${untimed.method} without it`, 'add --peers torch')
 }
 
 /** Sizes that learned parameters are of. */

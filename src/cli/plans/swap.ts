@@ -6,8 +6,8 @@ import type {TunedFile} from '../../tuned/index.js'
 import {assertTunedFits} from '../../tuned/index.js'
 import type {Grid} from '../flags/defaults.js'
 import {defaultHelp, gridOf} from '../flags/defaults.js'
-import {eitherWay, type FlagValues, oneNumber, oneText} from '../flags/kinds.js'
-import {POSITIVE_INTEGER, POSITIVE_NUMBER} from '../flags/ranges.js'
+import {eitherWay, type FlagValues, oneLoss, oneNumber, oneText} from '../flags/kinds.js'
+import {POSITIVE_INTEGER} from '../flags/ranges.js'
 import {methodFlags, parametersFlag, runFlags} from '../flags/shared.js'
 import {type EstimatorFacts, plainSpec, toMethodSpecs} from './method-specs.js'
 import {withTuned, withTunedDraws} from './tuned.js'
@@ -71,7 +71,7 @@ export const swapFlags = {
     description:
       'layers in which attention is exchanged: all at once, each by itself, or some at once: lists 0,3, ranges 0..3, first:2, last:2 (default: all)',
   }),
-  budget: oneNumber(POSITIVE_NUMBER)({
+  budget: oneLoss({
     helpGroup: 'MODEL',
     helpValue: 'LOSS',
     description:

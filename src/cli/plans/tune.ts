@@ -1,3 +1,5 @@
+import {extname} from 'node:path'
+import * as Flags from '@oclif/core/flags'
 import {METHOD_NAMES, methodNames, PRESET_NAMES, PROJECTION_NAMES} from '../../attention/names.js'
 import {expected} from '../../errors.js'
 import {type TunePlan, tunePlan} from '../../experiments/tune/schema.js'
@@ -9,7 +11,7 @@ import {
   oneName,
   oneNumber,
   oneShare,
-  oneText,
+  present,
 } from '../flags/kinds.js'
 import {POSITIVE_INTEGER, POSITIVE_NUMBER} from '../flags/ranges.js'
 import {
@@ -36,6 +38,22 @@ const RATE = 0.01
 const HELD_OUT = 0.2
 
 const {output: _, ...howToRun} = runFlags
+
+/** Where parameters and the folder of the run go; a name without an ending is that of the folder. */
+const tunedPlace = Flags.custom<string>({
+  parse: async (text, _context, {name}) => {
+    const path = present(text, `--${name}`)
+    if (/^(\.safetensors|\.\d.*|)$/i.test(extname(path))) return path
+    const what = 'FILE.safetensors, or a folder without an ending'
+    throw expected(
+      'USAGE',
+      `--${name}`,
+      what,
+      path,
+      'write .safetensors, which rfa and Python read',
+    )
+  },
+})
 
 /** The flags of `rfa tune`. */
 export const tuneFlags = {
@@ -93,7 +111,7 @@ export const tuneFlags = {
   scale: scaleFlag('INPUT'),
   causal: causalFlag('INPUT'),
   'causal-align': causalAlignFlag('INPUT'),
-  output: oneText({
+  output: tunedPlace({
     char: 'o',
     helpGroup: 'RUN',
     helpValue: 'FILE',

@@ -144,3 +144,18 @@ function adviceOnBare(stray: string, flags: Typed['flags']): string[] {
   }
   return []
 }
+
+/** The opposite of a switch. @param word - with dashes */
+export function opposite(word: string): string {
+  return word.replace(/^--/, '--no-')
+}
+
+/** A switch that was typed both ways, of which the parser would take the last. */
+export function bothWays({argv, flags}: Typed): string | undefined {
+  const end = argv.indexOf('--')
+  const words = end < 0 ? argv : argv.slice(0, end)
+  return Object.entries(flags)
+    .filter(([, {type}]) => type === 'boolean')
+    .map(([name]) => `--${name}`)
+    .find(word => words.includes(word) && words.includes(opposite(word)))
+}

@@ -12,8 +12,6 @@ import {saveReport, writeReport} from './write-report.js'
 export interface UnwrittenReport {
   blocks: readonly Block[]
   saved: readonly Saved[]
-  /** Folders, as they were named. */
-  directories: readonly string[]
 }
 
 /** What is to be written, as flags say it. */
@@ -56,23 +54,25 @@ export function placesOf({output, html, svg, pdf, png, tex}: Written): string[] 
 }
 
 /**
- * Writes what was asked for: Markdown alone, unless there is `--html`, and beside a page where `--output` names it.
+ * Writes what was asked for, and nothing else: reading a run leaves its folder as it is.
  *
  * @returns the files, `null` where one was printed or not asked for
  * @throws what {@link writeReport} and writing a page throw
  */
 export async function writeReportFiles(
-  {blocks, saved, directories}: UnwrittenReport,
+  {blocks, saved}: UnwrittenReport,
   flags: ReportFlags,
   maker: Pick<Invocation, 'argv' | 'services' | 'caution'> & {print(text: string): void},
 ): Promise<Written> {
   const {html, output} = flags
   const {pictures, ...figures} = await writeAllFigures(blocks, flags, maker)
   const tex = await writeLatex(blocks, flags)
-  const write = () => writeReport(blocks, directories, {...flags, pictures}, maker.print)
-  if (html === undefined) return {output: await write(), html: null, ...figures, ...tex}
-  const page = await writePage(blocks, saved, {...flags, html}, maker)
-  return {output: output === undefined ? null : await write(), html: page, ...figures, ...tex}
+  const page = html === undefined ? null : await writePage(blocks, saved, {...flags, html}, maker)
+  const text =
+    output === undefined
+      ? null
+      : await writeReport(blocks, {output, force: flags.force, pictures}, maker.print)
+  return {output: text, html: page, ...figures, ...tex}
 }
 
 /** Figures in the formats asked for; Markdown shows PNG, which everything can show, where there is. */

@@ -1,4 +1,4 @@
-import {dirname, join, relative, resolve} from 'node:path'
+import {dirname, relative, resolve} from 'node:path'
 import {expected, RfaError} from '../../errors.js'
 import {allExperiments, experimentNamed} from '../../experiments/index.js'
 import type {ReportedRun} from '../../experiments/run-report.js'
@@ -98,7 +98,6 @@ function unknownKeys(error: unknown): null {
 /**
  * Writes a report as Markdown.
  *
- * @param directories - the runs; a single one gets the report by default
  * @param options - `output`: a file, or `-` for `print`; `force`: replace any file; `pictures`: files of figures by their names
  * @returns the file written, `null` when it was printed
  * @throws {WOULD_OVERWRITE} when the file is not a report of rfa, unless forced
@@ -106,32 +105,28 @@ function unknownKeys(error: unknown): null {
  */
 export async function writeReport(
   blocks: readonly Block[],
-  directories: readonly string[],
   {
-    output,
+    output: path,
     force,
     pictures,
   }: {
-    output?: string | undefined
+    output: string
     force: boolean
     pictures?: ReadonlyMap<string, string>
   },
   print: (text: string) => void,
 ): Promise<string | null> {
-  const [only, ...others] = directories
-  const path = output ?? join(others.length === 0 ? (only ?? '.') : '.', 'report.md')
-  const folder = output === '-' ? '.' : dirname(path)
+  const folder = path === '-' ? '.' : dirname(path)
   const markdown = renderMarkdown(blocks, ({name}) => {
     const picture = pictures?.get(name)
     return picture === undefined ? undefined : relativeUrl(folder, picture)
   })
-  if (output === '-') {
+  if (path === '-') {
     print(markdown.trimEnd())
     return null
   }
   await saveReport(path, `${REPORT_MARK}\n\n${markdown}`, {
     ...{flag: '--output', force},
-    untyped: output === undefined,
   })
   return path
 }

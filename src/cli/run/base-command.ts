@@ -16,7 +16,7 @@ import {
 import {exitCodesHelp} from '../program/exit-codes.js'
 import {type Invocation, type Services, services} from '../program/services.js'
 import {withTypedCommands} from '../program/typed.js'
-import {singleDashed, type Typed} from '../program/usage-advice.js'
+import {bothWays, opposite, singleDashed, type Typed} from '../program/usage-advice.js'
 import type {PluginsAsked, RecordedPlugins} from './plugins.js'
 
 /** Whether a command line, or the environment, names plug-ins that the command takes. */
@@ -63,6 +63,16 @@ export abstract class RfaCommand extends Command {
     const slip = singleDashed(this.typed())
     if (slip) {
       throw expected('USAGE', slip.word, 'two dashes before a name', 'one', `write ${slip.meant}`)
+    }
+    const both = bothWays(this.typed())
+    if (both) {
+      throw expected(
+        'USAGE',
+        both,
+        'it or its opposite',
+        `both ${both} and ${opposite(both)}`,
+        'leave one out',
+      )
     }
     // flags that take names of estimators are read after that
     if (asksPlugins(this.typed(), process.env)) this.plugins = await this.loadPlugins()

@@ -90,7 +90,7 @@ export abstract class ExperimentCommand extends RfaCommand {
   protected async runOrDescribe(asked: Plan, typed: RunOptions): Promise<ExperimentRun | DryRun> {
     const plan = await this.withOwnPlugins(asked)
     const {refuseResumeOfNothing} = await import('./run-plan.js')
-    refuseResumeOfNothing(typed)
+    await refuseResumeOfNothing(typed)
     const flags = await this.withSavedShard(typed)
     const {argv, ...rest} = this.invocation()
     const invocation = {...rest, argv: withShard(argv, flags.shard)}

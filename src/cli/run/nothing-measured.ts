@@ -6,8 +6,13 @@ import type {CellRecord, Plan} from '../../results/record.js'
 
 /** What to do about a reason for which cells are skipped. */
 function remedyOf(reason: string, plan: Plan): string[] {
+  if (reason !== 'causal only' && reason !== 'bidirectional only') return []
+  // models that are read, or trained, say themselves which tokens they see
+  if (plan.experiment === 'swap' || plan.experiment === 'train') {
+    const form = reason === 'causal only' ? 'bidirectional' : 'causal'
+    return [`name methods with a ${form} form: rfa methods lists them`]
+  }
   if (reason === 'causal only') return ['add `causal`']
-  if (reason !== 'bidirectional only') return []
   if (plan.experiment === 'bench' && (plan as BenchPlan).mode === 'decode') {
     return ['`mode: decode` needs a method with a causal form: see rfa methods']
   }

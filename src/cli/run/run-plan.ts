@@ -1,8 +1,8 @@
 /** From a plan to a finished run: backend check, jobs, folder, progress, interrupt. */
-import {stat} from 'node:fs/promises'
+import {readdir, stat} from 'node:fs/promises'
 import {availableParallelism} from 'node:os'
-import {join} from 'node:path'
-import {RfaError} from '../../errors.js'
+import {basename, dirname, join} from 'node:path'
+import {closest, expected, RfaError} from '../../errors.js'
 import {experimentNamed} from '../../experiments/index.js'
 import type {PlannedRun} from '../../experiments/planned-run.js'
 import {commandText, resumeLine, typeablePath} from '../../report/command-line.js'
@@ -13,7 +13,7 @@ import {type ExperimentRun, FaultyRun} from '../../runner/finished-run.js'
 import type {Preparation} from '../../runner/preparation.js'
 import {PROFILE_FOLDER} from '../../runner/profile-files.js'
 import {withoutSaved} from '../../runner/saved-cells.js'
-import {type Schedule, schedule} from '../../runner/schedule.js'
+import {predictedSeconds, type Schedule, schedule} from '../../runner/schedule.js'
 import {ofShard} from '../../runner/shards.js'
 import type {WorkerProcess} from '../../runner/worker-process.js'
 import type {RunOptions} from '../flags/shared.js'
@@ -41,7 +41,7 @@ export interface PreparedRun {
  * @param worker - makes the plan; the caller ends it, whatever comes
  * @throws {UNSUPPORTED} when the backend has fewer threads than asked for
  * @throws {BACKEND_MISSING} when the backend, or a peer, cannot run here
- * @throws {TOO_LARGE} when the plan does not fit into memory, unless forced
+ * @throws {TOO_LARGE} when the plan does not fit into memory, or would take more than a year, unless forced
  */
 export async function prepare(
   asked: Plan,
@@ -58,7 +58,10 @@ export async function prepare(
   for (const text of prepared.notes) note(text)
   const {run, schedule} = await scheduled(asked, prepared, flags, invocation)
   const {heldBytes} = prepared
-  if (!force) await services.assertFits(run, schedule, {heldBytes})
+  if (!force) {
+    refuseEndless(run, schedule)
+    await services.assertFits(run, schedule, {heldBytes})
+  }
   // a generated input that alone is too large fails every cell, forced or not; learned parameters may not fit it
   const {input, methods, peers} = run.plan
   const tuned = methods?.some(spec => spec.tuned)
@@ -66,6 +69,23 @@ export async function prepare(
   if (prepared.serves && !schedule.fresh) return {run, schedule, worker}
   await worker.kill()
   return {run, schedule}
+}
+
+const YEAR_SECONDS = 365 * 24 * 3600
+
+/** @throws {TOO_LARGE} for a plan that nobody will see the end of */
+function refuseEndless({jobs, plan}: PlannedRun, how: Schedule): void {
+  const each = predictedSeconds(jobs, plan, how)
+  const years = each.reduce((sum, one) => sum + one, 0) / how.processes / YEAR_SECONDS
+  if (years <= 1) return
+  throw expected(
+    'TOO_LARGE',
+    'plan',
+    'one that ends within a year',
+    `one that takes about ${years.toPrecision(2)} years`,
+    'lower the number of draws, lengths or methods',
+    'or run it all the same with `force`',
+  )
 }
 
 /** What a dry run describes. */
@@ -269,15 +289,36 @@ function runAgain(
   return `retry without --timeout, which stopped ${plural(late, 'cell')}: ${command}`
 }
 
-/** @throws {USAGE} where `--resume` does not say what to go on with */
-export function refuseResumeOfNothing({
+/**
+ * A shard may start in a new folder, as the jobs of an array all have one line.
+ *
+ * @throws {USAGE} where `--resume` does not say what to go on with
+ * @throws {FILE_MISSING} where it names a folder that is not there
+ */
+export async function refuseResumeOfNothing({
   output,
   resume,
-}: Pick<RunOptions, 'output' | 'resume'>): void {
-  if (!resume || output !== undefined) return
-  throw new RfaError('USAGE', '--resume: expected --output DIR beside it, got none', {
-    suggestions: ['name the folder of the run to go on with'],
-  })
+  shard,
+}: Pick<RunOptions, 'output' | 'resume' | 'shard'>): Promise<void> {
+  if (!resume || shard) return
+  if (output === undefined) {
+    throw new RfaError('USAGE', '--resume: expected --output DIR beside it, got none', {
+      suggestions: ['name the folder of the run to go on with'],
+    })
+  }
+  if (await stat(output).catch(() => undefined)) return
+  const parent = dirname(output)
+  const guess = closest(basename(output), await readdir(parent).catch(() => []))
+  const remedies = guess === undefined ? [] : [`did you mean ${join(parent, guess)}?`]
+  const start = 'leave --resume out to start a new run'
+  throw expected(
+    'FILE_MISSING',
+    '--resume',
+    'the folder of a run',
+    `no folder ${output}`,
+    ...remedies,
+    start,
+  )
 }
 
 /** Bytes of input whose checksum people wait for. */

@@ -56,7 +56,12 @@ const shared = {
     .lt(1)
     .describe('Share of the texts, or of the tokens of a single text, that is not learned on.')
     .meta({flag: 'held-out'}),
-  draws: z.number().int().positive().describe('Independent draws; 1 where nothing is drawn.'),
+  draws: z
+    .number()
+    .int()
+    .positive()
+    .max(1000)
+    .describe('Independent draws; 1 where nothing is drawn.'),
   logit_scale: logitScale,
   causal: causalField,
   causal_align: causalAlignField,

@@ -56,6 +56,13 @@ export const MISTYPED_FLAGS: readonly Row[] = [
 export const OPPOSITES: readonly Row[] = [
   ['bench --no-causal --mode decode', 2, /--causal: expected nothing else .*, got --no-causal/],
   ['error-sweep --non-causal', 2, /did you mean --no-causal\?/, /mean --causal/],
+  [
+    'error-sweep --causal --no-causal --dry-run',
+    2,
+    /^--causal: expected it or its opposite, got both --causal and --no-causal\n.*leave one out/,
+  ],
+  ['bench --no-exact --quick --exact', 2, /^--exact: expected it or its opposite/],
+  ['error-sweep --plot -i DIR/qkv.npz --no-plot', 2, /^--plot: expected it or its opposite/],
   ['error-sweep --causal=false', 2, /write --no-causal to have it off/],
   ['bench --acausal', 2, /did you mean --no-causal\?/, /mean --causal/],
   ['bench --no-quick', 2, /without --quick it is off/, /mean --quick/],

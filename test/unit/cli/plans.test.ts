@@ -14,7 +14,7 @@ import {toVariancePlan, VARIANCE, type VarianceFlags} from '../../../src/cli/pla
 import {benchPlan} from '../../../src/experiments/bench/schema.js'
 import {BENCH_FLAGS, ERROR_SWEEP_FLAGS, VARIANCE_FLAGS} from '../../helpers/flags.js'
 
-let estimators: EstimatorFacts
+let estimators: EstimatorFacts = {}
 beforeAll(async () => {
   estimators = await loadEstimators()
 })
@@ -126,6 +126,18 @@ describe('toBenchPlan', () => {
     expect(() => plan({breakdown: true, mode: 'layer'})).toThrow(
       '--breakdown: expected forward passes of the attention alone, which have parts, got --mode layer',
     )
+  })
+
+  it('refuses methods in Python without the peer that times them, before anything runs', () => {
+    const python = {path: 'my.py', library: 'torch', options: []} as const
+    const known = {...estimators, mine: {...estimators['elu']!, name: 'mine', python}}
+    const plan = (flags: object) =>
+      toBenchPlan({...BENCH_FLAGS, methods: ['elu', 'mine'], ...flags}, known)
+    expect(() => plan({})).toThrow(
+      '--peers: expected the peer that times methods in Python, got mine without it',
+    )
+    expect(plan({peers: ['torch']}).peers).toEqual(['torch'])
+    expect(plan({methods: ['elu']}).methods).toHaveLength(3)
   })
 
   it('refuses --max-runs below --min-runs', () => {
