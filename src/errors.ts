@@ -195,7 +195,6 @@ function edits(typed: string, meant: string): number {
 const LISTS: Readonly<Record<string, string>> = {
   methods: 'rfa methods lists all',
   projections: 'rfa methods --projections lists all',
-  presets: 'rfa methods --help lists all',
   claims: 'rfa claims --explain lists all',
 }
 
@@ -208,10 +207,13 @@ export function unknownName(
   guess: string | undefined = typeof name === 'string' ? closest(name, names) : undefined,
 ) {
   const list = names.length > SHOWN_NAMES ? LISTS[kind] : undefined
+  // no command lists the others
+  const all = guess === undefined && list === undefined
+  const shown = all ? names.join(', ') : listedFor(String(name), names, guess)
   return expected(
     'UNKNOWN_NAME',
     where,
-    `one of the ${kind} ${listedFor(String(name), names, guess)}`,
+    `one of the ${kind} ${shown}`,
     describe(name),
     ...(guess ? [`did you mean ${guess}?`] : []),
     ...(list ? [list] : []),

@@ -21,14 +21,14 @@ export function parseLimit(text: string, where: string): Limit {
   const [, name, percent] = FORM.exec(text) ?? []
   const quantity = QUANTITIES.find(one => one === name)
   if (quantity !== undefined && percent !== undefined) return {quantity, percent: Number(percent)}
-  const what = `${QUANTITIES.join(', ')}, a colon and a percentage, such as time:10%`
+  const what = `NAME:PERCENT, NAME one of ${QUANTITIES.join(', ')}`
   throw expected('USAGE', where, what, describe(text), ...remedyFor(text))
 }
 
 function remedyFor(text: string): string[] {
-  const [, name = '', number] = /^\s*([a-z]+)\s*[:=]\s*(\d+(?:\.\d+)?)\s*%?\s*$/.exec(text) ?? []
-  const known = QUANTITIES.some(quantity => quantity === name)
-  return known && number !== undefined ? [`write ${name}:${number}%`] : []
+  const [, name, number] = /^\s*([a-z]+)\s*(?:[:=]\s*(\d+(?:\.\d+)?)?\s*%?\s*)?$/.exec(text) ?? []
+  const known = QUANTITIES.find(quantity => quantity === name) ?? 'time'
+  return [`write ${known}:${number ?? 10}%`]
 }
 
 /** @throws {USAGE} where a quantity has two limits */

@@ -3,7 +3,6 @@
  * predicted time derive from it.
  */
 import type {z} from 'zod'
-import {expected} from '../errors.js'
 import type {Block} from '../report/document.js'
 import type {FeatureAxis, Figure} from '../report/figures/figure.js'
 import type {Findings} from '../results/findings.js'
@@ -230,10 +229,4 @@ export function printedReport(
   details: boolean,
 ): Promise<Block[]> {
   return screen && !details ? screen(records) : report(records)
-}
-
-/** How runs of an experiment are compared. @throws {UNSUPPORTED} where they are not */
-export async function comparisonOf({name, comparison}: Experiment): Promise<Comparison> {
-  if (comparison) return comparison()
-  throw expected('UNSUPPORTED', `compare, runs of ${name}`, 'a run with times or errors', 'none')
 }

@@ -1,5 +1,6 @@
 /** The experiments by name; what they compute, plan and print loads on demand. */
-import {unknownName} from '../errors.js'
+import {expected, unknownName} from '../errors.js'
+import type {Comparison} from './comparison.js'
 import type {Experiment} from './experiment.js'
 
 /** One line per experiment: its name and its folder. */
@@ -22,6 +23,14 @@ export async function experimentNamed(name: string): Promise<Experiment> {
   const load = Object.hasOwn(REGISTRY, name) ? REGISTRY[name as ExperimentName] : undefined
   if (!load) throw unknownName('experiment', 'experiments', name, EXPERIMENT_NAMES)
   return (await load()).default
+}
+
+/** How runs of an experiment are compared. @throws {UNSUPPORTED} where they are not */
+export async function comparisonOf({name, comparison}: Experiment): Promise<Comparison> {
+  if (comparison) return comparison()
+  const compared = (await allExperiments()).filter(other => other.comparison)
+  const what = `runs of ${compared.map(other => other.name).join(' or ')}`
+  throw expected('UNSUPPORTED', 'compare', what, `one of ${name}`, 'rfa report shows several runs')
 }
 
 /** All of them: whoever reads a run does not know yet what it is of. */

@@ -73,7 +73,14 @@ function partsOfFiles(
   const wanted = asked === undefined || asked === 'all' ? present : [...new Set(asked)]
   const missing = wanted.filter(layer => !files.has(layer))
   if (missing.length > 0) {
-    throw expected('ARRAY_MISSING', filesText(spec.paths), numbered(missing), numbered(present))
+    const remedy = `take ${numbered(present)}`
+    throw expected(
+      'ARRAY_MISSING',
+      filesText(spec.paths),
+      numbered(missing),
+      numbered(present),
+      remedy,
+    )
   }
   const {digest: _, ...rest} = spec
   return wanted.map(layer => ({input: {...rest, paths: files.get(layer)!}, layer}))

@@ -64,7 +64,7 @@ export function checkMaskShape(
  *
  * @param mask - `[B, S]` @param keyLen - S
  * @returns `[B, length]`; `undefined` where it hides nothing
- * @throws {BAD_OPTION} when a sequence has no key left
+ * @throws {BAD_FILE | BAD_OPTION} when a sequence has no key, or none before the cut
  */
 export function cutKeyMask(
   mask: KeyMask,
@@ -88,13 +88,13 @@ function nothingInView(
   {length, keyLen}: {length: number; keyLen: number},
 ) {
   const where = `${label}, key mask of sequence ${b}`
-  const of = length < keyLen ? `the first ${length} of ${keyLen}` : `its ${keyLen}`
+  const cut = length < keyLen
   return expected(
-    'BAD_OPTION',
+    cut ? 'BAD_OPTION' : 'BAD_FILE',
     where,
     'a key that takes part',
-    `none among ${of}`,
-    length < keyLen ? 'take a longer `seqLen`' : 'leave the sequence out of the file',
+    `none among ${cut ? `the first ${length} of ${keyLen}` : `its ${keyLen}`}`,
+    cut ? 'take a longer `seqLen`' : 'leave the sequence out of the file',
     'nonzero means that a key takes part, as in boolean masks of PyTorch; if your mask is true for padding, invert it',
   )
 }

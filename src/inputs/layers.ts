@@ -2,6 +2,7 @@
 import {basename} from 'node:path'
 import {describe, expected} from '../errors.js'
 import type {Dtype} from './nd-array.js'
+import {isPackaged} from './packaged.js'
 
 /** Which layers are asked for: by the model's own numbers, or all that a file holds. */
 export type LayerChoice = 'all' | readonly number[]
@@ -76,7 +77,10 @@ export function chosenLayers(
   if (asked === 'all') return present
   const missing = asked.filter(layer => !present.includes(layer))
   if (missing.length === 0) return [...new Set(asked)]
-  throw expected('ARRAY_MISSING', path, numbered(missing), numbered(present))
+  const [where, remedy] = isPackaged(path)
+    ? ['the packaged file', 'name your own file with `input`, or leave `layer` out']
+    : [path, `take ${numbered(present)}`]
+  throw expected('ARRAY_MISSING', where, numbered(missing), numbered(present), remedy)
 }
 
 /** `layer 3`, `layers 0, 3`. */

@@ -1,4 +1,4 @@
-import {basename, isAbsolute, join, relative} from 'node:path'
+import {basename, dirname, isAbsolute, join, relative, resolve} from 'node:path'
 import {packageRoot} from '../package.js'
 
 /** Folder of the package with arrays of trained models. `manifest.json` there says what they are. */
@@ -21,6 +21,11 @@ export function packagedFile(name: string, from = process.cwd()): string {
   const path = join(packageRoot(), FOLDER, name)
   const short = relative(from, path)
   return short.startsWith('..') || isAbsolute(short) ? path : short
+}
+
+/** Whether a file is one of the package. */
+export function isPackaged(path: string): boolean {
+  return dirname(resolve(path)) === join(packageRoot(), FOLDER)
 }
 
 /**

@@ -102,15 +102,25 @@ export function checkScreen(estimators: readonly Checked[]): Block[] {
 
 /** Of several estimators those that pass are named together, last. */
 function answersOf(estimators: readonly Checked[]): string[] {
-  const settled = (one: Checked) => one.passed && one.unchecked.length === 0
+  const settled = (one: Checked) => one.passed && one.unchecked.length === 0 && !lacksMean(one)
   const passing = estimators.filter(settled).map(({name}) => name)
   const others = estimators.filter(one => !settled(one))
   if (passing.length < 2) return estimators.map(answerOf)
   return [...others.map(answerOf), `${listed(passing)} pass all checks that apply.`]
 }
 
+/** Checks of the mean of what is estimated: a kernel, or outputs; or that there is nothing to be estimated. */
+const MEANS: readonly string[] = ['kernel mean', 'output mean', 'exact output']
+
+/** Whether they were asked for, and nothing is declared that they could check. */
+function lacksMean({checks}: Checked): boolean {
+  const means = checks.filter(({check}) => MEANS.includes(check))
+  return means.length > 0 && means.every(({status}) => status === 'not applicable')
+}
+
 /** `elu passes all 33 checks that apply.` */
-function answerOf({name, checks}: Checked): string {
+function answerOf(checked: Checked): string {
+  const {name, plugin, checks} = checked
   const count = (...wanted: CheckStatus[]) =>
     checks.filter(({status}) => wanted.includes(status)).length
   const [failed, open, decided] = [
@@ -120,6 +130,10 @@ function answerOf({name, checks}: Checked): string {
   ]
   const undecided = open > 0 ? `, ${open} undecided` : ''
   if (failed > 0) return `${name} fails ${failed} of ${plural(decided, 'check')}${undecided}.`
+  if (lacksMean(checked)) {
+    const why = plugin === null ? 'it declares none' : 'state `unbiasedFor`'
+    return `${name} passes ${plural(decided, 'check')}${undecided}; its mean was not checked: ${why}.`
+  }
   return open > 0
     ? `${name} passes ${plural(decided, 'check')}${undecided}.`
     : `${name} passes ${decided === 1 ? 'the one check that applies' : `all ${decided} checks that apply`}.`

@@ -152,7 +152,7 @@ describe('rfa bench --baseline', () => {
     await first()
     const plan = runner.runExperiment.mock.lastCall![0].plan
     runner.readPlan.mockResolvedValueOnce(plan)
-    const argv = ['--output', join(folder, 'x'), '--resume', '--baseline', before]
+    const argv = ['--output', folder, '--resume', '--baseline', before]
     expect(await run(Bench, 'bench', argv)).toMatchObject({exitCode: 0})
     expect(runner.runExperiment.mock.lastCall![0].plan).toEqual(plan)
   })

@@ -59,6 +59,21 @@ describe('rfa check', () => {
     expect((await check('elu', '--details')).stdout).toContain('elu: 1 passed, 1 failed.')
   })
 
+  it('says that no mean was checked where none is declared', async () => {
+    const skipped = {...PASSED, check: 'kernel mean', status: 'not applicable'} as const
+    runner.checkEstimator.mockResolvedValue([PASSED, skipped])
+    expect((await check('eva')).stdout).toMatch(
+      /^eva passes 1 check; its mean was not checked: it declares none\.\n/,
+    )
+    const own = checkedFacts('mine', '/mine.js', [PASSED, skipped])
+    const [answer] = renderTerminal(checkScreen([own]), {width: 80, colour: false}).split('\n')
+    expect(answer).toBe('mine passes 1 check; its mean was not checked: state `unbiasedFor`.')
+    const both = checkScreen([own, checkedFacts('elu', null, [PASSED])])
+    expect(renderTerminal(both, {width: 80, colour: false})).toMatch(
+      /mine passes 1 check; .*\. elu passes\nthe one/,
+    )
+  })
+
   it('warns with exit code 0', async () => {
     const warning = {...FAILED, status: 'warning', check: 'large norms'} as const
     runner.checkEstimator.mockResolvedValue([PASSED, warning])
@@ -154,7 +169,7 @@ describe('the first screen of checks', () => {
     [1, 2, 3].map(at => ({...PASSED, group, check: `${group} ${at}`})),
   )
   const failures = Array.from({length: 7}, (_, at) => ({...FAILED, check: `law ${at}`}))
-  const skipped = {...PASSED, check: 'kernel mean', status: 'not applicable' as const}
+  const skipped = {...PASSED, check: 'kernel variance', status: 'not applicable' as const}
   const open = {...PASSED, check: 'output mean', status: 'not measurable' as const}
   const RUNS = {
     'all pass': [checkedFacts('elu', null, [...groups, skipped])],

@@ -24,6 +24,23 @@ function section(page: string, title: string): string {
   return page.split(/^## /m).find(part => part.startsWith(title)) ?? ''
 }
 
+/** Commands with what follows them, in blocks and in prose. */
+function typedLines(text: string): [id: string, words: string][] {
+  const blocks = [...text.matchAll(/^```(?:sh|console|bash)\n([\s\S]*?)^```$/gm)]
+  const lines = blocks.flatMap(([, block]) => block!.replaceAll('\\\n', ' ').split('\n'))
+  const prose = text.replaceAll(/^```[\s\S]*?^```$/gm, '')
+  const spans = [...prose.matchAll(/`([^`]+)`/g)].map(([, span]) => span!.replaceAll(/\s+/g, ' '))
+  return [...lines, ...spans].flatMap(line =>
+    line
+      .replace(/\s# .*/, '')
+      .split(/\||&&|;/)
+      .flatMap(part => {
+        const [, id, words] = /\brfa ([a-z-]+)\b(.*)$/.exec(part) ?? []
+        return id && commandIds.includes(id) ? [[id, words!] as [string, string]] : []
+      }),
+  )
+}
+
 /** As it reads without Markdown's escapes. */
 const plain = (text: string) => text.replaceAll(/\\([^a-zA-Z0-9\s])/g, '$1')
 
@@ -41,6 +58,30 @@ it('every page of docs/ is in the sidebar, once', async () => {
       .sort(),
   ).toEqual(files.filter(name => name !== 'index.md').sort())
 })
+
+it.each([...readdirSync(join(root, 'docs')).filter(name => name.endsWith('.md')), '../README.md'])(
+  '%s shows no flag that its command lacks',
+  async page => {
+    const text = readFileSync(join(root, 'docs', page), 'utf8')
+    const strange: string[] = []
+    for (const [id, words] of typedLines(text)) {
+      const command = await loadCommand(id)
+      const known = {...command.baseFlags, ...command.flags}
+      const switches = Object.entries(known).flatMap(([name, {type, allowNo, aliases = []}]) => [
+        ...[name, ...aliases].map(one => `--${one}`),
+        ...(type === 'boolean' && allowNo ? [`--no-${name}`] : []),
+      ])
+      const also = ['--help', '--version', ...(command.enableJsonFlag ? ['--json'] : [])]
+      const typed = words.match(/(?<=^|\s)--[a-z][\w-]*/g) ?? []
+      strange.push(
+        ...typed
+          .filter(flag => ![...switches, ...also].includes(flag))
+          .map(flag => `${id} ${flag}`),
+      )
+    }
+    expect(strange).toEqual([])
+  },
+)
 
 describe('the page of methods', () => {
   it('has formula, source and every option with its default, of each in the registry', async () => {

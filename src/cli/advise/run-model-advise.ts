@@ -11,7 +11,7 @@ import type {ModelAdvice} from '../../advice/model/schema.js'
 import type {BenchRecord} from '../../experiments/bench/schema.js'
 import type {SwapRecord} from '../../experiments/swap/schema.js'
 import {openModel} from '../../model/index.js'
-import {type ModelAdviseFlags, toModelAdviceRequest} from '../plans/advise.js'
+import {type ModelAdviseFlags, refuseInputFlags, toModelAdviceRequest} from '../plans/advise.js'
 import {swapFiles} from '../plans/swap-files.js'
 import {learnedElsewhere, tunedFile} from '../plans/tuned.js'
 import type {ModelAdviceDocument} from '../program/json-documents.js'
@@ -31,6 +31,7 @@ const FILE = 'model-advice.json'
 /**
  * Measures what advice on a model takes and saves it.
  *
+ * @throws {USAGE} for a flag of an input
  * @throws {BAD_FILE | FILE_MISSING | UNSUPPORTED} for a model or texts that cannot be read
  * @throws as `runAdvise`
  */
@@ -38,6 +39,7 @@ export async function runModelAdvise(
   flags: ModelAdviseFlags & AdviceRunFlags,
   invocation: Invocation,
 ): Promise<EndedAdvice<ModelAdviceDocument>> {
+  refuseInputFlags(flags)
   const own = await adviceFolder(flags, FILE, invocation)
   const files = await swapFiles(flags)
   const tuned = await tunedFile(flags)

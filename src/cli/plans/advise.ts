@@ -180,13 +180,16 @@ function refuseModelFlags(flags: AdviseFlags): void {
 }
 
 /** @throws {USAGE} for a flag of an input beside a model */
-function refuseInputFlags(flags: ModelAdviseFlags): void {
+export function refuseInputFlags(flags: ModelAdviseFlags): void {
   const known = [...SHARED_FLAGS, ...MODEL_FLAGS] as readonly string[]
   const names = Object.keys(adviseFlags) as (keyof typeof adviseFlags)[]
   const given = names.find(
     name => !known.includes(name) && flags[name] !== undefined && flags[name] !== false,
   )
   if (given === undefined) return
+  if (given === 'input') {
+    throw expected('USAGE', '--input', 'one of --input and --model', 'both', 'leave one out')
+  }
   const suggestions = [`leave out --${given}`]
   throw new RfaError('USAGE', `--${given}: expected only with an input, got --model`, {suggestions})
 }
@@ -242,7 +245,6 @@ function withLearned(
  * What to measure and to advise on, of a whole model.
  *
  * @param tuned - learned parameters. Default: none
- * @throws {USAGE} for a flag of an input
  * @throws {BAD_RANGE} for a length that the model does not read
  * @throws {UNSUPPORTED} for parameters of a method with options
  * @throws {ARRAY_MISSING | SHAPE_MISMATCH} for parameters of another model
@@ -252,7 +254,6 @@ export function toModelAdviceRequest(
   {facts, model, texts}: SwapFiles,
   tuned?: TunedFile,
 ): ModelAdviceRequest {
-  refuseInputFlags(flags)
   refuseLongTexts(flags, facts)
   const grid = gridOf(MODEL_ADVICE, flags)
   if (tuned) {

@@ -5,8 +5,11 @@ import type {Block} from '../../report/document.js'
 import type {ReportDocument} from '../program/json-documents.js'
 import type {Invocation} from '../program/services.js'
 import type {Saved} from './read-saved.js'
-import {FIGURE_FORMATS, type FigureFormat} from './write-figures.js'
 import {saveReport, writeReport} from './write-report.js'
+
+/** What figures can be written as. */
+const FIGURE_FORMATS = ['svg', 'pdf', 'png'] as const
+export type FigureFormat = (typeof FIGURE_FORMATS)[number]
 
 /** A report before it has a form. */
 export interface UnwrittenReport {

@@ -7,6 +7,7 @@ import {writeAtomic} from '../../files.js'
 import type {Block} from '../../report/document.js'
 import {type Figure, type FigureWidth, WIDTHS} from '../../report/figures/figure.js'
 import {makeFolder, requireRegularFile} from '../../results/files.js'
+import type {FigureFormat} from './report-files.js'
 
 /** Lists the files of a folder, so that they can be told from others there. */
 const LIST = 'figures.json'
@@ -30,10 +31,6 @@ export const figureList = z.object({
     .describe('Figures of the last report, and of earlier ones with other names.'),
 })
 type FigureList = z.infer<typeof figureList>
-
-/** What figures can be written as. */
-export const FIGURE_FORMATS = ['svg', 'pdf', 'png'] as const
-export type FigureFormat = (typeof FIGURE_FORMATS)[number]
 
 /** Where figures were written; of pictures to be shown those as wide as a page. */
 export interface WrittenFigures {

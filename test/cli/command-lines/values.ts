@@ -123,7 +123,7 @@ export const NUMBERS: readonly Row[] = [
   ['variance --replicates 1e15 --quick', 2, /expected one that ends within a year/],
   ['swap --replicates 1e12 --quick', 2, /expected one that ends within a year/],
   ['tune --steps 1e12', 2, /expected one that ends within a year/],
-  ['tune --draws 1e12', 2, /--draws: expected a value that a plan can hold, got 1e.?12/],
+  ['tune --draws 1e12', 2, /--draws: expected a value that a plan can hold, got 1000000000000/],
   ['bench --min-runs 1e12', 2, /expected one that ends within a year/],
   ['swap --layers first:5', 2, /first:N or last:N with N from 1 to 4, got first:5/],
   ['swap --quick --budget 0.01 --dry-run', 0, /^swap, causal: 7 cells/],
@@ -166,6 +166,20 @@ export const RANGES: readonly Row[] = [
 ]
 
 export const NAMES: readonly Row[] = [
+  [
+    'bench --preset nope',
+    2,
+    /one of the presets exact, (?:[\w-]+, ){9,}[\w-]+, got "nope"/,
+    /more/,
+  ],
+  ['bench --preset performer', 2, /performer-pytorch.* and \d+ more, .*\n.*did you mean/],
+  ['compare a b --fail-on time', 2, /NAME:PERCENT, NAME one of time, .*\n.*write time:10%/],
+  ['inputs --layer 3', 3, /^the packaged file: expected layer 3, got layer 5\n.*leave --layer out/],
+  [
+    'advise --input x.npz --model DIR',
+    2,
+    /^--input: expected one of --input and --model, got both/,
+  ],
   ['bench --methods favor-po', 2, /got "favor-po"\n.*did you mean favor-pos\?/],
   ['bench --methods Performer', 2, /did you mean favor-pos\?/],
   ['bench --methods FAVOR-POS', 2, /did you mean favor-pos\?/],

@@ -13,12 +13,14 @@ describe('parseLimit', () => {
   it.each(['', 'time', 'time:10', 'time=10%', 'speed:10%', 'time:-5%', 'time:x%', '10%'])(
     'refuses %j',
     text => {
-      expect(() => parseLimit(text, '--fail-on')).toThrow(/--fail-on: expected time, memory, error/)
+      expect(() => parseLimit(text, '--fail-on')).toThrow(
+        /--fail-on: expected NAME:PERCENT, NAME one of time, memory, error, variance/,
+      )
     },
   )
 
   it('says how to write what is almost one', () => {
-    for (const text of ['time:10', 'time=10%']) {
+    for (const text of ['time:10', 'time=10%', 'time', 'time:', 'speed:10%']) {
       expect(() => parseLimit(text, '--fail-on')).toThrow(
         expect.objectContaining({code: 'USAGE', suggestions: ['write time:10%']}),
       )

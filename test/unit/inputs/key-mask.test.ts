@@ -69,7 +69,11 @@ describe('cutKeyMask', () => {
 
   it('refuses a sequence without any key, and says of a cut that it is one', () => {
     expect(() => cutKeyMask(mask(1, 1, 0, 0), 2, 2, 'f.npz')).toThrow(
-      'f.npz, key mask of sequence 1: expected a key that takes part, got none among its 2',
+      expect.objectContaining({
+        code: 'BAD_FILE',
+        message:
+          'f.npz, key mask of sequence 1: expected a key that takes part, got none among its 2',
+      }),
     )
     expect(() => cutKeyMask(mask(0, 0, 1), 3, 2, 'f.npz')).toThrow(
       expect.objectContaining({

@@ -145,8 +145,9 @@ function legend(places: readonly Place[]): string {
   const isInterval = counts[0] >= LEAST_FOR_INTERVAL
   const texts =
     places.length === 1 && rows.some(overTexts) ? ` on these ${rows[0]!.result.batch} texts` : ''
-  const draws = `${[...new Set(counts)].join(' to ')} draws${texts}`
-  const over = rows.some(isDrawn) ? `, ${isInterval ? '95 % interval' : 'range'} over ${draws}` : ''
+  const draws = `${isInterval ? '95 % interval' : 'range'} over ${[...new Set(counts)].join(' to ')} draws`
+  const drawn = counts[1] === 1 ? '1 draw: no interval' : draws
+  const over = rows.some(isDrawn) ? `, ${drawn}${texts}` : ''
   const vectors = rows.some(({cell}) => cell.num_features !== null) ? ' M: random vectors.' : ''
   return `Error: |estimate-exact|/|exact|${over}.${vectors}`
 }

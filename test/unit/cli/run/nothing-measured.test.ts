@@ -5,7 +5,9 @@ import {skipped} from '../../../helpers/records/outcomes.js'
 
 describe('what to do where nothing was measured', () => {
   const none = (experiment: string, reason: string) =>
-    nothingMeasured({experiment}, [skipped(sweep({method: 'lara'}), reason)])
+    nothingMeasured({experiment, seed: 0, backend: 'auto'}, [
+      skipped(sweep({method: 'lara'}), reason),
+    ])
 
   it('is never to set what a model or a task says itself', () => {
     for (const experiment of ['train', 'swap']) {

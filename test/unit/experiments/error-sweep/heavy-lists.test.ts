@@ -7,7 +7,7 @@ import type {
   CompletedSweep,
   ErrorSweepRecord,
 } from '../../../../src/experiments/error-sweep/schema.js'
-import {comparisonOf} from '../../../../src/experiments/experiment.js'
+import {comparisonOf} from '../../../../src/experiments/index.js'
 import {journalLine} from '../../../../src/results/journal-line.js'
 import {JOURNAL_FILE, readRecords} from '../../../../src/results/journal-reader.js'
 import type {CellRecord} from '../../../../src/results/record.js'
