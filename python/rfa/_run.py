@@ -82,7 +82,7 @@ class Run:
 
     @cached_property
     def _shown(self) -> tuple[str, str]:
-        """The first screen of `rfa report`, and its first figure as SVG."""
+        """The first screen of `rfa report`, and the figure of its first table with its title, as HTML."""
         with tempfile.TemporaryDirectory(prefix="rfa-") as folder:
             text = run_text(["report", str(self.path), "--svg", folder, "--quiet"], Path(folder))
             listed = Path(folder) / "figures.json"
@@ -90,7 +90,9 @@ class Run:
                 return text, ""
             figures = json.loads(listed.read_text(encoding="utf-8"))["figures"]  # in the order of the report
             first = next((figure for figure in figures if "-over-" in figure["name"]), figures[0])
-            return text, (Path(folder) / f"{first['name']}.svg").read_text(encoding="utf-8")
+            drawn = (Path(folder) / f"{first['name']}.svg").read_text(encoding="utf-8")
+            title = html.escape(first["title"])
+            return text, f"<figure><figcaption>{title}</figcaption>{drawn}</figure>"
 
     def __str__(self) -> str:
         return self._shown[0]

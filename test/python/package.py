@@ -1,6 +1,7 @@
 """What the package rfa does with arrays: python package.py, in an empty folder. Prints what was tried."""
 
 import io
+import json
 import os
 import signal
 import sys
@@ -16,7 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
 import rfa
-from rfa import _process
+from rfa import _process, _run
+from rfa._flags import to_argv
 
 rng = np.random.default_rng(7)
 q, k, v = (rng.standard_normal((2, 4, 24, 8), dtype=np.float32) for _ in range(3))
@@ -87,6 +89,42 @@ def a_run_has_records_rows_and_pages():
     with (run.path / "records.jsonl").open("a") as file:
         file.write('{"torn": ')
     assert len(rfa.read(run.path).records) == 3
+
+
+def a_notebook_shows_the_first_figure_of_the_report():
+    names = ["share-of-mass", "error-over-features", "error-over-features-2"]
+
+    def fake(argv, _temporary=None):
+        folder = Path(argv[argv.index("--svg") + 1])
+        for name in names:
+            (folder / f"{name}.svg").write_text(f"<svg>{name}</svg>")
+            (folder / f"{name}-column.svg").write_text("<svg>narrow</svg>")
+        figures = [{"name": name, "title": name.upper(), "caption": "", "files": []} for name in names]
+        (folder / "figures.json").write_text(json.dumps({"schema": "rfa.report-figures/1", "figures": figures}))
+        return "the table"
+
+    real, _run.run_text = _run.run_text, fake
+    try:
+        shown = rfa.Run(".")._repr_html_()
+    finally:
+        _run.run_text = real
+    assert shown == (
+        "<pre>the table</pre><figure><figcaption>ERROR-OVER-FEATURES</figcaption>"
+        "<svg>error-over-features</svg></figure>"
+    )
+
+
+def values_do_not_become_flags():
+    for value in ("--help", "-h", "--json"):
+        assert to_argv("error-sweep", {"plugin": value}) == [f"--plugin={value}"]
+        assert to_argv("error-sweep", {"plugin": [value, value]}) == [f"--plugin={value}"] * 2
+        assert to_argv("error-sweep", {"option": {"tau": value}}) == [f"--option=tau={value}"]
+    for given in ({"plugin": "--help"}, {"input": "--version"}, {"output": "--json"}):
+        try:
+            rfa.error_sweep(**given, methods="--help", progress=False)
+        except rfa.Error:
+            continue
+        raise AssertionError(given)
 
 
 def a_table_is_a_frame_where_there_is_a_library():

@@ -35,6 +35,24 @@ describe('errorReport', () => {
     })
   })
 
+  it('names a limit of open files as one, wherever it was met', () => {
+    for (const code of ['EMFILE', 'ENFILE']) {
+      const error = Object.assign(new Error(`${code}: too many open files, open 'x'`), {code})
+      expect(errorReport(error)).toMatchObject({
+        code: 'TOO_LARGE',
+        message: expect.stringMatching(/^open files: expected fewer than the limit of the system/),
+        exit: 2,
+        suggestions: ['raise the limit: ulimit -n 1024'],
+      })
+    }
+  })
+
+  it('cuts a message of thousands of characters', () => {
+    const {message} = errorReport(new RfaError('BAD_FILE', `x.npz: ${'9, '.repeat(9999)}`))
+    expect(message).toMatch(/^x\.npz: 9.*…$/)
+    expect(message.length).toBeLessThan(1100)
+  })
+
   it('takes the frame of the command-line parser off a sentence', () => {
     const error = new RfaError('BAD_RANGE', 'placeholder')
     error.message = 'Parsing --seed \n\t--seed: expected one number\nSee more help with --help'
