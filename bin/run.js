@@ -8,7 +8,7 @@ if (major > 20 || (major === 20 && minor >= 19)) {
     process.stderr.write(
       `rfa: expected more open files than the system allows: ulimit -n 1024 raises the limit\n`,
     )
-    process.exitCode = 3
+    process.exit(3) // what has begun to load would wait for ever
   })
 } else {
   process.stderr.write(

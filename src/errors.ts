@@ -103,6 +103,7 @@ export function describe(value: unknown): string {
 /** Anything but a list, without quotes; an object by the name of its class. */
 function plain(value: unknown): string {
   if (typeof value === 'string') return clipped(value)
+  if (value === undefined) return 'none'
   if (typeof value !== 'object' || value === null) return String(value)
   const {name} = Object.getPrototypeOf(value)?.constructor ?? {}
   return typeof name === 'string' ? name : 'object'

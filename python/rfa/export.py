@@ -34,6 +34,7 @@ def export(
     max_texts: int = MAX_TEXTS,
     max_tokens: int = MAX_TOKENS,
     separate: bool = False,
+    force: bool = False,
 ) -> list[Path]:
     """Runs a model once on texts, and writes what its attention computes with.
 
@@ -46,18 +47,22 @@ def export(
         heads: numbers of query heads. Default: all.
         max_texts: the first texts that are read, in one batch.
         max_tokens: of each text; shorter ones are padded at their end.
-        separate: writes one file for each layer.
+        separate: writes one file for each layer, in place of earlier ones.
+        force: replaces a file that is there.
 
     Returns:
         The files.
 
     Raises:
-        UsageError: for a loaded model without a tokenizer, and numbers below 1.
+        UsageError: for a loaded model without a tokenizer, numbers below 1, and a file that is there.
         InputError: for texts or a model that cannot be read, and attention that a file cannot hold.
     """
     for name, value in (("max_texts", max_texts), ("max_tokens", max_tokens)):
         if value < 1:
             raise UsageError(f"{name}: expected at least 1, got {value}", code="BAD_OPTION")
+    place = Path(path)
+    if place.exists() and not (separate or force):
+        raise _present(place)
     read = _texts(texts)[:max_texts]
     try:
         import torch
@@ -67,7 +72,6 @@ def export(
         raise _missing("PyTorch and NumPy", error) from None
     loaded, reader = _loaded(model, tokenizer)
     inputs = _tokens(loaded, reader, read, max_tokens)
-    place = Path(path)
     with ExitStack() as stack:
         folder = place if separate else Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rfa-")))
         try:
@@ -82,9 +86,27 @@ def export(
             raise InputError(str(error), code="UNSUPPORTED") from None
         if separate:
             return [Path(file) for file in found.files]
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(Path(found.files[0]).read_bytes())
+        _create(place, Path(found.files[0]).read_bytes(), force)
         return [place]
+
+
+def _create(place: Path, content: bytes, force: bool) -> None:
+    """Writes a file, or none of it; of two processes at once only one makes it."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        file = place.open("wb" if force else "xb")
+    except FileExistsError:
+        raise _present(place) from None
+    with file, ExitStack() as undone:
+        undone.callback(place.unlink, missing_ok=True)
+        file.write(content)
+        file.flush()
+        undone.pop_all()
+
+
+def _present(place: Path) -> UsageError:
+    tries = ["name another file", "or replace it: force=True, or --force"]
+    return UsageError(f"output: expected a new file, got {place}, which exists", tries, code="WOULD_OVERWRITE")
 
 
 def _texts(texts: Sequence[str] | str | os.PathLike[str]) -> list[str]:
@@ -155,6 +177,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--max-texts", type=int, default=MAX_TEXTS, help=f"texts that are read (default: {MAX_TEXTS})")
     parser.add_argument("--max-tokens", type=int, default=MAX_TOKENS, help=f"of each text (default: {MAX_TOKENS})")
     parser.add_argument("--separate", action="store_true", help="one file for each layer, in the folder of --output")
+    parser.add_argument("--force", action="store_true", help="replace a file that is there")
     given = vars(parser.parse_args(argv))
     name = Path(given["model"]).resolve().name
     output = given.pop("output") or (name if given["separate"] else f"{name}.safetensors")

@@ -59,7 +59,7 @@ const OF_METHODS: Refusal[] = [
     'calibration of nothing',
     () => call([], {calibration: {}}, 'oprf'),
     bad,
-    /calibration.query: expected a tensor, got undefined/,
+    /calibration.query: expected a tensor, got none/,
   ],
   [
     'calibration null',

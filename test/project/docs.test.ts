@@ -67,9 +67,9 @@ it.each([...readdirSync(join(root, 'docs')).filter(name => name.endsWith('.md'))
     for (const [id, words] of typedLines(text)) {
       const command = await loadCommand(id)
       const known = {...command.baseFlags, ...command.flags}
-      const switches = Object.entries(known).flatMap(([name, {type, allowNo, aliases = []}]) => [
-        ...[name, ...aliases].map(one => `--${one}`),
-        ...(type === 'boolean' && allowNo ? [`--no-${name}`] : []),
+      const switches = Object.entries(known).flatMap(([name, flag]) => [
+        ...[name, ...(flag.aliases ?? [])].map(one => `--${one}`),
+        ...('allowNo' in flag && flag.allowNo ? [`--no-${name}`] : []),
       ])
       const also = ['--help', '--version', ...(command.enableJsonFlag ? ['--json'] : [])]
       const typed = words.match(/(?<=^|\s)--[a-z][\w-]*/g) ?? []

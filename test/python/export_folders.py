@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT / "python"))
 
 import rfa
 import rfa.torch
-from rfa.export import main
+from rfa.export import _create, main
 
 NODE, PROGRAM = sys.argv[1:3]
 transformers.logging.set_verbosity_error()
@@ -56,6 +56,25 @@ model, tokenizer = AutoModel.from_pretrained("gpt2"), AutoTokenizer.from_pretrai
 files = rfa.torch.export(model, texts[:1], "apart", tokenizer=tokenizer, layers=[1], separate=True)
 assert [str(file) for file in files] == ["apart/layer1.safetensors"]
 assert header(files[0])["q"]["shape"][0] == 1 and header(files[0])["__metadata__"]["causal"] == "true"
+
+before = Path("gpt2.safetensors").read_bytes()
+assert main(["--model", "gpt2", "--texts", "texts.txt"]) == 2
+assert Path("gpt2.safetensors").read_bytes() == before
+assert main(["--model", "gpt2", "--texts", "texts.txt", "--max-texts", "1", "--force"]) == 0
+assert header("gpt2.safetensors")["__metadata__"]["origin"] == "1 texts"
+created = []
+for content in (b"one", b"other"):
+    try:
+        _create(Path("new.safetensors"), content, force=False)
+        created.append(content)
+    except rfa.UsageError as error:
+        assert "new.safetensors, which exists" in str(error)
+assert created == [b"one"] and Path("new.safetensors").read_bytes() == b"one"
+try:
+    _create(Path("torn.safetensors"), None, force=False)
+except TypeError:
+    assert not Path("torn.safetensors").exists()
+
 assert main(["--model", "none", "--texts", "texts.txt"]) == 3
 assert main(["--model", "gpt2", "--texts", "texts.txt", "--max-texts", "0"]) == 2
 

@@ -68,7 +68,7 @@ describe('describe', () => {
     [[1, 4, 64], '[1, 4, 64]'],
     [['a', null, 2n], '[a, null, 2]'],
     [new Float32Array(1), 'Float32Array'],
-    [undefined, 'undefined'],
+    [undefined, 'none'],
   ])('shows %o', (value, text) => {
     expect(shown(value)).toBe(text)
   })

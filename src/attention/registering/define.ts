@@ -57,7 +57,13 @@ function checkMap(map: unknown): asserts map is {name: string} {
   }
   const {name, phi, featureDim} = map as Record<string, unknown>
   if (typeof name !== 'string') {
-    throw expected('BAD_PLUGIN', 'defineFeatureMap', 'a name', describe(name))
+    throw expected(
+      'BAD_PLUGIN',
+      'defineFeatureMap',
+      'a name',
+      describe(name),
+      "e.g. name: 'my-map'",
+    )
   }
   if (typeof phi !== 'function') {
     throw expected(

@@ -47,6 +47,11 @@ interface MissingArgument {
   options?: readonly string[]
 }
 
+/** A limit of the system, whoever met it: loaders and workers pass on its words without its code. */
+function isFileLimit(error: unknown): boolean {
+  return /^E[MN]FILE$/.test(errorCode(error) ?? '') || /\bE[MN]FILE: /.test(messageOf(error))
+}
+
 function tooManyFiles(cause: unknown): RfaError {
   const got = clipped(messageOf(cause))
   return expected('TOO_LARGE', 'open files', 'fewer than the limit of the system', got, MORE_FILES)
@@ -57,12 +62,12 @@ const MORE_FILES = 'raise the limit: ulimit -n 1024'
 const NOTHING_TYPED: Typed = {argv: [], flags: {}}
 
 /**
- * @param error - anything thrown
+ * @param thrown - anything
  * @param typed - the command line, and the flags of its command by their names without dashes
  */
-export function errorReport(error: unknown, typed = NOTHING_TYPED): ErrorReport {
+export function errorReport(thrown: unknown, typed = NOTHING_TYPED): ErrorReport {
+  const error = isFileLimit(thrown) ? tooManyFiles(thrown) : thrown
   const flagNames = Object.keys(typed.flags)
-  if (['EMFILE', 'ENFILE'].includes(errorCode(error) ?? '')) return errorReport(tooManyFiles(error))
   if (error instanceof RfaError) {
     const {code, suggestions} = error
     const told = (text: string) => asFlags(withoutParserFrame(text), flagNames)

@@ -35,7 +35,7 @@ it('says what it takes', () => {
   }
   for (const none of [null, {}, undefined]) {
     expect(() => call(array, array, array, none)).toThrow(
-      'exactAttention.options.target: expected a target, got undefined',
+      'exactAttention.options.target: expected a target, got none',
     )
   }
 })

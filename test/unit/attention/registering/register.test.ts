@@ -166,7 +166,7 @@ describe('registering refuses', () => {
     [
       'nothing',
       () => registerEstimator(undefined as never),
-      /^estimator: expected an estimator, got undefined/,
+      /^estimator: expected an estimator, got none/,
       /defineFeatureMap/,
     ],
     [
@@ -178,7 +178,7 @@ describe('registering refuses', () => {
     [
       'a map without phi',
       () => map({phi: undefined}),
-      /^map-\d+: phi: expected a function that gives features of tokens, got undefined/,
+      /^map-\d+: phi: expected a function that gives features of tokens, got none/,
       /projection/,
     ],
     [
@@ -189,7 +189,7 @@ describe('registering refuses', () => {
     [
       'a map without name',
       () => map({name: undefined}),
-      /defineFeatureMap: expected a name, got undefined/,
+      /defineFeatureMap: expected a name, got none/,
     ],
     [
       'a name of two words',
@@ -212,7 +212,7 @@ describe('registering refuses', () => {
     [
       'a missing title',
       () => registerEstimator(map({title: undefined})),
-      /title: expected a text, got undefined/,
+      /title: expected a text, got none/,
       /e\.g\. title/,
     ],
     [
@@ -264,12 +264,12 @@ describe('registering refuses', () => {
     [
       'unstated forms',
       () => registerEstimator({...exact('formless'), supports: {bidirectional: true} as never}),
-      /supports: expected true or false for each .* got causal: undefined/,
+      /supports: expected true or false for each .* got causal: none/,
     ],
     [
       'an estimator without attend',
       () => registerEstimator({...exact('idle'), attend: undefined} as never),
-      /attend: expected a function, got undefined/,
+      /attend: expected a function, got none/,
     ],
   ]
 

@@ -37,13 +37,21 @@ describe('errorReport', () => {
 
   it('names a limit of open files as one, wherever it was met', () => {
     for (const code of ['EMFILE', 'ENFILE']) {
-      const error = Object.assign(new Error(`${code}: too many open files, open 'x'`), {code})
-      expect(errorReport(error)).toMatchObject({
-        code: 'TOO_LARGE',
-        message: expect.stringMatching(/^open files: expected fewer than the limit of the system/),
-        exit: 2,
-        suggestions: ['raise the limit: ulimit -n 1024'],
-      })
+      const message = `${code}: too many open files, open 'x'`
+      for (const error of [
+        Object.assign(new Error('x'), {code}),
+        new Error(message),
+        new RfaError('BAD_FILE', `x.npz: expected a readable file, got ${message}`),
+      ]) {
+        expect(errorReport(error)).toMatchObject({
+          code: 'TOO_LARGE',
+          message: expect.stringMatching(
+            /^open files: expected fewer than the limit of the system/,
+          ),
+          exit: 2,
+          suggestions: ['raise the limit: ulimit -n 1024'],
+        })
+      }
     }
   })
 
