@@ -40,7 +40,7 @@ def command(*argv):
 
 
 for name in ("bert", "gpt2", "llama"):
-    print(command("--model", name, "--texts", "texts.txt", "--max-tokens", "40"), end="")
+    print(command("--model", name, "--texts", "texts.txt", "--max-tokens", "40", "--force"), end="")
     found = header(f"{name}.safetensors")
     assert {"layers.0.q", "layers.1.v", "layers.0.o", "layers.1.residual_norm", "key_mask"} <= {
         key.replace("layers.0.key_mask", "key_mask") for key in found

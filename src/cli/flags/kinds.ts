@@ -140,7 +140,7 @@ export function oneNumber(rule: NumberRule) {
   })
 }
 
-/** One loss of a model, which is no share of anything. */
+/** One loss of a model: a number with a unit, not a share. */
 export const oneLoss = Flags.custom<number>({
   helpValue: 'LOSS',
   parse: async (text, _context, {name}) => {

@@ -150,7 +150,7 @@ export function opposite(word: string): string {
   return word.replace(/^--/, '--no-')
 }
 
-/** A switch that was typed both ways, of which the parser would take the last. */
+/** A switch that was typed both ways: the parser would take the last. */
 export function bothWays({argv, flags}: Typed): string | undefined {
   const end = argv.indexOf('--')
   const words = end < 0 ? argv : argv.slice(0, end)

@@ -73,7 +73,7 @@ export async function prepare(
 
 const YEAR_SECONDS = 365 * 24 * 3600
 
-/** @throws {TOO_LARGE} for a plan that nobody will see the end of */
+/** @throws {TOO_LARGE} for a plan that would take more than a year */
 function refuseEndless({jobs, plan}: PlannedRun, how: Schedule): void {
   const each = predictedSeconds(jobs, plan, how)
   const years = each.reduce((sum, one) => sum + one, 0) / how.processes / YEAR_SECONDS
@@ -292,7 +292,7 @@ function runAgain(
 /**
  * A shard may start in a new folder, as the jobs of an array all have one line.
  *
- * @throws {USAGE} where `--resume` does not say what to go on with
+ * @throws {USAGE} where `--resume` does not say what to continue
  * @throws {FILE_MISSING} where it names a folder that is not there
  */
 export async function refuseResumeOfNothing({

@@ -1,6 +1,11 @@
 import {readdirSync} from 'node:fs'
 import {describe, expect, it} from 'vitest'
-import {allExperiments, EXPERIMENT_NAMES, experimentNamed} from '../../../src/experiments/index.js'
+import {
+  allExperiments,
+  comparisonOf,
+  EXPERIMENT_NAMES,
+  experimentNamed,
+} from '../../../src/experiments/index.js'
 
 describe('the registry of experiments', () => {
   it('has a line for every folder', () => {
@@ -23,6 +28,13 @@ describe('the registry of experiments', () => {
       expect.arrayContaining(['rfa.bench/1', 'rfa.error-sweep/3', 'rfa.variance/2']),
     )
     expect(new Set(formats).size).toBe(formats.length)
+  })
+
+  it('says which runs are compared, of one that is not', async () => {
+    await expect(comparisonOf(await experimentNamed('train'))).rejects.toMatchObject({
+      code: 'UNSUPPORTED',
+      message: 'compare: expected runs of error-sweep or bench or variance, got one of train',
+    })
   })
 
   it.each(['benhc', 'constructor'])('refuses %s, with what may have been meant', async name => {

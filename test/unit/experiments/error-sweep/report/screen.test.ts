@@ -345,6 +345,12 @@ describe('errorSweepScreen', () => {
     expect(screen([averaging()])).toContain('Averaging V, which ignores q and k, is 94 % off.')
   })
 
+  it('says that one draw has no interval', () => {
+    const text = screen([drawn('favor-pos', 0.3, {replicates: 1})])
+    expect(text).toContain('|estimate-exact|/|exact|, 1 draw: no interval.')
+    expect(text).not.toContain('range over')
+  })
+
   it('says that few draws rank nothing, and gives their range', () => {
     const records = [
       drawn('favor-pos', 0.3, {replicates: 3}),
