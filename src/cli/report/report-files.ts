@@ -2,14 +2,11 @@
 import {dirname, resolve} from 'node:path'
 import {expected} from '../../errors.js'
 import type {Block} from '../../report/document.js'
+import {FIGURE_FORMATS, type FigureFormat} from '../../report/figures/figure.js'
 import type {ReportDocument} from '../program/json-documents.js'
 import type {Invocation} from '../program/services.js'
 import type {Saved} from './read-saved.js'
 import {saveReport, writeReport} from './write-report.js'
-
-/** What figures can be written as. */
-const FIGURE_FORMATS = ['svg', 'pdf', 'png'] as const
-export type FigureFormat = (typeof FIGURE_FORMATS)[number]
 
 /** A report before it has a form. */
 export interface UnwrittenReport {

@@ -5,9 +5,13 @@ import {z} from 'zod'
 import {messageOf, RfaError} from '../../errors.js'
 import {writeAtomic} from '../../files.js'
 import type {Block} from '../../report/document.js'
-import {type Figure, type FigureWidth, WIDTHS} from '../../report/figures/figure.js'
+import {
+  type Figure,
+  type FigureFormat,
+  type FigureWidth,
+  WIDTHS,
+} from '../../report/figures/figure.js'
 import {makeFolder, requireRegularFile} from '../../results/files.js'
-import type {FigureFormat} from './report-files.js'
 
 /** Lists the files of a folder, so that they can be told from others there. */
 const LIST = 'figures.json'

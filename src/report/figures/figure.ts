@@ -176,6 +176,10 @@ export function seriesText({label, note}: Series): string {
   return note === undefined ? label : `${label}, ${note}`
 }
 
+/** What figures can be written as. */
+export const FIGURE_FORMATS = ['svg', 'pdf', 'png'] as const
+export type FigureFormat = (typeof FIGURE_FORMATS)[number]
+
 /** Widths of columns in papers, in CSS pixels (96 to the inch): one column 3.5 inches, both 7.2. */
 export const WIDTHS = {column: 336, page: 691} as const
 export type FigureWidth = keyof typeof WIDTHS
