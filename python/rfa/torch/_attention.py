@@ -54,7 +54,7 @@ class Attention(nn.Module):
         replicate: index of the independent repetition.
         orth_sign: signs of orthogonal factors: `rfa.projections.ORTH_SIGNS`.
         causal: query i sees keys 0..i.
-        causal_align: what it sees of more keys than queries: "start", keys 0..i; "end", the queries are the last tokens, as
+        causal_align: what it sees of more keys than queries: "start", keys 0..i; "end", queries are the last tokens, as
             with a cache. Default: such calls are refused.
         scale: the factor on q.k. Default: 1/sqrt(head_dim).
         rows: random vectors [heads, M, D] in place of drawn ones.
@@ -137,8 +137,7 @@ class Attention(nn.Module):
             value: [B, H_kv, S, Dv].
             key_mask: [B, S], true for keys that take part.
             gate: [B, H, S] for rfa-gate.
-            query_mask: [B, L], true for queries that say something to statistics. Default: `key_mask` where there are as
-                many queries as keys.
+            query_mask: [B, L], true for queries that say something to statistics. Default: `key_mask` where L = S.
 
         Returns:
             [B, H, L, Dv], in the dtype of `value`; rows that see no key are zero.
@@ -154,7 +153,10 @@ class Attention(nn.Module):
             return None
         length, keys = query.shape[2], key.shape[2]
         if length > keys or (length < keys and self.causal_align is None):
-            tries = ['causal_align="start": query i sees keys 0..i', 'causal_align="end": the queries are the last tokens']
+            tries = [
+                'causal_align="start": query i sees keys 0..i',
+                'causal_align="end": the queries are the last tokens',
+            ]
             raise InputError(
                 f"{self.method}: expected the same length of queries and keys where it is causal,"
                 f" got {length} and {keys}",

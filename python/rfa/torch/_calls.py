@@ -52,7 +52,9 @@ def check_call(method: str, dropout: float, keys: int, queries: int, extras: dic
 
 
 def _refused(method: str, got: str, tries: list[str]) -> UsageError:
-    return UsageError(f"{method}: expected attention by queries, keys and values alone, got {got}", tries, "UNSUPPORTED")
+    return UsageError(
+        f"{method}: expected attention by queries, keys and values alone, got {got}", tries, "UNSUPPORTED"
+    )
 
 
 def offset_of(query: Tensor, key: Tensor, causal: bool) -> View:
@@ -115,5 +117,7 @@ def _seen(mask: Any) -> Tensor:
 def _mask_refused(got: str) -> UsageError:
     tries = ["texts one by one, with rotary or absolute positions, no longer than a window"]
     return UsageError(
-        f"rfa.torch: expected a mask [batch, 1, queries, keys] of padding and of later tokens, got {got}", tries, "UNSUPPORTED"
+        f"rfa.torch: expected a mask [batch, 1, queries, keys] of padding and of later tokens, got {got}",
+        tries,
+        "UNSUPPORTED",
     )

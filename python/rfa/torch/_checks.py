@@ -49,15 +49,17 @@ def check_names(method: str, given: Iterable[str], options: Iterable[str], argum
         if name not in own:
             close = difflib.get_close_matches(name, [*own, *arguments], 1)
             tries = [f"did you mean {found}=?" for found in close]
-            raise ArgumentTypeError(f"{method}: expected {', '.join(own) or 'no options'}, got {name}", tries, "BAD_OPTION")
+            raise ArgumentTypeError(
+                f"{method}: expected {', '.join(own) or 'no options'}, got {name}", tries, "BAD_OPTION"
+            )
 
 
 def _real(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+    return not isinstance(value, bool) and isinstance(value, numbers.Real) and math.isfinite(value)
 
 
 def _whole(value: Any) -> bool:
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    return not isinstance(value, bool) and isinstance(value, numbers.Integral)
 
 
 Rule = tuple[str, Callable[[Any], bool]]
@@ -129,7 +131,7 @@ def check_tensors(given: dict[str, Any]) -> None:
         raise InputError(f"expected tensors on one device, got {got}", code="UNSUPPORTED")
     finite = [value.detach().isfinite().all() for value in tensors.values()]
     if finite and not bool(torch.stack(finite).all()):
-        names = [name for name, holds in zip(tensors, finite) if not bool(holds)]
+        names = [name for name, holds in zip(tensors, finite, strict=True) if not bool(holds)]
         raise InputError(f"{', '.join(names)}: expected finite numbers, got NaN or infinity", code="NOT_FINITE")
 
 

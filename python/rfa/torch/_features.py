@@ -167,11 +167,11 @@ def _second_order(x: Tensor) -> Tensor:
 
 def _cosformer(q: Tensor, k: Tensor, call: Call) -> tuple[Features, Features]:
     longest = call.options["max_length"]
-    if longest is None and call.position is not None:
-        raise UsageError("cosformer: expected max_length, the number of tokens to come, got None")
     if call.position is None:
         length = torch.maximum(_span(q, call.query_mask), _span(k, call.key_mask))
         beyond = longest is not None and not length.is_meta and bool((length > longest).any())
+    elif longest is None:
+        raise UsageError("cosformer: expected max_length, the number of tokens to come, got None")
     else:
         length, beyond = torch.ones(()), call.position >= longest
     if beyond:
@@ -203,7 +203,8 @@ def _oprf(q: Tensor, k: Tensor, call: Call) -> tuple[Features, Features]:
     x, y = _canonical(q, k, call)
     exponent: Any = call.options["a"]
     if exponent is None:
-        exponent = _optimal_exponent(*moments(q, k, call), q.shape[-1])
+        means, squares = moments(q, k, call)
+        exponent = _optimal_exponent(means, squares, q.shape[-1])
     return _exponential(x, y, exponent, call)
 
 
@@ -245,7 +246,7 @@ def moments(q: Tensor, k: Tensor, call: Call) -> Tensor:
         raise UsageError("expected calibrate(query, key) before the first token, got none")
     first = call.options["prefix"] if call.causal else 0
     sides = [_moments(z.detach().double(), m, first) for z, m in ((q, call.query_mask), (k, call.key_mask))]
-    means, squares = (torch.stack(parts) for parts in zip(*sides))
+    means, squares = (torch.stack(parts) for parts in zip(*sides, strict=True))
     return torch.stack([means * math.sqrt(call.scale), squares * call.scale])
 
 

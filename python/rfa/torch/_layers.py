@@ -52,7 +52,7 @@ def exchange(model: nn.Module, register: Callable[[], str]) -> None:
         raise _not_all(kind, others)
     if not attending:
         raise UsageError(
-            f"use: expected a model with attention of the attention interface of Transformers, got {kind}, which has none",
+            f"use: expected a model with the attention interface of Transformers, got {kind}, which has none",
             ["rfa.torch.Attention in the model"],
             "UNSUPPORTED",
         )
@@ -65,11 +65,13 @@ def exchange(model: nn.Module, register: Callable[[], str]) -> None:
         if missed:
             raise _not_all(kind, missed)
     except Exception as error:
-        for config, old in zip(configs, before):
+        for config, old in zip(configs, before, strict=True):
             config._attn_implementation_internal = old
         if isinstance(error, UsageError):
             raise
-        raise UsageError(f"use: expected a model that takes another attention, got {error}", code="UNSUPPORTED") from error
+        raise UsageError(
+            f"use: expected a model that takes another attention, got {error}", code="UNSUPPORTED"
+        ) from error
     _follow(model, list(attending.values()))
 
 

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from torch import Tensor, nn
 
-from .._errors import ArgumentTypeError, InputError, ProgramMissingError, UsageError
+from .._errors import ArgumentTypeError, ProgramMissingError, UsageError
 from ._attention import Attention
 from ._calls import check_call, offset_of, view_of
 from ._layers import LAYER, current, exchange
@@ -46,7 +46,9 @@ def register(method: str, *, name: str = "rfa", seed: int = 0, **options: Any) -
         ) from None
     for own in ("causal", "causal_align", "scale", "heads", "head_dim", "replicate", "rows", "query_map", "key_map"):
         if own in options:
-            raise ArgumentTypeError(f"{own}: expected nothing, as each layer of the model has its own, got it", code="BAD_OPTION")
+            raise ArgumentTypeError(
+                f"{own}: expected nothing, as each layer of the model has its own, got it", code="BAD_OPTION"
+            )
     Attention(method, heads=1, head_dim=2, causal=method != "lara", seed=seed, **options)
     facts = (method, seed, sorted(options.items()))
     taken = _registered.get(name)
@@ -80,7 +82,7 @@ def use(model: Any, method: str, *, seed: int = 0, **options: Any) -> Any:
 
 
 def _ordered(mask_of: Callable[..., Tensor | None]) -> Callable[..., Tensor | None]:
-    """Masks that show the order of tokens even where `is_causal` of a module may stand for it: some modules say it wrongly."""
+    """Masks that show the order of tokens even where `is_causal` of a module may stand for it: some say it wrongly."""
 
     def ordered(*args: Any, **kwargs: Any) -> Tensor | None:
         return mask_of(*args, **{**kwargs, "allow_is_causal_skip": False})
@@ -110,7 +112,7 @@ class _Exchanged:
     ) -> tuple[Tensor, None]:
         check_call(self.method, dropout, key.shape[2], query.shape[2], extras)
         running = current(module)
-        cross = running is not None and running.cross or bool(getattr(module, "is_cross_attention", False))
+        cross = (running is not None and running.cross) or bool(getattr(module, "is_cross_attention", False))
         length = query.shape[2]
         if attention_mask is not None:
             last = getattr(module, "is_causal", True) if is_causal is None else is_causal

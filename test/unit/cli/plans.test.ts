@@ -130,7 +130,7 @@ describe('toBenchPlan', () => {
 
   it('refuses methods in Python without the peer that times them, before anything runs', () => {
     const python = {path: 'my.py', library: 'torch', options: []} as const
-    const known = {...estimators, mine: {...estimators['elu']!, name: 'mine', python}}
+    const known = {...estimators, mine: {...estimators.elu!, name: 'mine', python}}
     const plan = (flags: object) =>
       toBenchPlan({...BENCH_FLAGS, methods: ['elu', 'mine'], ...flags}, known)
     expect(() => plan({})).toThrow(
