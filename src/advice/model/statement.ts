@@ -80,7 +80,10 @@ function lossText(advice: Stated): string {
 }
 
 function slowText({candidates, seq_len, model_layers}: Stated): string {
-  const [best] = candidates.filter(({layers, method}) => layers.length > 0 && method !== YARDSTICK)
+  const average = candidates.find(({method}) => method === YARDSTICK)?.layers ?? []
+  const [best] = candidates.filter(
+    ({layers, method}) => method !== YARDSTICK && layers.some(layer => !average.includes(layer)),
+  )
   if (!best) return ''
   return `${best.label} keeps the budget in ${layersText(best.layers, model_layers)}, but is not faster for certain at ${seq_len} tokens: ${speedText(gainOf(best))} for attention of one layer by itself.`
 }

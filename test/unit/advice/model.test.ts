@@ -105,6 +105,17 @@ describe('advice on a model', () => {
     )
   })
 
+  it('names what is slower where averaging V does not keep the budget', () => {
+    const rows = [
+      searched('rfa', [0], 0.05),
+      searched('elu', [0, 1], 0.05),
+      searched('mean-value', [0], 0.08),
+    ]
+    const {obstacle, statement} = advised(rows, {rfa: 1, elu: 3, 'mean-value': 0.1})
+    expect(obstacle).toBe('time')
+    expect(statement).toContain('elu keeps the budget in layers 0, 1')
+  })
+
   it('is refused where nothing runs in the model, or no exact form was timed', () => {
     const {result: _, ...bare} = swap({method: 'lara'})
     const skipped = {...bare, status: 'skipped' as const, reason: 'bidirectional only'}
