@@ -50,7 +50,9 @@ describe('rfa apply', () => {
     const argv = ['--method', 'softmax', '--input', 'a.npz', '--output', 'b.npy', '--quiet']
     expect(await run(Apply, 'apply', argv)).toMatchObject({
       exitCode: 0,
-      stderr: expect.stringMatching(/^warning: 1209 of 1209 output elements are not finite: .*\n$/),
+      stderr: expect.stringMatching(
+        /^warning: 1209 of 1209 output elements of rfa are not finite: .*\n$/,
+      ),
     })
   })
 

@@ -62,10 +62,11 @@ describe('an experiment', () => {
 
   it('hands the runner what was typed', async () => {
     answerWith(timed())
-    const typed = ['-o', 'out dir', '--resume', '--timeout', '1.5', '--format', 'json,csv']
+    const directory = await newFolder()
+    const typed = ['-o', directory, '--resume', '--timeout', '1.5', '--format', 'json,csv']
     await bench('--quick', ...typed)
     expect(lastRun().options).toMatchObject({
-      directory: 'out dir',
+      directory,
       resume: true,
       timeoutMs: 1500,
       formats: ['json', 'csv'],

@@ -63,9 +63,11 @@ describe('--resume --dry-run', () => {
     expect(await readdir(run)).toEqual(before)
   })
 
-  it('predicts all cells where there is no run yet', async () => {
-    const {stdout} = await dry(join(folder, 'none'), '--quick')
-    expect(stdout).toMatch(/^variance: \d+ cells, /)
+  it('refuses a folder that is not there', async () => {
+    expect(await dry(join(folder, 'none'), '--quick')).toMatchObject({
+      exitCode: 3,
+      stderr: expect.stringMatching(/^--resume: expected the folder of a run/),
+    })
     expect(await readdir(folder)).not.toContain('none')
   })
 

@@ -53,7 +53,7 @@ describe('--output DIR --resume', () => {
     const outcome = await bench('-o', join(folder, 'swep'), '--resume')
     expect(outcome).toMatchObject({
       exitCode: 3,
-      stderr: `--resume: expected the folder of a run, got no folder ${folder}/swep\nCode: FILE_MISSING   Try: did you mean ${folder}/sweep?\n                           leave --resume out to start a new run\n`,
+      stderr: `--resume: expected the folder of a run, got no folder ${folder}/swep\nCode: FILE_MISSING   Try: did you mean ${folder}/sweep?\n                          leave --resume out to start a new run\n`,
     })
     expect(runner.runExperiment).not.toHaveBeenCalled()
   })

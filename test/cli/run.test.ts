@@ -20,9 +20,9 @@ beforeEach(() => {
 
 describe('a plan out of a file', () => {
   it('is run as it stands', async () => {
-    await run(Run, 'run', [file, '-o', 'dir', '--resume', '--timeout', '9'])
+    await run(Run, 'run', [file, '-o', folder, '--resume', '--timeout', '9'])
     expect(lastRun().plan).toEqual(PLAN)
-    expect(lastRun().options).toMatchObject({directory: 'dir', resume: true, timeoutMs: 9000})
+    expect(lastRun().options).toMatchObject({directory: folder, resume: true, timeoutMs: 9000})
   })
 
   it('has every single time written where that is asked for', async () => {

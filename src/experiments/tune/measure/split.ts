@@ -25,7 +25,7 @@ const LEAST_TOKENS = 8
  *
  * @param share - to hold out; at least one text is
  * @throws {BAD_OPTION} for a single text with too few tokens
- * @throws {UNSUPPORTED} for a single text whose causal queries are not the tokens of its keys
+ * @throws {UNSUPPORTED} for a single text of causal queries that are not the tokens of its keys
  */
 export function splitInput(input: AttentionInput, share: number, view: CausalView): Split {
   const {batch} = sizesOf(input)
