@@ -71,8 +71,9 @@ export async function fileShape(
   for (const text of await arrayNotes(spec)) note(text)
   const parts = await partsOf(spec, toLayers(own))
   const {causal} = own
-  for (const text of await inputWarnings(parts[0]!.input, {layer: parts[0]!.layer, causal}))
-    warn(text)
+  // values are made, and as many keys as queries: which tokens the queries of the file are does not matter
+  const seenAs = {layer: parts[0]!.layer, causal, causalAlign: 'start'} as const
+  for (const text of await inputWarnings(parts[0]!.input, seenAs)) warn(text)
   const sizes = await commonSizes(spec, parts, flags['seq-len'] === undefined)
   // a decode is causal whatever the file says
   const seen = flags.mode === 'decode' ? [] : [causalLabel(causal, flags.causal ? null : causal)]

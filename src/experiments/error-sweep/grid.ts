@@ -12,7 +12,7 @@ import {cutKeyMask} from '../../inputs/key-mask.js'
 import {type DrawGrid, drawGrid, inputParts, type MethodSpec, viewOf} from '../axes.js'
 import {distinct, distinctMethods} from '../cells.js'
 import type {Grid, PredictedCell} from '../experiment.js'
-import {variantLabel} from '../labels.js'
+import {inputLabel, variantLabel} from '../labels.js'
 import {
   drawsOf,
   type ForwardShape,
@@ -55,6 +55,7 @@ async function factsByPart(plan: ErrorSweepPlan): Promise<FactsByPart> {
   const parts = partsOf(plan).map(async part => {
     const {input, layer} = part
     const {sizes, ...facts} = await inputFacts(input, lengths, {layer, logitScale})
+    for (const shape of sizes) requireCorner(inputLabel(input), shape, viewOf(plan))
     const ofLengths = lengths.map((length, i) => [length, {...facts, shape: sizes[i]!}] as const)
     return [part, new Map(ofLengths)] as const
   })
@@ -84,10 +85,7 @@ export async function checkErrorSweep(plan: ErrorSweepPlan): Promise<void> {
   assertMeasurable(plan, {label: input.name})
   for (const part of partsOf(plan)) {
     const {sizes} = await inputFacts(part.input, lengthsOf(plan))
-    for (const shape of sizes) {
-      requireCorner(input.name, shape, viewOf(plan))
-      assertRoom(input.name, shape)
-    }
+    for (const shape of sizes) assertRoom(input.name, shape)
   }
 }
 

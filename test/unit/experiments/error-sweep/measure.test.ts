@@ -2,6 +2,7 @@
 import {join} from 'node:path'
 import {beforeAll, expect, it} from 'vitest'
 import {useBackend} from '../../../../src/backends/index.js'
+import {errorSweepGrid} from '../../../../src/experiments/error-sweep/grid.js'
 import type {
   ErrorSweepPlan,
   ErrorSweepResult,
@@ -112,4 +113,18 @@ it('how far a limit is off softmax stands with errors against it: 0 for what est
   expect(floor).toBeGreaterThan(2 * noise)
   expect(floor).toBeLessThanOrEqual(raw!.rel_l2.min! + noise)
   expect(floor).toBeGreaterThanOrEqual(raw!.rel_l2.max! - noise)
+})
+
+it('fewer causal queries than keys are refused before any cell, until a corner is named', async () => {
+  const plan = sweep({
+    ...{methods: [method('elu')], seq_lens: [8], causal: true, targets: ['raw']},
+    input: {
+      ...{kind: 'generator', name: 'gaussian', batch: 1, heads: 2, head_dim: 4, value_dim: 3},
+      key_len: 24,
+    },
+  })
+  await expect((await errorSweepGrid(plan)).jobs()).rejects.toThrow(/24 keys/)
+  const [run] = await cellsOf({...plan, causal_align: 'end'})
+  const outcome = await run!()
+  expect(outcome).toMatchObject({status: 'completed', result: {query_len: 8, key_len: 24}})
 })
