@@ -221,6 +221,7 @@ describe('a run', () => {
     'is profiled on demand, worker by worker, in files that a resumed run keeps',
     async () => {
       const argv = [...TINY, '--threads', '2', '--profile', '--output', 'profiled', '--resume']
+      mkdirSync(join(folder, 'profiled'))
       const {stderr, code} = await rfa(...argv)
       expect(code).toBe(0)
       const there = join('profiled', 'profile')
@@ -247,6 +248,7 @@ describe('a run', () => {
 
   it.runIf(FULL)('is the same whether it was cut short or not, by one command line', async () => {
     const argv = [...TINY.slice(0, -1), 'auto', '--threads', '2', '--output', 'again', '--resume']
+    mkdirSync(join(folder, 'again'))
     expect(await rfa(...argv)).toMatchObject({
       code: 0,
       stderr: endedIn('again', 'no run in again yet: starting one\n'),

@@ -27,7 +27,7 @@ import {damaged} from './mutate.js'
 import {beginWatch} from './watch.js'
 
 /** Inputs of each kind of damage, of which an experiment has four. */
-const EACH = FULL ? 400 : 32
+const EACH = FULL ? 150 : 32
 /** Every so-manieth journal is opened for writing as well, which flushes to the disk. */
 const RESUMED = 8
 
