@@ -1,5 +1,5 @@
 /** Runs whose processes are killed at any moment, and which then end as if nothing had been. */
-import {rmSync} from 'node:fs'
+import {mkdirSync, rmSync} from 'node:fs'
 import {join} from 'node:path'
 import {setTimeout as sleep} from 'node:timers/promises'
 import {describe, expect, it, onTestFinished} from 'vitest'
@@ -54,6 +54,7 @@ describe.runIf(FULL && process.platform === 'linux')('a run that is killed', () 
       for (let done = 0, round = 0; done < kills; round++) {
         const output = join(folder, `${name}-${round}`)
         const words = [...argv, '--output', output, '--resume']
+        mkdirSync(output)
         for (let row = 0; row < IN_A_ROW && done < kills; row++) {
           const saved = journalOf(output).length - 1
           const moment = sleep(span * stream.uniform())
