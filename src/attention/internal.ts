@@ -24,7 +24,7 @@ export {
   normalizeRows,
   softmaxCrossEntropy,
 } from './kernels/index.js'
-export {attendCall, rowWeightsOf} from './present-tokens.js'
+export {attendCall, leavesOut, rowWeightsOf} from './present-tokens.js'
 export {orthonormalizeRows} from './projections/orthogonal.js'
 export {drawnInPlane, planeRows} from './projections/plane.js'
 export {projectionTensor} from './projections/tensor.js'

@@ -1,6 +1,6 @@
 /** Attention against sums over all pairs in double precision, made of the features themselves. */
 
-import {attendInputs, hostData} from '../attention/internal.js'
+import {attendInputs, hostData, leavesOut} from '../attention/internal.js'
 import type {tf} from '../tf.js'
 import {namedTensors, SMALL, toTensors} from './arrays.js'
 import {type Call, hostCall, toProjection} from './call.js'
@@ -14,14 +14,18 @@ import {type Check, type Finding, notApplicable, type Subject} from './types.js'
 function explicitSums(subject: Subject): Finding {
   const {estimator} = subject
   if (!estimator.features) return notApplicable('attend is custom: there is no feature map to sum')
-  const {denGuard = 'none', normalizerEpsilon = 0} = estimator.options.parse({}) as Guards
+  const defaults = estimator.options.parse({})
+  const {denGuard = 'none', normalizerEpsilon = 0} = defaults as Guards
   if (denGuard !== 'none' || normalizerEpsilon !== 0) {
     return notApplicable('a guard or an epsilon acts on denominators by default')
   }
   const tally = new Tally(
     'phi: attention forms it token by token or tile by tile, so it may depend on its token alone',
   )
+  // without masked tokens others have other places, or other statistics
+  const whole = leavesOut(estimator, defaults)
   for (const form of maskedForms(subject)) {
+    if (form.masked && whole) continue
     const given = callOf(subject, SMALL, form)
     const {out, bound} = boundedOutput(given)
     const sums = pairSums(given)
