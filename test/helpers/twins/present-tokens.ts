@@ -14,15 +14,20 @@ export function onPresentTokens(twin: Twin, method: string): Twin {
     const [batch, heads, queryLen] = query.shape
     const keyLen = key.shape[2]
     const cross = queryLen !== keyLen
-    // causal queries of another length keep their places, which say what they see
-    if (!keyMask || !leavesOut(estimator, options) || (causal && cross)) return twin(inputs)
+    if (!keyMask || !leavesOut(estimator, options)) return twin(inputs)
+    const texts = Array.from({length: batch}, (_, text) =>
+      Array.from({length: keyLen}, (_, j) => j).filter(j => keyMask[text * keyLen + j] !== 0),
+    )
+    // causal queries of another length keep their places where these say what they see
+    const seesTheFirst = (keys: readonly number[], row: number) =>
+      keys.filter(place => place <= row).length === Math.min(row + 1, keys.length)
+    const rows = Array.from({length: queryLen}, (_, row) => row)
+    const stays = texts.every(keys => rows.every(row => seesTheFirst(keys, row)))
+    if (causal && cross && !stays) return twin(inputs)
     const out = emptyOutput(inputs)
     const width = inputs.value.shape[3]
-    for (let text = 0; text < batch; text++) {
-      const keys = Array.from({length: keyLen}, (_, j) => j).filter(
-        j => keyMask[text * keyLen + j] !== 0,
-      )
-      const queries = cross ? Array.from({length: queryLen}, (_, i) => i) : keys
+    for (const [text, keys] of texts.entries()) {
+      const queries = cross ? rows : keys
       if (keys.length === 0) continue
       const own = twin(textInputs(inputs, method, {text, queries, keys})).out
       for (let head = 0; head < heads; head++) {
