@@ -3,7 +3,7 @@ import {defineConfig} from 'vitest/config'
 
 // a guard against hanging, no judge of speed: a loaded machine takes ten times as long as a free one, and slow runs
 // draw 16 times as much
-const PATIENCE = 5 * 60_000 * (process.env.RFA_SLOW ? 16 : 1)
+const PATIENCE = 10 * 60_000 * (process.env.RFA_SLOW ? 16 : 1)
 
 /** Files that replace modules, add estimators, look at a library whose backend nobody has chosen yet, or count bytes of tensors. */
 const ALONE = [

@@ -18,7 +18,7 @@ import {damaged} from './mutate.js'
 import {beginWatch} from './watch.js'
 
 /** Inputs of each of the six kinds. */
-const EACH = FULL ? 14_500 : 270
+const EACH = FULL ? 4000 : 270
 
 /** Memory that is said to be free, in bytes: what a file asks beyond that is refused. */
 const FREE = 2 ** 26
