@@ -27,7 +27,7 @@ const PACKING = 1032
 /** Widest element over narrowest stored one: a byte of a file becomes eight at most, of bfloat16 two. */
 const WIDENING = 2
 
-/** Files by their names: no disk is in the way of a hundred thousand. */
+/** Files by their names: no disk is in the way of ten thousands. */
 const files = vi.hoisted(() => new Map<string, Uint8Array>())
 vi.mock(import('../../src/inputs/files/source.js'), async importOriginal => {
   const original = await importOriginal()
