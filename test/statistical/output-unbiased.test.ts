@@ -84,9 +84,11 @@ describe('whole outputs', () => {
   it.each(METHODS)('of %s have the mean of exact attention', method => {
     for (const causal of estimatorNamed(method).supports.causal ? [false, true] : [false]) {
       const exact = truth(method, inputs, causal)
-      outputMoments(method, inputs, {causal, causalAlign: 'start'}).forEach(({mean, standardError}, at) => {
-        assertNear(`${method} element ${at}`, mean, exact[at]!, standardError, ROUNDING)
-      })
+      outputMoments(method, inputs, {causal, causalAlign: 'start'}).forEach(
+        ({mean, standardError}, at) => {
+          assertNear(`${method} element ${at}`, mean, exact[at]!, standardError, ROUNDING)
+        },
+      )
     }
   })
 
