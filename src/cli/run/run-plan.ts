@@ -300,13 +300,13 @@ export async function refuseResumeOfNothing({
   resume,
   shard,
 }: Pick<RunOptions, 'output' | 'resume' | 'shard'>): Promise<void> {
-  if (!resume || shard) return
+  if (!resume) return
   if (output === undefined) {
     throw new RfaError('USAGE', '--resume: expected --output DIR beside it, got none', {
       suggestions: ['name the folder of the run to go on with'],
     })
   }
-  if (await stat(output).catch(() => undefined)) return
+  if (shard || (await stat(output).catch(() => undefined))) return
   const parent = dirname(output)
   const guess = closest(basename(output), await readdir(parent).catch(() => []))
   const remedies = guess === undefined ? [] : [`did you mean ${join(parent, guess)}?`]
