@@ -51,7 +51,7 @@ export function titleOf(rows: readonly CompletedTune[]): string {
     ...(layers > 1 ? [plural(layers, 'layer')] : []),
     `${plural(result.heads, 'head')} of ${result.head_dim}`,
     causalLabel(cell.causal, cell.causal),
-    ...(cell.causal_align
+    ...(cell.causal && cell.causal_align
       ? [`queries are the ${cell.causal_align === 'end' ? 'last' : 'first'} tokens`]
       : []),
   ]
