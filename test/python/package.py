@@ -165,7 +165,7 @@ def advice_has_its_runs():
 def failed_cells_warn():
     real = _process._run
     document = '{"schema": "rfa.finished-run/1", "directory": "x", "summary": {"counts": {"failed": 1, "total": 3}}}'
-    _process._run = lambda _argv: (document, 4)
+    _process._run = lambda _argv, _temporary: (document, 4)
     try:
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")

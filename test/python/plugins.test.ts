@@ -111,7 +111,7 @@ describe.runIf(PYTHON)('a map in Python', {timeout: PATIENCE}, () => {
     expect(options.said).toMatch(/^share +0.5 +number/m)
   })
 
-  it('is timed where PyTorch is, and left out elsewhere with the reason', () => {
+  it('is timed where PyTorch is, and refused elsewhere', () => {
     write('rectified.py', body(`return np.maximum(${ROWS}, 0)`))
     write('my_map.py', map!)
     write('windowed.py', windowed!)
@@ -134,8 +134,9 @@ describe.runIf(PYTHON)('a map in Python', {timeout: PATIENCE}, () => {
       expect(of('my-map')[0]!.result.work_flops).toBeGreaterThan(0)
       expect(of('windowed')[0]!.result.work_flops).toBe(0)
     }
-    const {said} = rfa(`${bench} --methods rectified`)
-    expect(said).toContain('runs in Python, where --peers torch times it')
+    const {status, said} = rfa(`${bench} --methods rectified`)
+    expect(status).toBe(2)
+    expect(said).toContain('the peer that times methods in Python, got rectified without it')
   })
 
   it.each([
