@@ -93,15 +93,16 @@ def export(
 def _create(place: Path, content: bytes, force: bool) -> None:
     """Writes a file, or none of it; of two processes at once only one makes it."""
     place.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        file = place.open("wb" if force else "xb")
-    except FileExistsError:
-        raise _present(place) from None
-    with file, ExitStack() as undone:
-        undone.callback(place.unlink, missing_ok=True)
-        file.write(content)
-        file.flush()
-        undone.pop_all()
+    part = place.with_name(f"{place.name}.{os.getpid()}.part")
+    with ExitStack() as undone:
+        undone.callback(part.unlink, missing_ok=True)
+        part.write_bytes(content)
+        if not force:
+            try:
+                place.touch(exist_ok=False)
+            except FileExistsError:
+                raise _present(place) from None
+        part.replace(place)
 
 
 def _present(place: Path) -> UsageError:

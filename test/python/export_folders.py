@@ -5,6 +5,7 @@ Prints what was tried. Small random models of `models.py` stand in for pretraine
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -74,6 +75,16 @@ try:
     _create(Path("torn.safetensors"), None, force=False)
 except TypeError:
     assert not Path("torn.safetensors").exists()
+# killed by the system in the midst of its write: the file is the one before
+KILLED = """
+import resource, signal, pathlib, rfa.export
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+rfa.export._create(pathlib.Path("new.safetensors"), bytes(4000), force=True)
+"""
+env = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+assert subprocess.run([sys.executable, "-c", KILLED], env=env, check=False).returncode == -signal.SIGXFSZ
+assert Path("new.safetensors").read_bytes() == b"one"
 
 assert main(["--model", "none", "--texts", "texts.txt"]) == 3
 assert main(["--model", "gpt2", "--texts", "texts.txt", "--max-texts", "0"]) == 2
