@@ -9,6 +9,7 @@ import {
 } from '../../../report/numbers.js'
 import {listed} from '../../../report/words.js'
 import {LEAST_FOR_FLIPS} from '../../../stats/index.js'
+import {CLOSE, IGNORES, nothingToTell} from '../../averaging.js'
 import {methodLabel, projectionLabel, variantLabel} from '../../labels.js'
 import {logitSizeName} from '../../logit-scale.js'
 import {type CompletedSweep, type ErrorSweepRecord, replicatesOf} from '../schema.js'
@@ -20,7 +21,6 @@ import {
   averageError,
   byError,
   byStanding,
-  CLOSE,
   isOfZero,
   methodsOf,
   standingOf,
@@ -31,9 +31,6 @@ import {whySentences} from './why.js'
 
 /** Errors from which a method is not close to exact attention. */
 const FAR = 0.5
-
-/** What averaging V does, in words. */
-const IGNORES = 'which ignores q and k'
 
 /** The sentences of the first screen, the answer first. */
 export function errorSweepHighlights(records: readonly ErrorSweepRecord[]): string[] {
@@ -80,13 +77,6 @@ function onePlace(rows: Place, ranking: Ranking): string[] {
     return [noneSentence(none), ...tunedSentences(rows, ranking), ...whySentences(rows, closest)]
   }
   return [...noneUsable(unusable, broken), ...averageSentence(average)]
-}
-
-/** Where averaging V is close, too: said first, and nothing is ranked. @param average - rel L2 of averaging V */
-function nothingToTell(average: number): string {
-  const why =
-    average === 0 ? 'exact here, as V hardly varies' : `within 5 %, too: ${errorText(average)} off`
-  return `This input cannot tell methods apart: averaging V, ${IGNORES}, is ${why}.`
 }
 
 /** Whether a row is of a method that is no exact form. */

@@ -1,5 +1,6 @@
 /** How rows of a sweep did: on their own, and against averaging V. */
 import {groupBy} from '../../../report/groups.js'
+import {CLOSE} from '../../averaging.js'
 import {methodLabel} from '../../labels.js'
 import type {CompletedSweep} from '../schema.js'
 import {isRounding} from './comparison.js'
@@ -75,9 +76,6 @@ export function averageError(rows: readonly CompletedSweep[]): number | undefine
   }
   return undefined
 }
-
-/** Errors up to which a method is close to exact attention. */
-export const CLOSE = 0.05
 
 /**
  * Whether rows say nothing of how methods compare: averaging V is close to exact attention, too, so that hardly anything is left

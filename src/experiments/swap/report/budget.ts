@@ -65,7 +65,10 @@ function leastLoss(rows: readonly CompletedSwap[]): string {
     )
   const [least] = single.toSorted((a, b) => a.mean - b.mean)
   if (!least) return ''
-  return `Layer ${least.layer} with ${variantLabel(least.row.cell)} loses least: ${interval(least.loss)}.`
+  const name = `Layer ${least.layer} with ${variantLabel(least.row.cell)}`
+  return least.loss.low !== null && least.loss.low <= 0
+    ? `${name} does not lose measurably, but its interval reaches beyond that: ${interval(least.loss)}.`
+    : `${name} loses least: ${interval(least.loss)}.`
 }
 
 /** Columns of the first screen. */

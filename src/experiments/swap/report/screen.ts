@@ -129,7 +129,8 @@ function setSentences(rows: readonly CompletedSwap[]): string[] {
       : ties.length === 1
         ? ` The interval of ${variantLabel(tie.cell)} overlaps.`
         : ` The intervals of ${ties.length} other rows overlap.`
-  const loses = others.length === 0 ? 'loses' : 'loses least:'
+  const least = others.length === 0 ? 'loses' : 'loses least:'
+  const loses = losesNothing(best) ? 'does not lose measurably:' : least
   const own = `${where}, ${variantLabel(best.cell)} ${loses} ${lossText(best)}.${overlap}`
   return [own, ...tuned, ...(average ? [averageText(average)] : [])]
 }
@@ -183,15 +184,26 @@ function overlaps(a: CompletedSwap, b: CompletedSwap): boolean {
   return high === null || low === null || low <= high
 }
 
-/** The layers that lose least and most, by the best method of each. */
+/** The layers that lose least and most, by the best method of each; or those that lose nothing that was measured. */
 function layerSentence(sets: readonly (readonly CompletedSwap[])[]): string {
   const best = sets.flatMap(rows => rows.filter(isEstimate).toSorted(byDamage).slice(0, 1))
   const sorted = best.toSorted(byDamage)
   const [least, most] = [sorted[0], sorted.at(-1)]
   if (!least || !most) return 'No estimate was measured.'
+  const where = 'With attention exchanged in one layer at a time'
   const named = (row: CompletedSwap) =>
     `layer ${row.cell.layers[0]} (${variantLabel(row.cell)}: ${lossText(row)})`
-  return `With attention exchanged in one layer at a time, ${named(least)} loses least and ${named(most)} most.`
+  const free = best.filter(losesNothing)
+  if (free.length === best.length) {
+    return `${where}, no layer loses measurably with its best method: all intervals reach down to 0.`
+  }
+  if (free.length === 0) return `${where}, ${named(least)} loses least and ${named(most)} most.`
+  const layers = layersText(
+    free.map(({cell}) => cell.layers[0]!).toSorted((a, b) => a - b),
+    Infinity,
+  )
+  const verb = free.length > 1 ? 'do' : 'does'
+  return `${where}, ${layers} ${verb} not lose measurably with the best method; ${named(most)} loses most.`
 }
 
 function lossText(row: CompletedSwap): string {

@@ -3,6 +3,7 @@ import {type Block, type ColumnSpec, list, table, text} from '../../../report/do
 import {evenly} from '../../../report/evenly.js'
 import {MISSING, plural, significant} from '../../../report/numbers.js'
 import type {MeanInterval} from '../../../stats/index.js'
+import {CLOSE, nothingToTell} from '../../averaging.js'
 import {causalLabel, inputsLabel, troubleItems, variantLabel} from '../../labels.js'
 import type {CompletedTune, TuneRecord, Variant} from '../schema.js'
 import {errorRatio, layersOf, type VariantRow, variantRows} from './rows.js'
@@ -18,7 +19,7 @@ export function tuneScreen(records: readonly TuneRecord[]): Block[] {
   return [
     text(titleOf(rows)),
     text(tuneSentences(records).join(' ')),
-    table(columnsOf(rows, MOST_LAYERS), screenRows(variantRows(rows))),
+    table(columnsOf(rows, MOST_LAYERS), variantRows(rows)),
     text(`Held-out errors: ${meaning(rows)}`),
     ...list(troubleItems(records).slice(0, MOST_REASONS)),
   ]
@@ -33,12 +34,6 @@ export function meaning(rows: readonly CompletedTune[]): string {
       ? `95 % intervals over ${texts} texts and ${plural(count, 'draw')}.`
       : 'no intervals, which take several texts.'
   return `rel L2 over all heads; ${intervals}`
-}
-
-/** Rows of the first screen: of the two closed forms the better one. */
-function screenRows(rows: readonly VariantRow[]): readonly VariantRow[] {
-  const closed = rows.filter(({variant}) => variant === 'oprf' || variant === 'saderf')
-  return rows.filter(row => !closed.slice(1).includes(row))
 }
 
 /** What was learned, and on what. */
@@ -67,9 +62,11 @@ export function tuneSentences(records: readonly TuneRecord[]): string[] {
   const rows = completedOf(records)
   if (rows.length === 0) return []
   const found = new Map(variantRows(rows).map(row => [row.variant, row]))
+  const average = found.get('mean_value')?.all.mean ?? Infinity
   return [
-    changeSentence(found),
-    ...rivalSentences(found),
+    ...(average <= CLOSE
+      ? [nothingToTell(average)]
+      : [changeSentence(found), ...rivalSentences(found)]),
     costSentence(rows),
     ...endSentences(rows),
   ]

@@ -306,8 +306,35 @@ describe('what a swap cannot tell', () => {
     expect(said(rows.slice(0, 1))).toContain(
       'elu does not lose measurably: its interval contains 0.',
     )
-    // one that loses is enough for an order
-    expect(said([rows[0]!, row('favor-pos', 0.2)])).toContain('elu loses least')
+    // beside one that loses
+    expect(said([rows[0]!, row('favor-pos', 0.2)])).toContain(
+      'elu does not lose measurably: 1.2e-5 nats per token [-2.3e-5, 4.7e-5].',
+    )
+  })
+
+  it('names no least loss of a layer where none was measured', () => {
+    const layers = [0, 1, 2].map(layer => row('elu', 0.1 * (layer + 1), {M: null, layers: [layer]}))
+    const where = 'With attention exchanged in one layer at a time,'
+    expect(said(layers)).toContain(`${where} layer 0 (elu: 0.10`)
+    expect(said(layers.map(nothing))).toContain(`${where} no layer loses measurably`)
+    expect(said([nothing(layers[0]!), nothing(layers[1]!), layers[2]!])).toContain(
+      `${where} layers 0, 1 do not lose measurably with the best method; layer 2 (elu: 0.30`,
+    )
+  })
+
+  it('names no least loss where no layer may be replaced within the budget', () => {
+    const search = (low: number) => {
+      const one = row('elu', 0, {M: null})
+      const loss = {mean: 0.02, low, high: 0.2}
+      const tried_sets = [{set: [1], loss, within: false}]
+      return {
+        ...one,
+        cell: {...one.cell, budget: 0.1},
+        result: {...one.result, chosen_layers: [], tried_sets},
+      }
+    }
+    expect(said([search(0.01)])).toContain('Layer 1 with elu loses least: 0.020')
+    expect(said([search(-0.01)])).toContain('Layer 1 with elu does not lose measurably')
   })
 
   it('says first that the model guesses on the texts, and ranks nothing', () => {

@@ -56,6 +56,18 @@ describe('the screen of what was learned', () => {
     )
   })
 
+  it('ranks nothing where averaging V is close, and hides no row', () => {
+    const alike = withErrors({untuned: 0.05, tuned: 0.03, mean_value: 0.04})
+    expect(tuneSentences(alike)[0]).toBe(
+      'This input cannot tell methods apart: averaging V, which ignores q and k, is within 5 %, too: 4.0 % off.',
+    )
+    expect(tuneSentences(alike).join(' ')).not.toMatch(
+      /Learning lowers|Best without|Without learning/,
+    )
+    const table = renderTerminal(tuneScreen(alike), {width: 120, colour: false})
+    for (const name of ['oprf', 'saderf']) expect(table).toMatch(new RegExp(`^${name} `, 'm'))
+  })
+
   it('says what is useless next to a zero output and averaging V, however much learning lowers it', () => {
     const useless = withErrors({untuned: 2.8, tuned: 1.4, temperature: 1, oprf: 1.5, saderf: 1})
     const said = tuneSentences(useless)

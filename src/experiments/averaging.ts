@@ -1,0 +1,19 @@
+/** The yardstick of every method: averaging V, which ignores queries and keys. */
+import {errorText} from '../report/numbers.js'
+
+/** What it does, in words. */
+export const IGNORES = 'which ignores q and k'
+
+/** Errors up to which a method is close to exact attention. */
+export const CLOSE = 0.05
+
+/**
+ * Where averaging V is close, too, hardly anything is left for attention to do: said first, and nothing is ranked.
+ *
+ * @param average - rel L2 of averaging V, at most `CLOSE`
+ */
+export function nothingToTell(average: number): string {
+  const why =
+    average === 0 ? 'exact here, as V hardly varies' : `within 5 %, too: ${errorText(average)} off`
+  return `This input cannot tell methods apart: averaging V, ${IGNORES}, is ${why}.`
+}
