@@ -121,12 +121,22 @@ export async function inputWarnings(
   })
 }
 
-/** @throws {BAD_OPTION} where causal queries are fewer than keys and nothing says which tokens they are */
+/** @throws {BAD_OPTION} where causal queries are fewer than keys and nothing says which tokens they are, or it is said of others */
 export function requireCorner(
   where: string,
   {queryLen, keyLen}: {queryLen: number; keyLen: number},
-  {causal = false, causalAlign}: Partial<CausalView>,
+  {causal, causalAlign}: Partial<CausalView>,
 ): void {
+  if (causal === false && causalAlign !== undefined) {
+    const remedy = 'add `causal`, or leave `causalAlign` out'
+    throw expected(
+      'BAD_OPTION',
+      where,
+      '`causalAlign` of causal attention',
+      'bidirectional',
+      remedy,
+    )
+  }
   if (!causal || queryLen >= keyLen || causalAlign !== undefined) return
   throw expected(
     'BAD_OPTION',

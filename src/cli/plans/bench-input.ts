@@ -72,7 +72,8 @@ export async function fileShape(
   const parts = await partsOf(spec, toLayers(own))
   const {causal} = own
   // values are made, and as many keys as queries: which tokens the queries of the file are does not matter
-  const seenAs = {layer: parts[0]!.layer, causal, causalAlign: 'start'} as const
+  const corner = causal ? ({causalAlign: 'start'} as const) : {}
+  const seenAs = {layer: parts[0]!.layer, causal, ...corner}
   for (const text of await inputWarnings(parts[0]!.input, seenAs)) warn(text)
   const sizes = await commonSizes(spec, parts, flags['seq-len'] === undefined)
   // a decode is causal whatever the file says

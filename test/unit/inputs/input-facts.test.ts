@@ -23,4 +23,7 @@ it('a causal corner is refused until one is named', async () => {
   expect(await inputWarnings(spec, {causal: true, causalAlign: 'end'})).toEqual([])
   expect(await inputWarnings(spec, {causal: false})).toEqual([])
   expect(await inputWarnings(spec, {causal: true, causalAlign: 'start'})).toEqual([])
+  await expect(inputWarnings(spec, {causal: false, causalAlign: 'end'})).rejects.toThrow(
+    '`causalAlign` of causal attention, got bidirectional',
+  )
 })

@@ -165,6 +165,15 @@ describe('refused with BAD_FILE', () => {
     await expect(readArrays(path)).rejects.toMatchObject({suggestions: [hint]})
   })
 
+  test.each(['<f16', '<f12', '|f10'])('%s, of longdouble, with the type to save', async descr => {
+    const bytes = npy(`{'descr': '${descr}', 'fortran_order': False, 'shape': (3,), }\n`, 48)
+    await expect(readOnly(await save('wide.npy', bytes))).rejects.toMatchObject({
+      code: 'BAD_FILE',
+      message: expect.stringMatching(/ \(float128\)$/),
+      suggestions: ['save x.astype("float64") or x.astype("float32")'],
+    })
+  })
+
   test.each(['constructor', '<toString', '__proto__', '|hasOwnProperty', '>valueOf'])(
     'the type %s, which every object has a property of',
     async descr => {

@@ -65,6 +65,13 @@ test('members that are no .npy are passed over', async () => {
   expect([...arrays.keys()]).toEqual(['q'])
 })
 
+test('what macOS adds to an archive is passed over, an array of a like name is not', async () => {
+  const of = {'__MACOSX/._q.npy': strToU8('no array'), '._x.npy': numpyFile('float32')}
+  const packed = zipSync({'q.npy': numpyFile('float32'), ...of})
+  const {arrays} = await readArrays(await save('mac.npz', packed))
+  expect([...arrays.keys()]).toEqual(['q', '._x'])
+})
+
 test('a .npy member of other content is refused', async () => {
   const path = await save('fake.npz', zipSync({'q.npy': strToU8('hello, this is no array')}))
   await expect(readArrays(path)).rejects.toMatchObject({
