@@ -170,7 +170,7 @@ function judge(runs: ClaimRuns): Judgement {
         verdict: verdictOf(answersOf(rejected.slice(0, main.length))),
         statement: `Spearman of rel L2 with damage inside a layer: ${spearmanText(settings, PRINTED)}; ${betterText(settings, better)}`,
         explanation:
-          'The error is relative to the output of attention, not to the residual stream that it is added to: a layer with small outputs can err much and cost little. Noise differs from token to token and averages out in the layers above; bias does not. Layers differ more than methods: a correlation over all methods and layers together says which layer suffers, not which method. The output of a layer is behind residual stream, norm and feed-forward part, and of the last layer all that the loss sees: no error of attention alone has that to go by.',
+          'The error is relative to the output of attention, not to the residual stream that it is added to: a layer with small outputs can err much and cost little. Noise differs from token to token and averages out in the layers above; bias does not. Layers differ more than methods: a correlation over all methods and layers together says which layer suffers, not which method. The output of a layer is behind residual stream, norm and feed-forward part, and of the last layer all that the loss sees: no error of attention alone has that to go by. Methods are the unit, so that more of them, not more draws, make the interval narrower.',
       }
     },
   }

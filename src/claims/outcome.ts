@@ -110,7 +110,7 @@ async function judgedBy(claim: TestedClaim, runs: ClaimRuns): Promise<Judged> {
 const REMEDIES: Readonly<Record<OpenReason, string>> = {
   busy: 'the machine was busy: run it again when it is quiet',
   times: 'longer runs may settle it',
-  draws: 'more draws may settle it',
+  draws: 'a larger run may settle it',
   cells: 'run it again with --resume',
 }
 

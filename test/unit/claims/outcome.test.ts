@@ -74,7 +74,7 @@ describe('verdicts', () => {
     expect(none).toMatchObject({
       verdict: 'inconclusive',
       inconclusive_because: 'draws',
-      statement: 'it takes 900 draws; more draws may settle it',
+      statement: 'it takes 900 draws; a larger run may settle it',
       tests: [],
     })
     expect(other!.verdict).toBe('holds')
