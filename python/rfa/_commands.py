@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import warnings
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from ._errors import ArgumentTypeError, UsageError
 from ._flags import FlagValue, to_argv
 from ._process import run_json, run_text
 from ._run import Advice, Comparison, Place, Run, read
+from ._temporary import temporary_folder
 
 #: One value or several.
 T = TypeVar("T")
@@ -354,7 +354,7 @@ def _file_of(
     if "input" in values or "generator" in values:
         raise UsageError(f"{command}: expected either arrays or input, got both")
     found = attention_arrays(*arrays, key_mask, values.get("layout") == "blhd")
-    with tempfile.TemporaryDirectory(prefix="rfa-") as folder:
-        file = Path(folder) / "arrays.safetensors"
+    with temporary_folder() as folder:
+        file = folder / "arrays.safetensors"
         write(file, found, {"origin": "arrays of Python"})
         yield file

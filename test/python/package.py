@@ -4,6 +4,7 @@ import io
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 import types
@@ -186,6 +187,26 @@ def progress_goes_to_the_stream_of_a_notebook():
     finally:
         sys.stderr = real
     assert "3 cells in" in said and silent == ""
+
+
+def arrays_of_killed_processes_go_with_the_next_call():
+    entering = "import rfa._temporary as t, time; c = t.temporary_folder(); print(c.__enter__(), flush=True); time.sleep(99)"
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+    alive, dead = (
+        subprocess.Popen([sys.executable, "-c", entering], stdout=subprocess.PIPE, text=True, env=env) for _ in range(2)
+    )
+    kept, left = (Path(each.stdout.readline().strip()) for each in (alive, dead))
+    for folder in (kept, left):
+        os.utime(folder / "lock", (0, 0))
+    dead.kill()
+    dead.wait()
+    assert left.exists()
+    rfa.error_sweep(q, k, v, **SMALL)
+    assert kept.exists() and not left.exists()
+    alive.kill()
+    alive.wait()
+    rfa.error_sweep(q, k, v, **SMALL)
+    assert not kept.exists()
 
 
 def an_interrupt_ends_the_program():
