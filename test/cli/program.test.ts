@@ -380,3 +380,22 @@ it('train adds seeds until intervals are narrow, and goes on with a run that has
   expect((await rfa('train', '--output', 'seeds', '--resume', '--quiet')).code).toBe(0)
   expect(numbers()).toHaveLength(3)
 })
+
+it('what export and tune name as next runs as typed', async () => {
+  const nextOf = ({code, stdout, stderr}: Ending) => {
+    expect(code, stderr).toBe(0)
+    const [, line] = /next: rfa (.+)$/m.exec(stdout + stderr)!
+    return line!.split(' ')
+  }
+  const [, , input] = nextOf(
+    await rfa('export', '--output', 'layers', '--layer', '1', '--max-texts', '4'),
+  )
+  const tune = `tune --input ${input} --steps 2 --draws 1 --output learned`
+  const swap = nextOf(await rfa(...tune.split(' ')))
+  const {code, stdout} = await rfa(...swap, '--quick', '--max-texts', '4', '--replicates', '1')
+  expect([code, stdout]).toEqual([
+    0,
+    expect.stringContaining('With attention exchanged in layer 1,'),
+  ])
+  expect(stdout).toContain('favor-pos (tuned) orth')
+})
