@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Prints the test files that `npm test` does not run in their full form: those that reach `test/helpers/effort.ts` by their
-// imports, which do more where RFA_FULL is set, and those of test/faults.
+// imports, which do more where RFA_FULL is set.
 //
 //   node scripts/fuller-tests.js methods     those of estimators and kernels
 //   node scripts/fuller-tests.js program     all others
@@ -27,7 +27,7 @@ const isWanted =
 const files = readdirSync(join(root, 'test'), {recursive: true})
   .filter(name => name.endsWith('.test.ts'))
   .map(name => join('test', name))
-  .filter(file => isWanted(file) && (within(['faults'])(file) || reachesEffort(file)))
+  .filter(file => isWanted(file) && reachesEffort(file))
 process.stdout.write(`${files.join('\n')}\n`)
 
 /** Whether a file is `effort.ts` or imports it, be it by others. */
