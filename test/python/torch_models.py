@@ -81,6 +81,17 @@ def each_model_keeps_its_method():
     assert off(one(IDS).logits, plain) < 1e-5
 
 
+def models_of_one_configuration_differ():
+    config = LlamaConfig(**NARROW)
+    one, other = loud(LlamaForCausalLM(config)), loud(LlamaForCausalLM(config))
+    plain = other(IDS).logits
+    rfa.torch.use(one, "elu")
+    assert torch.equal(other(IDS).logits, plain) and one.config is one.model.layers[0].self_attn.config
+    before = one(IDS).logits
+    rfa.torch.use(other, "favor-pos", num_features=16)
+    assert torch.equal(one(IDS).logits, before) and off(other(IDS).logits, plain) > 0.1
+
+
 def what_a_model_adds_to_logits_is_refused():
     gemma = Gemma2ForCausalLM(Gemma2Config(**NARROW, num_key_value_heads=2, head_dim=8)).eval()
     refused(lambda: rfa.torch.use(gemma, "softmax")(IDS), "softcap")

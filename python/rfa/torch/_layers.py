@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,17 +57,16 @@ def exchange(model: nn.Module, register: Callable[[], str]) -> None:
             ["rfa.torch.Attention in the model"],
             "UNSUPPORTED",
         )
-    configs = list(_configs(model))
-    before = [config._attn_implementation_internal for config in configs]
     name = register()
+    before = _with_own_configs(model)
     try:
         model.set_attn_implementation(name)  # pyright: ignore[reportCallIssue]
         missed = {place: module for place, module in attending.items() if _implementation(module) not in (None, name)}
         if missed:
             raise _not_all(kind, missed)
     except Exception as error:
-        for config, old in zip(configs, before, strict=True):
-            config._attn_implementation_internal = old
+        for module, attribute, config in before:
+            setattr(module, attribute, config)
         if isinstance(error, UsageError):
             raise
         raise UsageError(
@@ -121,17 +121,18 @@ def _names(kind: type) -> set[str]:
     return _known[kind]
 
 
-def _configs(model: nn.Module) -> Iterator[Any]:
-    """Every configuration in the model, once."""
-    seen: set[int] = set()
-    waiting = [config for module in model.modules() if (config := getattr(module, "config", None)) is not None]
-    while waiting:
-        config = waiting.pop()
-        if id(config) in seen or not hasattr(config, "_attn_implementation_internal"):
-            continue
-        seen.add(id(config))
-        waiting += [getattr(config, name, None) for name in getattr(config, "sub_configs", {})]
-        yield config
+def _with_own_configs(model: nn.Module) -> list[tuple[nn.Module, str, Any]]:
+    """Copies the configurations of a model, which another may share, and returns where each was."""
+    before = [
+        (module, name, value)
+        for module in model.modules()
+        for name, value in vars(module).items()
+        if hasattr(value, "_attn_implementation_internal")
+    ]
+    copies: dict[int, Any] = {}  # parts that share a configuration share its copy
+    for module, name, config in before:
+        setattr(module, name, copy.deepcopy(config, copies))
+    return before
 
 
 def _implementation(module: nn.Module) -> str | None:
