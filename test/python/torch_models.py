@@ -1,7 +1,9 @@
 """What rfa.torch does in models of Transformers, and what it refuses: python torch_models.py. Prints what was tried."""
 
 import copy
+import os
 import re
+import subprocess
 import sys
 import types
 import warnings
@@ -24,6 +26,7 @@ import rfa_export
 from rfa._arrays import host_array
 from rfa.torch import METHODS, Attention, load_tuned
 from rfa.torch._checks import ALSO_CALLED
+from rfa.torch._layers import LAYER
 
 transformers.logging.set_verbosity_error()
 torch.manual_seed(3)
@@ -90,6 +93,35 @@ def models_of_one_configuration_differ():
     before = one(IDS).logits
     rfa.torch.use(other, "favor-pos", num_features=16)
     assert torch.equal(one(IDS).logits, before) and off(other(IDS).logits, plain) > 0.1
+
+
+def a_stored_model_keeps_its_method():
+    model = BertModel(BertConfig(**NARROW)).eval()
+    rfa.torch.use(model, "favor-pos", num_features=16, seed=1)
+    torch.save((model, IDS), "model.pt")
+    # another model of the other process comes first, with another method
+    load = """
+import sys, torch, rfa.torch
+from transformers import BertConfig, BertModel
+torch.set_grad_enabled(False)
+model, ids = torch.load("model.pt", weights_only=False)
+rfa.torch.use(BertModel(BertConfig(hidden_size=8, num_hidden_layers=1, num_attention_heads=1)), "elu")
+torch.save(model(ids).last_hidden_state, "out.pt")
+"""
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+    subprocess.run([sys.executable, "-c", load], env=env, check=True)
+    assert torch.equal(torch.load("out.pt"), model(IDS).last_hidden_state)
+
+
+def models_of_one_method_have_draws_of_their_own():
+    one = llama()
+    both = copy.deepcopy(one)
+    options = dict(num_features=16, seed=4)
+    whole = rfa.torch.use(one, "favor-pos", **options)(IDS).logits
+    assert torch.equal(rfa.torch.use(both, "favor-pos", **options)(IDS).logits, whole)
+    assert one.config._attn_implementation == both.config._attn_implementation
+    one.model.layers[1].self_attn.__dict__[LAYER] = 5
+    assert off(one(IDS).logits, whole) > 1e-3 and torch.equal(both(IDS).logits, whole)
 
 
 def what_a_model_adds_to_logits_is_refused():
@@ -167,7 +199,7 @@ def each_layer_has_its_own_draw():
     ):  # fmt: skip
         rfa.torch.use(model.eval(), "favor-pos", num_features=16, seed=4)(**inputs)
         attend = transformers.AttentionInterface()[model.config._attn_implementation]
-        found = sorted(own.replicate for own in attend.modules.values())
+        found = sorted(own.replicate for module, own in attend.modules.items() if module in set(model.modules()))
         assert found == list(range(model.config.num_hidden_layers)), found
 
 

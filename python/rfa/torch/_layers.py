@@ -15,6 +15,8 @@ from .._errors import RunError, UsageError
 
 #: Attribute of a module: which draw it has.
 LAYER = "_rfa_layer"
+#: Attribute of a module: registers its attention, which another process does not know.
+_REGISTER = "_rfa_register"
 _INTERFACE = {"ALL_ATTENTION_FUNCTIONS", "AttentionInterface"}
 _OWN = {"softmax", "scaled_dot_product_attention", "_flash_attention_forward", "flash_attn_func"}
 
@@ -72,7 +74,7 @@ def exchange(model: nn.Module, register: Callable[[], str]) -> None:
         raise UsageError(
             f"use: expected a model that takes another attention, got {error}", code="UNSUPPORTED"
         ) from error
-    _follow(model, list(attending.values()))
+    _follow(model, list(attending.values()), register)
 
 
 def _not_all(kind: str, others: dict[str, nn.Module]) -> UsageError:
@@ -139,7 +141,7 @@ def _implementation(module: nn.Module) -> str | None:
     return getattr(getattr(module, "config", None), "_attn_implementation", None)
 
 
-def _follow(model: nn.Module, attending: list[nn.Module]) -> None:
+def _follow(model: nn.Module, attending: list[nn.Module], register: Callable[[], str]) -> None:
     """Gives each module its draw, and has each call looked at."""
     numbers = [getattr(module, "layer_idx", None) for module in attending]
     own = all(isinstance(number, int) for number in numbers) and len({*numbers}) == len(numbers)
@@ -152,9 +154,12 @@ def _follow(model: nn.Module, attending: list[nn.Module]) -> None:
         if hasattr(module, "set_attn_implementation") and LAYER not in module.__dict__:
             module.__dict__[LAYER] = None
             module.register_forward_pre_hook(_check_outputs, with_kwargs=True)
+        if LAYER in module.__dict__:
+            module.__dict__[_REGISTER] = register
 
 
 def _begin(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    _register_again(module)
     cross = any(kwargs.get(name) is not None for name in ("key_value_states", "encoder_hidden_states"))
     _calls.stack.append(Running(module, cross))
 
@@ -173,11 +178,18 @@ def _end(module: nn.Module, _args: tuple[Any, ...], _output: Any) -> None:
         return
 
 
+def _register_again(module: nn.Module) -> None:
+    """Of a model that another process has exchanged and stored."""
+    if _ours(module):
+        module.__dict__[_REGISTER]()
+
+
 def _ours(module: nn.Module) -> bool:
     return str(_implementation(module)).startswith("rfa-")
 
 
 def _check_outputs(module: nn.Module, _args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    _register_again(module)
     asked = kwargs.get("output_attentions")
     config = getattr(module, "config", None)
     if _ours(module) and (asked or (asked is None and getattr(config, "output_attentions", False))):

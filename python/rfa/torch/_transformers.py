@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
+import hashlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -14,7 +15,6 @@ from ._attention import Attention
 from ._calls import check_call, offset_of, view_of
 from ._layers import LAYER, current, exchange
 
-_numbers = itertools.count(1)
 #: What is registered by name: method, seed and options.
 _registered: dict[str, tuple[Any, ...]] = {}
 
@@ -37,6 +37,14 @@ def register(method: str, *, name: str = "rfa", seed: int = 0, **options: Any) -
     Raises:
         UsageError: for a name that stands for another attention.
     """
+    return _register(name, method, seed, options)
+
+
+def _register(name: str, method: str, seed: int, options: dict[str, Any]) -> str:
+    facts = (method, seed, sorted(options.items()))
+    taken = _registered.get(name)
+    if taken == facts:
+        return name
     try:
         from transformers import AttentionInterface
         from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
@@ -50,24 +58,22 @@ def register(method: str, *, name: str = "rfa", seed: int = 0, **options: Any) -
                 f"{own}: expected nothing, as each layer of the model has its own, got it", code="BAD_OPTION"
             )
     Attention(method, heads=1, head_dim=2, causal=method != "lara", seed=seed, **options)
-    facts = (method, seed, sorted(options.items()))
-    taken = _registered.get(name)
     if taken is None and name in AttentionInterface().valid_keys():
         raise UsageError(f"name: expected one that is free, got {name!r}, which Transformers has", code="UNKNOWN_NAME")
-    if taken is not None and taken != facts:
+    if taken is not None:
         tries = [f'name="{name}-{method}"', "rfa.torch.use(model, ...), which needs no name"]
         raise UsageError(f"name: expected one that is free, got {name!r}, which is {taken[0]} (seed {taken[1]})", tries)
-    if taken is None:
-        AttentionInterface.register(name, _Exchanged(method, seed, options))
-        AttentionMaskInterface.register(name, _ordered(sdpa_mask))
-        _registered[name] = facts
+    AttentionInterface.register(name, _Exchanged(method, seed, options))
+    AttentionMaskInterface.register(name, _ordered(sdpa_mask))
+    _registered[name] = facts
     return name
 
 
 def use(model: Any, method: str, *, seed: int = 0, **options: Any) -> Any:
     """Exchanges the attention of a model of Transformers: `rfa.torch.use(model, "favor-pos", num_features=256)`.
 
-    Each model keeps its method, seed and options. `model.set_attn_implementation("sdpa")` takes the exchange back.
+    Each model keeps its method, seed and options, as do its copies and what `torch.save` makes of it.
+    `model.set_attn_implementation("sdpa")` takes the exchange back.
 
     Returns:
         The model.
@@ -77,7 +83,9 @@ def use(model: Any, method: str, *, seed: int = 0, **options: Any) -> Any:
     """
     if not hasattr(model, "set_attn_implementation"):
         raise ArgumentTypeError(f"model: expected a model of Transformers, got {type(model).__name__}")
-    exchange(model, lambda: register(method, name=f"rfa-{next(_numbers)}", seed=seed, **options))
+    # the same in every process: a model that was stored has the name in its configuration
+    digest = hashlib.sha256(repr((method, seed, sorted(options.items()))).encode()).hexdigest()
+    exchange(model, partial(_register, f"rfa-{digest[:12]}", method, seed, options))
     return model
 
 
@@ -154,18 +162,21 @@ class _Exchanged:
 
     def _attention(self, module: nn.Module, query: Tensor, causal: bool, scale: float | None) -> Attention:
         own = self.modules.get(module)
-        sizes = {"heads": query.shape[1], "head_dim": query.shape[-1], "causal": causal}
+        sizes: dict[str, Any] = {"heads": query.shape[1], "head_dim": query.shape[-1], "causal": causal}
+        sizes["replicate"] = self._layer(module, own)
         if own is None or any(getattr(own, name) != value for name, value in sizes.items()):
-            facts = {"scale": scale, "seed": self.seed, "replicate": self._layer(module)}
-            own = self.modules[module] = Attention(self.method, **sizes, **facts, **self.options)
+            own = self.modules[module] = Attention(self.method, **sizes, scale=scale, seed=self.seed, **self.options)
         own.scale = query.shape[-1] ** -0.5 if scale is None else float(scale)
         return own.to(query.device)  # the model may have moved
 
-    def _layer(self, module: nn.Module) -> int:
+    def _layer(self, module: nn.Module, own: Attention | None) -> int:
         """Which draw: what `use` has counted, else the number that the module has, else that of its first call."""
         number = module.__dict__.get(LAYER, getattr(module, "layer_idx", None))
-        if not isinstance(number, int):
-            owner = id(getattr(module, "config", None))
-            number = self.counts.get(owner, 0)
-            self.counts[owner] = number + 1
+        if isinstance(number, int):
+            return number
+        if own is not None:
+            return own.replicate
+        owner = id(getattr(module, "config", None))
+        number = self.counts.get(owner, 0)
+        self.counts[owner] = number + 1
         return number
