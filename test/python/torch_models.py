@@ -79,7 +79,11 @@ def each_model_keeps_its_method():
     rfa.torch.use(other, "favor-pos", num_features=16, seed=2)
     assert off(third(IDS).logits, other(IDS).logits) > 1e-3
     refused(lambda: rfa.torch.register("elu", name="beside"), "which is taylor")
-    refused(lambda: rfa.torch.register("elu", name="sdpa"), "which Transformers has")
+    for name in ("sdpa", "eager"):
+        refused(lambda: rfa.torch.register("elu", name=name), "which Transformers has", rfa.UsageError)
+    for name in ("", "a b", "a/b", "|"):
+        refused(lambda: rfa.torch.register("elu", name=name), "name: expected letters, digits", rfa.UsageError)
+    refused(lambda: rfa.torch.register("elu", name=3), "name: expected text, got int", rfa.ArgumentTypeError)
     one.set_attn_implementation("sdpa")
     assert off(one(IDS).logits, plain) < 1e-5
 

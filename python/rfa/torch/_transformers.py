@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -35,8 +36,13 @@ def register(method: str, *, name: str = "rfa", seed: int = 0, **options: Any) -
         The name.
 
     Raises:
-        UsageError: for a name that stands for another attention.
+        ArgumentTypeError: for a name that is not text.
+        UsageError: for a name that stands for another attention, and text that is no name.
     """
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentTypeError(f"name: expected text, got {type(name).__name__}")
+    if not re.fullmatch(r"[\w.-]+", name):
+        raise UsageError(f"name: expected letters, digits, dots, dashes and underscores, got {name!r}")
     return _register(name, method, seed, options)
 
 
@@ -58,7 +64,7 @@ def _register(name: str, method: str, seed: int, options: dict[str, Any]) -> str
                 f"{own}: expected nothing, as each layer of the model has its own, got it", code="BAD_OPTION"
             )
     Attention(method, heads=1, head_dim=2, causal=method != "lara", seed=seed, **options)
-    if taken is None and name in AttentionInterface().valid_keys():
+    if taken is None and name in ("eager", *AttentionInterface().valid_keys()):
         raise UsageError(f"name: expected one that is free, got {name!r}, which Transformers has", code="UNKNOWN_NAME")
     if taken is not None:
         tries = [f'name="{name}-{method}"', "rfa.torch.use(model, ...), which needs no name"]
