@@ -75,7 +75,8 @@ export interface CallOptions extends CommonOptions {
   /** `[B, S]`, nonzero = present. Default: all present. */
   keyMask?: tf.Tensor
   /**
-   * `[B, L]`, nonzero = a token. Masked queries say nothing to any statistic; their rows mean nothing. Default: the mask of
+   * `[B, L]`, nonzero = a token. Masked queries say nothing to any statistic; their rows mean nothing. Methods with statistics of
+   * tokens refuse (`UNSUPPORTED`) causal calls in which queries are masked and their keys are not. Default: the mask of
    * keys, where there are as many queries as keys; else all are tokens.
    */
   queryMask?: tf.Tensor

@@ -1,4 +1,5 @@
 /** Calls with masked tokens, as calls of the tokens that are there: what is left out can say nothing to any statistic. */
+import {expected} from '../errors.js'
 import {tf} from '../tf.js'
 import {attendAligned} from './causal-align.js'
 import {blankRows} from './forms/blank-rows.js'
@@ -18,7 +19,8 @@ interface Present {
 /** The output of a call, whatever is masked. Rows of masked queries that were left out are zero. */
 export function attendCall(estimator: Estimator, inputs: Inputs): AttendResult {
   const masked = inputs.keyMask ?? inputs.queryMask
-  const texts = masked && leavesOut(estimator, inputs.options) ? textsOf(inputs) : undefined
+  const texts =
+    masked && leavesOut(estimator, inputs.options) ? textsOf(estimator, inputs) : undefined
   if (!texts) return attendAligned(estimator, inputs)
   const all = texts.every(text => isWhole(text, inputs))
   if (all) return attendAligned(estimator, {...inputs, keyMask: undefined, queryMask: undefined})
@@ -29,7 +31,8 @@ export function attendCall(estimator: Estimator, inputs: Inputs): AttendResult {
 /** Weights of some queries over all keys, `[B, H, n, S]`, of the call that {@link attendCall} makes; zero at masked tokens. */
 export function rowWeightsOf(estimator: Estimator, inputs: Inputs, rows: RowChoice): tf.Tensor4D {
   const masked = inputs.keyMask || inputs.queryMask
-  const texts = masked && leavesOut(estimator, inputs.options) ? textsOf(inputs) : undefined
+  const texts =
+    masked && leavesOut(estimator, inputs.options) ? textsOf(estimator, inputs) : undefined
   if (!texts) return estimator.rowWeights!(inputs, rows)
   return tf.concat(
     texts.map((text, at) => textWeights(estimator, inputs, text, at, rows)),
@@ -74,8 +77,12 @@ export function leavesOut(estimator: Estimator, options: Record<string, unknown>
   )
 }
 
-/** The tokens of each text; `undefined` where a causal query would see other keys among those that are left. */
-function textsOf(inputs: Inputs): Present[] | undefined {
+/**
+ * The tokens of each text; `undefined` where a causal query would see other keys among those that are left.
+ *
+ * @throws {UNSUPPORTED} where masked queries would enter statistics then, or a method needs as many queries as keys
+ */
+function textsOf({supports}: Estimator, inputs: Inputs): Present[] | undefined {
   const {query, key, keyMask, queryMask, causal} = inputs
   const [batch, , queryLen] = query.shape
   const keyLen = key.shape[2]
@@ -90,7 +97,13 @@ function textsOf(inputs: Inputs): Present[] | undefined {
     keys: placesOf(masks.keys, at, keyLen),
   }))
   const offset = blankRows(inputs)
-  return causal && !texts.every(text => staysCausal(text, offset)) ? undefined : texts
+  const fits = texts.every(({queries, keys}) => supports.cross || queries.length === keys.length)
+  if (fits && (!causal || texts.every(text => staysCausal(text, offset)))) return texts
+  if (fits && texts.every(({queries}) => queries.length === queryLen)) return undefined
+  const why = fits ? 'attention is causal' : 'queries are as many as keys'
+  const what = `masked queries of the tokens whose keys are masked, as ${why}`
+  const remedy = 'mask the same tokens in `keyMask` and `queryMask`'
+  throw expected('UNSUPPORTED', 'queryMask', what, 'others', remedy)
 }
 
 /** Whether each query that is left sees the keys up to its own place among those that are left. */

@@ -234,7 +234,8 @@ function outputSources(subject: Subject, causal: boolean, name: string): Source[
     const out = compute(() => {
       const [query, key, value] = toTensors(inputs).map(one => tf.tile(one, [1, draws, 1, 1]))
       const {numFeatures} = OUTPUT_SIZES
-      return attend(query!, key!, value!, {method, seed, replicate, causal, numFeatures}).out
+      const call = {method, seed, replicate, causal, causalAlign: 'start', numFeatures} as const
+      return attend(query!, key!, value!, call).out
     })
     drawn.set(key, out)
     return out

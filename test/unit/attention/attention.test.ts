@@ -176,6 +176,19 @@ describe('attention', () => {
     ])
   })
 
+  it('refuses masked queries of causal calls whose keys count, where a method has statistics', () => {
+    const queryMask = tf.tensor2d([[1, 0, 1]])
+    const run = (options: Asked) =>
+      attend(ones(...SHAPE), ones(...SHAPE), ones(...SHAPE), {numFeatures: 8, ...options})
+    for (const method of ['oprf', 'saderf', 'reformer']) {
+      expect(errorOf({method, causal: true, queryMask}).code).toBe('UNSUPPORTED')
+      expect(() => run({method, causal: true, queryMask, keyMask: queryMask})).not.toThrow()
+    }
+    expect(errorOf({method: 'reformer', queryMask}).message).toMatch(/queries are as many as keys/)
+    expect(() => run({method: 'oprf', queryMask})).not.toThrow()
+    expect(() => run({method: 'elu', causal: true, queryMask})).not.toThrow()
+  })
+
   it.each([
     [{}, [1, 2, 5, 4], 'identity: has no form for unequal numbers of queries and keys'],
     [{keyMask: [1, 3]}, SHAPE, 'identity: has no form with a key mask'],
