@@ -14,17 +14,21 @@ import {
   textsOf,
   withFiles,
 } from './input-files.js'
+import {OTHER_MASKS} from './key-mask.js'
 import {layerOf} from './layers.js'
 import type {StatedOverrides} from './metadata.js'
 import {outputPlacesOf} from './output-projection.js'
 import type {InputSpec} from './spec.js'
 
-const SCALE =
-  /^((q_?k|softmax|sm|attn|attention|logits?|query)_?)?(scal(e|ing)(_?factor)?|temperature)$/i
+/** The factor on q.k. */
+const SCALE = /^((q_?k|softmax|sm|attn|attention|logits?)_?)?scal(e|ing)(_?factor)?$/i
+/** A factor of something, in one or the other direction. */
+const FACTOR = /scal(e|ing)|temperature/i
 const CAUSAL = /^(is_?)?causal$/i
 const MASK = /mask/i
-const BIAS =
-  /^((attn|attention|pos|position|rel|relative|rel(ative)?_?pos(ition)?|alibi|logits?|scores?)_?)?bias(es)?$|alibi|^sinks?$|soft_?cap/i
+const BIAS = /bias|alibi|sinks?(_|$)|soft_?cap/i
+/** Of a linear layer before or after attention. */
+const LINEAR_BIAS = /^(q|k|v|o|query|key|value|out|output)(_?proj)?[._]?bias$/i
 
 /** An array of a file by what it is called within a layer. */
 interface Named {
@@ -60,7 +64,7 @@ export interface StatedByArrays {
  * What the arrays of a layer say of logits in addition to queries and keys.
  *
  * @param overrides - settings that replace it
- * @throws {BAD_OPTION} for a mask of unsettled meaning, what is added to logits, and a scale that is not one positive number
+ * @throws {BAD_OPTION} for a mask of unsettled meaning, what is added to logits, and a scale that is not one positive number or contradicts another
  */
 export async function statedByArrays(
   one: OneFile,
@@ -73,16 +77,44 @@ export async function statedByArrays(
   const masked = maskPlaceOf(files, spec, layer) !== undefined
   const mask = masked ? undefined : others.find(({name}) => MASK.test(name))
   if (mask) throw unsettledMask(where(mask.full), mask.name)
-  const bias = others.find(({name}) => BIAS.test(name))
+  const second = others.find(({name}) => OTHER_MASKS.has(name))
+  if (second && spec.names.key_mask === undefined) {
+    const what = 'one array that says which keys take part'
+    const remedy = 'name the one that counts with `keyMaskName`'
+    throw expected('BAD_OPTION', where(second.full), what, `${second.name} beside another`, remedy)
+  }
+  const bias = others.find(({name}) => BIAS.test(name) && !LINEAR_BIAS.test(name))
   if (bias) {
     const what = 'logits that are a factor times q.k, without anything added'
     const remedy = 'if the model does not add it to logits, save the file without it'
     throw expected('BAD_OPTION', where(bias.full), what, `an array ${bias.name}`, remedy)
   }
-  const scale = others.find(({name}) => SCALE.test(name))
   const isSaid = textsOf(files, layer).scale !== undefined
-  if (!scale || isSaid || (logitScale !== undefined && logitScale !== null)) return {}
-  return {logitScale: await scalarOf(files, layer, scale.name)}
+  if (isSaid || (logitScale !== undefined && logitScale !== null)) return {}
+  const factors = others.filter(({name}) => FACTOR.test(name))
+  const odd = factors.find(({name}) => !SCALE.test(name))
+  if (odd) {
+    const what = 'a factor on q.k with a known name, such as scale or softmax_scale'
+    throw expected('BAD_OPTION', where(odd.full), what, `an array ${odd.name}`, ...FACTOR_REMEDIES)
+  }
+  const values = await Promise.all(factors.map(({name}) => scalarOf(files, layer, name)))
+  const value = onlyValue(values, index => where(factors[index]!.full))
+  return value === undefined ? {} : {logitScale: value}
+}
+
+/** The value that arrays agree on; `undefined` of none. @throws {BAD_OPTION} */
+function onlyValue<T>(values: readonly T[], where: (index: number) => string): T | undefined {
+  const [first] = values
+  const other = values.findIndex(value => value !== first)
+  if (other < 0) return first
+  const what = `${String(first)}, as ${where(0)} says`
+  throw expected(
+    'BAD_OPTION',
+    where(other),
+    what,
+    String(values[other]),
+    'save the file with one of them',
+  )
 }
 
 function unsettledMask(where: string, name: string) {
@@ -96,21 +128,28 @@ function unsettledMask(where: string, name: string) {
   )
 }
 
+const FACTOR_REMEDIES = [
+  'name the factor with `scale`, which overrides it',
+  'or save the file without it',
+]
+
 /** The one positive number that an array is. @throws {BAD_OPTION} */
 async function scalarOf(files: InputFiles, layer: number | undefined, name: string) {
   const place = optionalPlaceOf(files, layer, name)!
   const what = 'one positive number, the factor on q.k'
-  const remedies = [
-    'name the factor with `scale`, which overrides it',
-    'or save the file without it',
-  ]
   const count = place.shape.reduce((product, axis) => product * axis, 1)
   if (count !== 1) {
-    throw expected('BAD_OPTION', place.where, what, `shape ${describe(place.shape)}`, ...remedies)
+    throw expected(
+      'BAD_OPTION',
+      place.where,
+      what,
+      `shape ${describe(place.shape)}`,
+      ...FACTOR_REMEDIES,
+    )
   }
   const value = Number((await place.reader.read(place.name)).data[0])
   if (value > 0 && Number.isFinite(value)) return value
-  throw expected('BAD_OPTION', place.where, what, String(value), ...remedies)
+  throw expected('BAD_OPTION', place.where, what, String(value), ...FACTOR_REMEDIES)
 }
 
 /**
@@ -122,12 +161,22 @@ export async function causalByArray(
   one: OneFile,
   layer: number | undefined,
 ): Promise<boolean | undefined> {
-  const found = othersIn(one, layer).find(({name}) => CAUSAL.test(name))
-  if (!found) return undefined
-  const {shape, reader, name, where} = optionalPlaceOf(one.files, layer, found.name)!
-  if (shape.every(axis => axis === 1)) return Number((await reader.read(name)).data[0]) !== 0
-  const remedies = ['say which with `causal` or `noCausal`', 'or save the file without it']
-  throw expected('BAD_OPTION', where, 'one truth value', `shape ${describe(shape)}`, ...remedies)
+  const found = othersIn(one, layer).filter(({name}) => CAUSAL.test(name))
+  const places = found.map(({name}) => optionalPlaceOf(one.files, layer, name)!)
+  const values = await Promise.all(
+    places.map(async ({shape, reader, name, where}) => {
+      if (shape.every(axis => axis === 1)) return Number((await reader.read(name)).data[0]) !== 0
+      const remedies = ['say which with `causal` or `noCausal`', 'or save the file without it']
+      throw expected(
+        'BAD_OPTION',
+        where,
+        'one truth value',
+        `shape ${describe(shape)}`,
+        ...remedies,
+      )
+    }),
+  )
+  return onlyValue(values, index => places[index]!.where)
 }
 
 /** Arrays that nothing reads, in the order of the file, each once for all layers. @throws as opening files does */

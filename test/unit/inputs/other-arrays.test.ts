@@ -78,6 +78,12 @@ describe('arrays beside queries, keys and values', () => {
     'alibi_slopes',
     'softcap',
     'sinks',
+    'attention_sinks',
+    'sink_logits',
+    'additive_bias',
+    'pair_bias',
+    'bias_k',
+    'relative_position_bias_table',
     'bias',
   ])('%s is refused, as logits here have nothing added', async name => {
     await expect(load(await fileWith({[name]: number(1)}))).rejects.toThrow(/anything added/)
@@ -88,6 +94,34 @@ describe('arrays beside queries, keys and values', () => {
     expect((await load(spec)).logitScale).toBe(0.25)
     expect(await logitScaleOf(spec)).toBe(0.25)
     expect(await logitScaleOf(spec, {logitScale: 2})).toBe(2)
+  })
+
+  it.each(['temperature', 'q_scale', 'inv_scale', 'query_scaling'])(
+    '%s is refused, as what it is a factor of is not settled',
+    async name => {
+      const spec = await fileWith({[name]: number(0.5)})
+      await expect(load(spec)).rejects.toThrow(/expected a factor on q.k with a known name/)
+      expect(await logitScaleOf(spec, {logitScale: 0.25})).toBe(0.25)
+    },
+  )
+
+  it('arrays that contradict each other are refused, those that agree are not', async () => {
+    const scales = (value: number) => fileWith({scale: number(0.25), sm_scale: number(value)})
+    await expect(load(await scales(0.5))).rejects.toThrow(/x.npz\[sm_scale\]: expected 0.25/)
+    expect((await load(await scales(0.25))).logitScale).toBe(0.25)
+    const said = (value: number) => fileWith({causal: bits([], 1), is_causal: bits([], value)})
+    await expect(causalOf(await said(0))).rejects.toThrow(/x.npz\[is_causal\]: expected true/)
+    expect(await causalOf(await said(1))).toBe(true)
+    const masks = {attention_mask: bits([1, 3], 1, 1, 0), key_padding_mask: bits([1, 3], 1, 1, 0)}
+    await expect(load(await fileWith(masks))).rejects.toThrow(/expected one array that says which/)
+    const named = await load(await fileWith(masks, 'key_padding_mask'))
+    expect([...named.keyMask!]).toEqual([1, 1, 0])
+  })
+
+  it('a bias of a linear layer is passed over', async () => {
+    const spec = await fileWith({q_bias: array(), 'o_proj.bias': array()})
+    await expect(load(spec)).resolves.toBeDefined()
+    expect(await unusedArrays(spec)).toEqual(['q_bias', 'o_proj.bias'])
   })
 
   it('a scale of each head is refused', async () => {
