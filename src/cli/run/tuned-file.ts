@@ -29,22 +29,19 @@ export function tunedLines({directory, records}: ExperimentRun, bin: string): st
   const [first] = records.filter(({status}) => status === 'completed') as CompletedTune[]
   if (directory === null || !first) return []
   const file = typeablePath(tunedFileOf(directory))
-  return [
-    `learned parameters: ${file}`,
-    `next: ${commandText([bin, ...nextWords(first), '--tuned', file])}`,
-  ]
+  return [`learned parameters: ${file}`, `next: ${commandText([bin, ...nextWords(first, file)])}`]
 }
 
-function nextWords({cell: {input, layer}, result}: CompletedTune): string[] {
+function nextWords({cell: {input, layer}, result}: CompletedTune, file: string): string[] {
   const folder = result.input_origin?.folder
   const known = layer ?? result.input_origin?.layer ?? undefined
   if (folder && known !== undefined && existsSync(folder)) {
-    return ['swap', '--model', typeablePath(folder)]
+    return ['swap', '--model', typeablePath(folder), '--tuned', file]
   }
-  const own = layer === undefined ? [] : ['--layer', String(layer)]
+  const own = [...(layer === undefined ? [] : ['--layer', String(layer)]), '--parameters', file]
   if (input.kind === 'file') {
     return ['error-sweep', '--input', ...input.paths.map(typeablePath), ...own]
   }
   const sizes = ['--heads', String(input.heads), '--head-dim', String(input.head_dim)]
-  return ['error-sweep', '--generator', input.name, ...sizes]
+  return ['error-sweep', '--generator', input.name, ...sizes, '--parameters', file]
 }

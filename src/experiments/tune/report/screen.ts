@@ -2,6 +2,7 @@
 import {type Block, type ColumnSpec, list, table, text} from '../../../report/document.js'
 import {evenly} from '../../../report/evenly.js'
 import {MISSING, plural, significant} from '../../../report/numbers.js'
+import {listed} from '../../../report/words.js'
 import type {MeanInterval} from '../../../stats/index.js'
 import {CLOSE, nothingToTell} from '../../averaging.js'
 import {causalLabel, inputsLabel, troubleItems, variantLabel} from '../../labels.js'
@@ -115,13 +116,12 @@ function rivalSentences(found: Rows): string[] {
 }
 
 function freeSentence(free: VariantRow, found: Rows): string {
-  const others = ['untuned', 'mean_value', 'zero'] as const
-  const isBetter = others.every(variant => {
-    const other = found.get(variant)
-    return !other || isBelow(free, other)
-  })
-  if (!isBetter) return 'Without learning nothing is better, within noise.'
-  return `Best without learning: ${FREE[free.variant] ?? free.variant}, ${percent(free.all)}.`
+  const best = `Best without learning: ${FREE[free.variant] ?? free.variant}, ${percent(free.all)}`
+  const others = (['untuned', 'mean_value', 'zero'] as const)
+    .flatMap(variant => found.get(variant) ?? [])
+    .filter(other => !isBelow(free, other))
+    .map(({label}) => label)
+  return others.length > 0 ? `${best}, no better than ${listed(others)}, within noise.` : `${best}.`
 }
 
 /** Whether the error of a row is below that of another, with its interval where there is one. */

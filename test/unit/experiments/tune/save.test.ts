@@ -71,7 +71,7 @@ describe('what is learned of an exported layer', () => {
     const run = {directory: join(folder, 'own'), records: [silent]} as unknown as ExperimentRun
     const [, next] = tunedLines(run, 'rfa')
     expect(next).toBe(
-      `next: rfa error-sweep --input ${file} --tuned ${join(folder, 'own.safetensors')}`,
+      `next: rfa error-sweep --input ${file} --parameters ${join(folder, 'own.safetensors')}`,
     )
     await saveTuned([silent], join(folder, 'own'))
     const tuned = await readTuned(join(folder, 'own.safetensors'))
