@@ -145,17 +145,21 @@ function crossing(curve: Curve, errors: Curve['errors']): Pick<Needed, 'needed' 
   return {needed: Math.min(needed, curve.largest ?? needed), unknown: null}
 }
 
-/** The error at the largest M of the curve; `undefined` where that does not exceed what was measured, or there is a largest M */
+/**
+ * The error at the largest M that was drawn: where errors do not come down, theory takes them down too early.
+ *
+ * @returns `undefined` where that does not exceed the M that was measured, or there is a largest M
+ */
 export function lastError(
   curve: Curve,
   numFeatures: number,
   measured: number | null,
 ): {numFeatures: number; error: Ranged} | undefined {
   const errors = tied(curve, numFeatures, measured)
-  const at = errors.findLastIndex(error => error !== null)
+  const {drawn = Number.POSITIVE_INFINITY} = curve
+  const at = errors.findLastIndex((error, k) => error !== null && COUNTS[k]! <= drawn)
   const count = COUNTS[at] ?? 0
   if (curve.largest !== undefined || count <= numFeatures) return undefined
   const value = errors[at]!
-  const spread = spreadAt(curve, count)
-  return {numFeatures: count, error: {value, low: value / spread, high: value * spread}}
+  return {numFeatures: count, error: {value, low: value / APART, high: value * APART}}
 }

@@ -65,13 +65,14 @@ describe('a curve of predicted errors', () => {
     expect(open).toBeNull()
   })
 
-  it('ends with the error at the largest M that is known', () => {
+  it('ends with the error at the largest M that was drawn', () => {
     const upTo4096 = FALLING.errors.map((error, k) => (2 ** (k + 3) > 4096 ? null : error))
     const curve: Curve = {errors: upTo4096, unknown: 'uncertain', drawn: 4096}
     const last = lastError(curve, 64, null)!
     expect([last.numFeatures, last.error.value]).toEqual([4096, 2 ** -6])
     expect(last.error.high! / last.error.value).toMatchReference(1.15, 12)
     expect(lastError(curve, 4096, null)).toBeUndefined()
+    expect(lastError({...curve, drawn: 256}, 64, null)?.numFeatures).toBe(256)
     expect(lastError({...curve, largest: 4096}, 64, null)).toBeUndefined()
   })
 
