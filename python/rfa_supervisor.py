@@ -34,6 +34,7 @@ def supervised(work, held, bounded=False):
     if not hasattr(os, "fork"):
         os._exit(work())
     prctl(PR_SET_CHILD_SUBREAPER, 1)
+    prctl(PR_SET_PDEATHSIG, signal.SIGCONT)  # work may have stopped this process
     words = os.pipe() if bounded else None
     woken, wake = os.pipe()
     for end in (woken, wake):

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ._errors import InputError
+from ._files import read_bytes
 from ._journal import newest, parsed
 from ._process import run_text
 
@@ -53,8 +54,9 @@ class Run:
     def rows(self) -> list[dict[str, Any]]:
         """`records.csv` with numbers, truth values and `None` in place of text."""
         place = self.path / "records.csv"
+        table = _bytes(place)
         try:
-            rows = list(csv.DictReader(io.StringIO(_bytes(place).decode(), newline=""), strict=True))
+            rows = list(csv.DictReader(io.StringIO(table.decode(), newline=""), strict=True))
         except (ValueError, csv.Error) as error:
             raise InputError(f"{place}: expected a table as CSV, got {error}", [_REPORT]) from None
         if any(None in row or None in row.values() for row in rows):
@@ -153,7 +155,7 @@ _REPORT = "repeat the command of the run with --resume: it writes the file again
 
 def _bytes(place: Path) -> bytes:
     try:
-        return place.read_bytes()
+        return read_bytes(place)
     except OSError as error:
         raise InputError(f"{place}: expected a file of a run, got {error.strerror}", code="FILE_MISSING") from None
 

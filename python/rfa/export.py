@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ._errors import Error, InputError, ProgramMissingError, UsageError
+from ._files import read_text
 
 #: Texts that are read where nothing else is said: one batch, in one call of the model.
 MAX_TEXTS, MAX_TOKENS = 8, 512
@@ -116,9 +117,7 @@ def _texts(texts: Sequence[str] | str | os.PathLike[str]) -> list[str]:
         place = Path(texts)
         try:
             files = sorted(place.glob("*.txt")) if place.is_dir() else []
-            found = [file.read_text(encoding="utf-8") for file in files] or place.read_text(encoding="utf-8").split(
-                "\n"
-            )
+            found = [read_text(file) for file in files] or read_text(place).split("\n")
         except (OSError, UnicodeDecodeError) as error:
             tries = ["a list of texts, a file with one text a line, or a folder of .txt files"]
             raise InputError(f"texts: expected texts in {place}, got {error}", tries, "FILE_MISSING") from None
@@ -139,6 +138,9 @@ def _loaded(model: Any, tokenizer: Any) -> tuple[Any, Any]:
     folder = Path(os.fspath(model))
     if not (folder / "config.json").exists():
         raise InputError(f"model: expected a folder with config.json, got {folder}", code="FILE_MISSING")
+    for each in folder.iterdir():
+        if each.exists() and not (each.is_file() or each.is_dir()):
+            raise InputError(f"model: expected a folder of files, got {each}, which is no regular file")
     try:
         from transformers import AutoModel, AutoTokenizer
     except ImportError as error:

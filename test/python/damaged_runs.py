@@ -3,7 +3,9 @@
 Prints the number of cases, then one line for each that is answered otherwise.
 """
 
+import os
 import shutil
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -56,6 +58,25 @@ for name, file, damaged in CASES:
         wrong.append(f"{name}: {type(error).__name__}")
     shutil.rmtree(folder.parent)
 
+#: What has no end, or waits for one who writes.
+ENDLESS = [(kind, file) for kind in ("a pipe", "a device") for file in READ]
+for kind, file in ENDLESS:
+    folder = copy()
+    (folder / file).unlink()
+    if kind == "a pipe":
+        os.mkfifo(folder / file)
+    else:
+        (folder / file).symlink_to("/dev/zero")
+    signal.alarm(20)  # ends the script
+    try:
+        READ[file](rfa.Run(folder))
+        wrong.append(f"{file}, {kind}: taken")
+    except rfa.InputError as error:
+        if str(error) != f"{folder.resolve() / file}: expected a file of a run, got no regular file [FILE_MISSING]":
+            wrong.append(f"{file}, {kind}: {error}")
+    signal.alarm(0)
+    shutil.rmtree(folder.parent)
+
 folder = copy()
 whole = rfa.read(SOUND).records
 (folder / JOURNAL).write_bytes((SOUND / JOURNAL).read_bytes()[:-20])
@@ -66,7 +87,8 @@ for file in READ:
 try:
     rfa.Run(folder).rows
     wrong.append("a file that is not there: taken")
-except rfa.InputError:
-    pass
+except rfa.InputError as error:
+    if error.code != "FILE_MISSING" or "records.csv: expected a file of a run" not in str(error):
+        wrong.append(f"a file that is not there: {error}")
 shutil.rmtree(folder.parent)
-print(len(CASES) + 2, *wrong, sep="\n")
+print(len(CASES) + len(ENDLESS) + 2, *wrong, sep="\n")

@@ -5,6 +5,7 @@ Prints what was tried. Small random models of `models.py` stand in for pretraine
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,7 +20,7 @@ sys.path.insert(0, str(ROOT / "python"))
 
 import rfa
 import rfa.torch
-from rfa.export import _create, main
+from rfa.export import _create, _texts, main
 
 NODE, PROGRAM = sys.argv[1:3]
 transformers.logging.set_verbosity_error()
@@ -91,12 +92,24 @@ assert main(["--model", "gpt2", "--texts", "texts.txt", "--max-texts", "0"]) == 
 
 empty = Path("empty.txt")
 empty.write_text("\n\n")
+Path("folder").mkdir()
+for name in ("pipe", "folder/a.txt"):
+    os.mkfifo(name)
+shutil.copytree("gpt2", "piped")
+Path("piped/tokenizer.json").unlink()
+os.mkfifo("piped/tokenizer.json")
+Path("windows.txt").write_bytes(b"one\r\ntwo\r\n")
+assert _texts("windows.txt") == ["one", "two"]
 CASES = [
     (lambda: rfa.torch.export("none", texts, "x.safetensors"), rfa.InputError, "a folder with config.json"),
     (lambda: rfa.torch.export(model, texts, "x.safetensors"), rfa.UsageError, "the tokenizer of the loaded model"),
     (lambda: rfa.torch.export("gpt2", [], "x.safetensors"), rfa.InputError, "at least one text"),
     (lambda: rfa.torch.export("gpt2", "empty.txt", "x.safetensors"), rfa.InputError, "at least one text"),
     (lambda: rfa.torch.export("gpt2", "none.txt", "x.safetensors"), rfa.InputError, "expected texts in none.txt"),
+    (lambda: rfa.torch.export("gpt2", "pipe", "x.safetensors"), rfa.InputError, "got [Errno 22] no regular file: 'pipe'"),
+    (lambda: rfa.torch.export("gpt2", "folder", "x.safetensors"), rfa.InputError, "no regular file: 'folder/a.txt'"),
+    (lambda: rfa.torch.export("piped", texts, "x.safetensors"), rfa.InputError, "tokenizer.json, which is no regular file"),
+    (lambda: rfa.torch.load_tuned("pipe"), rfa.InputError, "got no regular file"),
     (lambda: rfa.torch.export("gpt2", texts, "x.safetensors", max_tokens=0), rfa.UsageError, "max_tokens"),
     (lambda: rfa.torch.export("gpt2", texts, "x.safetensors", layers=[9]), rfa.InputError, "layer"),
     (lambda: rfa.torch.swap(model, texts), rfa.UsageError, "the tokenizer of the loaded model"),
@@ -105,6 +118,7 @@ CASES = [
     (lambda: rfa.torch.swap("none", texts, progress=False), rfa.InputError, "none"),
     (lambda: rfa.torch.swap("gpt2", texts, method="elu"), rfa.ArgumentTypeError, "methods"),
 ]
+signal.alarm(240)  # where one waits for a pipe
 for action, kind, words in CASES:
     try:
         action()
@@ -112,6 +126,7 @@ for action, kind, words in CASES:
         assert words in str(error), str(error)
     else:
         raise AssertionError(f"expected {kind.__name__} with {words}")
+signal.alarm(0)
 assert not Path("x.safetensors").exists()
 print("refusals")
 

@@ -174,6 +174,16 @@ describe.runIf(PYTHON)('a map in Python', {timeout: PATIENCE}, () => {
       /a default of bool, int, float or str for size/,
     ],
     [
+      'names.py',
+      'def phi(x, projection, *, constructor=1.0):\n    return x\n',
+      /arguments whose names are free, got constructor/,
+    ],
+    [
+      'guard.py',
+      'def phi(x, projection, *, denGuard=1.0):\n    return x\n',
+      /arguments whose names are free, got denGuard/,
+    ],
+    [
       'fact.py',
       `unbiased_for = "everything"\n${body(`return ${ROWS}`)}`,
       /unbiased_for: expected another value/,

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from .._errors import InputError
+from .._files import read_bytes
 from ._attention import Attention
 
 
@@ -62,7 +63,7 @@ def load_tuned(path: str | os.PathLike[str], *, layer: int | None = None, draw: 
 def _read(place: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
     """Metadata and arrays of a file of learned parameters, which are float32."""
     try:
-        data = place.read_bytes()
+        data = read_bytes(place)
     except OSError as error:
         raise InputError(
             f"{place}: expected a .safetensors file that rfa tune has written, got {error.strerror or error}",
