@@ -54,10 +54,8 @@ function onePlace(rows: Place, ranking: Ranking): string[] {
   const {exact, yardstick, broken, unusable, worse, better} = byStanding(rows)
   const estimates = [...broken, ...unusable, ...worse, ...better]
   const average = averageError(rows)
+  if (tellsNothing(rows)) return [nothingToTell(average!), ...noneUsable(unusable, broken)]
   if (estimates.length === 0) return [...exactSentence(exact), ...averageSentence(average)]
-  if (tellsNothing(rows)) {
-    return [nothingToTell(average!), ...noneUsable(unusable, broken)]
-  }
   const [best] = byError(better)
   if (best) {
     const exactHere = exact.filter(isApproximation)

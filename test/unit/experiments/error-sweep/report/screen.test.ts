@@ -620,6 +620,13 @@ describe('errorSweepScreen', () => {
     `)
   })
 
+  it('says first where averaging V is exact like all others', () => {
+    const exact = (method: string) => drawn(method, 1e-7)
+    const said = screen(['favor-pos', 'mean-value'].map(exact)).replaceAll(/\s+/g, ' ')
+    expect(said).toContain('ignores q and k, is exact here up to float32 rounding.')
+    expect(said).not.toContain('equals exact attention')
+  })
+
   it('says that averaging V is exact where V hardly varies', () => {
     const records = [drawn('favor-pos', 0.01, {}, {mse_over_mean_value: null})]
     expect(screen(records).replaceAll(/\s+/g, ' ')).toContain(
