@@ -9,6 +9,7 @@ import {
   type Projection,
 } from '../../attention/index.js'
 import {hostData, softmaxCost} from '../../attention/internal.js'
+import {expected} from '../../errors.js'
 import {tf} from '../../tf.js'
 import type {ModuleFacts} from './answers.js'
 import {type HostArray, loadPython, type PythonModule, type Request} from './process.js'
@@ -137,7 +138,13 @@ const SOFTMAX = {
   label: 'softmax',
 } as const
 
+/** @throws {BAD_PLUGIN} for names that mean something else here */
 function optionsOf({does, options}: ModuleFacts): Record<string, z.ZodType> {
+  const taken = Object.keys(options).find(name => name in Object.prototype || name in guardOptions)
+  if (taken !== undefined) {
+    const remedy = `rename the argument ${taken}`
+    throw expected('BAD_PLUGIN', does, 'arguments whose names are free', taken, remedy)
+  }
   const schemas = Object.entries(options).map(([name, given]): [string, z.ZodType] => [
     name,
     optionOf(given).describe(`an argument of ${does}`),
