@@ -163,7 +163,11 @@ export class WorkerProcess {
     }
     child.once('exit', (code, signal) => {
       const buried = () => die(deathOf(code, signal, this.#lastWords, this.#wantsMemory()))
-      const timer = setTimeout(buried, GRACE_MS) // a process that it started may hold stderr open
+      // a process that it started may hold stderr open
+      const timer = setTimeout(() => {
+        child.stderr?.destroy()
+        buried()
+      }, GRACE_MS)
       child.once('close', () => {
         clearTimeout(timer)
         buried()

@@ -256,6 +256,7 @@ describe.runIf(runs).concurrent('no process stays', () => {
   it.for([
     ['sleeps', SLEEPS],
     ['does its worst', WORST],
+    ['stops its supervisor', ['os.kill(os.getppid(), signal.SIGSTOP)', ...SLEEPS]],
   ] as const)('when a cell takes too long, and a map %s', async ([, acts], context) => {
     const run = await computing(context, acts, {more: ['--timeout', '10']})
     expect(await run.ended).toEqual([4, null])
