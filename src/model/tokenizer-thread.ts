@@ -62,7 +62,8 @@ export async function runTokenizer({limitMs, ...job}: TokenizerJob): Promise<Tok
     return await new Promise<TokenizerEnd>((resolve, reject) => {
       let before = -1
       timer = setInterval(() => {
-        if (begun[0] === before) resolve({fault: `nothing within ${limitMs / 1000} s`, ...text()})
+        if (begun[0] === before)
+          resolve({fault: `nothing within ${Math.round(limitMs / 1000)} s`, ...text()})
         before = begun[0]!
       }, limitMs)
       thread.once('message', (rows: EncodedText[]) => resolve({rows}))

@@ -55,7 +55,7 @@ export function refuseUnread(
   if (first === undefined) return
   const rest = unread.length > 1 ? ` and ${unread.length - 1} more` : ''
   const got = `${describe(first)}${rest}, which a model of this kind does not have`
-  const remedies = unread.some(name => /_proj\.bias$/.test(name)) ? [BIASES, EXPORT] : [EXPORT]
+  const remedies = unread.every(name => /_proj\.bias$/.test(name)) ? [BIASES, EXPORT] : [EXPORT]
   throw expected('UNSUPPORTED', folder, 'weights that config.json speaks of', got, ...remedies)
 }
 
