@@ -1,6 +1,7 @@
 """What rfa.torch does in models of Transformers, and what it refuses: python torch_models.py. Prints what was tried."""
 
 import copy
+import json
 import os
 import re
 import subprocess
@@ -23,7 +24,7 @@ sys.path.insert(0, str(ROOT / "python"))
 import rfa
 import rfa.torch
 import rfa_export
-from rfa._arrays import host_array
+from rfa._arrays import host_array, write
 from rfa.torch import METHODS, Attention, load_tuned
 from rfa.torch._checks import ALSO_CALLED
 from rfa.torch._layers import LAYER
@@ -259,6 +260,56 @@ def padded_queries_say_nothing():
     fixed = [module("oprf").calibrate(*each)(q, k, v) for each in ((q, k), (*junk[:2], mask))]
     assert off(*fixed) < 1e-5
     refused(lambda: module("lara")(q, k, v, query_mask=mask[:, 6:]), "query_mask")
+
+
+def damaged_parameters_are_refused():
+    maps = host_array("query_map", torch.eye(8).repeat(2, 1, 1))
+    facts = dict(format="rfa.tuned/1", method="rfa", options='{"tau": 2}', causal="false", heads="2", head_dim="8", num_features="16")
+    place = Path("damaged.safetensors")
+
+    def load(cut=0, edited=lambda header: header, arrays=None, **changed):
+        own = {name: value for name, value in {**facts, **changed}.items() if value is not None}
+        write(place, arrays or {"query_map": maps}, own)
+        data = place.read_bytes()
+        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+        text = json.dumps(edited(header)).encode()
+        place.write_bytes(len(text).to_bytes(8, "little") + text + maps.data[: len(maps.data) - cut])
+        return lambda: load_tuned(place)
+
+    def array(**changed):
+        return load(edited=lambda header: {**header, "query_map": {**header["query_map"], **changed}})
+
+    assert load()().options["tau"] == 2
+    for make, words in (
+        (lambda: load(cut=8), "query_map [2, 8, 8] at bytes 0 to 512 of 504"),
+        (lambda: array(dtype="I32"), "query_map of I32"),
+        (lambda: array(dtype="F16"), "query_map of F16"),
+        (lambda: array(dtype="F64"), "query_map of F64"),
+        (lambda: array(shape=[2, 8, 7]), "query_map [2, 8, 7] at bytes"),
+        (lambda: array(shape=[-2, -8, 8]), "as rfa tune writes them"),
+        (lambda: array(data_offsets=[-8, 504]), "at bytes -8 to 504"),
+        (lambda: array(data_offsets=None), "as rfa tune writes them"),
+        (lambda: load(edited=lambda header: {**header, "query_map": 3}), "as rfa tune writes them"),
+        (lambda: load(edited=lambda header: {**header, "__metadata__": []}), "as rfa tune writes them"),
+        (lambda: load(arrays={"layers.x.query_map": maps}), "'x'"),
+        (lambda: load(heads=None), "none of the name 'heads'"),
+        (lambda: load(causal=None), "none of the name 'causal'"),
+        (lambda: load(causal="perhaps"), "causal 'perhaps'"),
+        (lambda: load(heads="x"), "'x'"),
+        (lambda: load(heads="0"), "heads: expected a whole number"),
+        (lambda: load(method="favr"), "method: expected one of"),
+        (lambda: load(options="{"), "as rfa tune writes them"),
+        (lambda: load(options="[1]"), "as rfa tune writes them"),
+        (lambda: load(options='{"tua": 1}'), "got tua"),
+        (lambda: load(options='{"heads": 2}'), "options heads"),
+        (lambda: load(options='{"self": 2}'), "'self'"),
+    ):
+        action = make()
+        refused(action, words, rfa.InputError)
+        refused(action, "damaged.safetensors: expected", rfa.InputError)
+    load()
+    refused(lambda: load_tuned(place, causal="yes"), "causal: expected True or False", rfa.UsageError)
+    refused(lambda: load_tuned(None), "path: expected a path, got NoneType", rfa.ArgumentTypeError)
 
 
 def wrong_arguments_are_named():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .._errors import InputError
+from .._errors import ArgumentTypeError, Error, InputError
 from .._files import read_bytes
 from ._attention import Attention
 
@@ -26,9 +27,30 @@ def load_tuned(path: str | os.PathLike[str], *, layer: int | None = None, draw: 
         **given: arguments of `Attention` in place of those of the file, e.g. `causal`.
 
     Raises:
-        InputError: for a file of something else, or without that layer or draw.
+        ArgumentTypeError: for what is no path.
+        InputError: for a file of something else, a damaged one, or one without that layer or draw.
     """
+    if not isinstance(path, (str, os.PathLike)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentTypeError(f"path: expected a path, got {type(path).__name__}")
     place = Path(path)
+    try:
+        facts = _facts(place, layer, draw)
+    except Error:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        got = f"none of the name {error}" if isinstance(error, KeyError) else error
+        raise InputError(f"{place}: expected metadata and arrays as rfa tune writes them, got {got}") from None
+    try:
+        return Attention(**{**facts, **given})
+    except (Error, TypeError) as error:
+        if given:
+            raise
+        got = error.message if isinstance(error, Error) else error
+        raise InputError(f"{place}: expected parameters of an attention, got others: {got}") from None
+
+
+def _facts(place: Path, layer: int | None, draw: int) -> dict[str, Any]:
+    """Arguments of `Attention`."""
     metadata, arrays = _read(place)
     layers = sorted({int(name.split(".")[1]) for name in arrays if name.startswith("layers.")})
     if layer is None and len(layers) > 1:
@@ -41,11 +63,12 @@ def load_tuned(path: str | os.PathLike[str], *, layer: int | None = None, draw: 
 
     if array("query_map") is None and array("projection") is None:
         raise InputError(f"{place}: expected layer {layer} and draw {draw}, got none", code="ARRAY_MISSING")
-    texts: dict[str, Any] = json.loads(metadata.get("options", "{}"))
-    options = {re.sub("[A-Z]", lambda capital: f"_{capital[0].lower()}", name): value for name, value in texts.items()}
-    sizes = {"heads": int(metadata["heads"]), "head_dim": int(metadata["head_dim"])}
+    if metadata["causal"] not in ("true", "false"):
+        raise ValueError(f"causal {metadata['causal']!r}")
     facts: dict[str, Any] = {
-        **sizes,
+        "method": metadata["method"],
+        "heads": int(metadata["heads"]),
+        "head_dim": int(metadata["head_dim"]),
         "num_features": int(metadata.get("num_features", 256)),
         "projection": metadata.get("projection", "orth"),
         "seed": int(metadata.get("seed", 0)),
@@ -55,9 +78,12 @@ def load_tuned(path: str | os.PathLike[str], *, layer: int | None = None, draw: 
         "rows": array("projection"),
         "query_map": array("query_map"),
         "key_map": array("key_map"),
-        **options,
     }
-    return Attention(metadata["method"], **{**facts, **given})
+    texts: dict[str, Any] = json.loads(metadata.get("options", "{}"))
+    options = {re.sub("[A-Z]", lambda capital: f"_{capital[0].lower()}", name): value for name, value in texts.items()}
+    if options.keys() & facts.keys():
+        raise ValueError(f"options {', '.join(options)}")
+    return {**facts, **options}
 
 
 def _read(place: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
@@ -70,18 +96,23 @@ def _read(place: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
             [f"the folder that the path starts from is {Path.cwd()}", "rfa tune --output tuned.safetensors"],
             "FILE_MISSING",
         ) from None
+    start = 8 + int.from_bytes(data[:8], "little")
     try:
-        size = int.from_bytes(data[:8], "little")
-        header = json.loads(data[8 : 8 + size])
+        header = json.loads(data[8:start])
         if not isinstance(header, dict):
             raise ValueError(f"a header that is {type(header).__name__}")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{place}: expected a .safetensors file, got {error}") from None
     metadata = header.pop("__metadata__", {})
     if metadata.get("format") != "rfa.tuned/1":
         raise InputError(f"{place}: expected learned parameters (rfa.tuned/1), got {metadata.get('format')!r}")
     arrays: dict[str, Tensor] = {}
     for name, facts in header.items():
-        begin, end = (8 + size + offset for offset in facts["data_offsets"])
-        arrays[name] = torch.frombuffer(bytearray(data[begin:end]), dtype=torch.float32).view(facts["shape"])
+        dtype, shape, (begin, end) = facts["dtype"], facts["shape"], facts["data_offsets"]
+        if dtype != "F32":
+            raise ValueError(f"{name} of {dtype}")
+        if not 0 <= begin <= end <= len(data) - start or end - begin != 4 * math.prod(shape):
+            raise ValueError(f"{name} {shape} at bytes {begin} to {end} of {len(data) - start}")
+        part = bytearray(data[start + begin : start + end])
+        arrays[name] = torch.frombuffer(part, dtype=torch.float32).view(shape)
     return metadata, arrays
