@@ -296,6 +296,7 @@ def damaged_parameters_are_refused():
         (lambda: load(causal=None), "none of the name 'causal'"),
         (lambda: load(causal="perhaps"), "causal 'perhaps'"),
         (lambda: load(heads="x"), "'x'"),
+        (lambda: load(head_dim="4"), "query_map: expected [2, 4, 4], got [2, 8, 8]"),
         (lambda: load(heads="0"), "heads: expected a whole number"),
         (lambda: load(method="favr"), "method: expected one of"),
         (lambda: load(options="{"), "as rfa tune writes them"),
@@ -310,6 +311,35 @@ def damaged_parameters_are_refused():
     load()
     refused(lambda: load_tuned(place, causal="yes"), "causal: expected True or False", rfa.UsageError)
     refused(lambda: load_tuned(None), "path: expected a path, got NoneType", rfa.ArgumentTypeError)
+
+
+def shapes_that_do_not_fit_are_named():
+    token, one = [x[:, :, :1] for x in (q, k, v)], torch.randn(1, 3, 1, 8)
+    states = {name: module(name, causal=True).step(*token)[1] for name in ("elu", "favor-pos", "rfa-gate")}
+    assert module("favor-pos", rows=torch.randn(3, 5, 8)).num_features == 5
+    none = q[:, :, :0]
+    maps = torch.eye(8)
+    for action, words in (
+        (lambda: module("elu", causal=True).step(one, one, one, states["elu"]), "state: expected batch, heads and value dimension [1, 3, 8]"),
+        (lambda: module("rfa-gate", causal=True).step(one, one, one, states["rfa-gate"]), "got [2, 3, 8] of rfa-gate"),
+        (lambda: module("elu", causal=True).step(*token[:2], v[:, :, :1, :4], states["elu"]), "dimension [2, 3, 4] of elu"),
+        (lambda: module("rfa", causal=True).step(*token, states["favor-pos"]), "of rfa with num_features=16 and head_dim=8, got"),
+        (lambda: module("favor-pos", causal=True, rows=torch.randn(3, 5, 8)).step(*token, states["favor-pos"]), "num_features=5"),
+        (lambda: module("favor-pos", rows=torch.randn(4, 5, 8)), "rows: expected [3, 5, 8], got [4, 5, 8]"),
+        (lambda: module("favor-pos", rows=torch.randn(3, 0, 8)), "rows: expected [3, 1, 8], got [3, 0, 8]"),
+        (lambda: module("favor-pos", rows=torch.randn(5, 8)), "rows: expected [3, 8, 8], got [5, 8]"),
+        (lambda: module("elu", query_map=maps[:, :5].repeat(3, 1, 1)), "query_map: expected [3, 8, 8], got [3, 8, 5]"),
+        (lambda: module("elu", query_map=torch.ones(())), "query_map: expected [3, 8, 8], got []"),
+        (lambda: module("elu", key_map=maps.repeat(2, 1, 1)), "key_map: expected [3, 8, 8], got [2, 8, 8]"),
+        (lambda: module("elu", key_map=maps[None])(q, k, v), "elu: expected query [B, 3, L, 8], key [B, 1, S, 8]"),
+        (lambda: module("elu", causal=True)(none, none, none), "elu: expected at least one token"),
+        (lambda: module("elu")(q, none, none), "elu: expected at least one token"),
+        (lambda: module("favor-pos")(none, none, none), "favor-pos: expected at least one token"),
+        (lambda: module("softmax")(q, none, none), "softmax: expected at least one token"),
+        (lambda: module("lara")(none, none, none), "lara: expected at least one token"),
+        (lambda: module("elu")(q, k[:, :0], v[:, :0]), "elu: expected query [B, 3, L, 8], key [B, H_kv, S, 8]"),
+    ):
+        refused(action, words, rfa.InputError)
 
 
 def wrong_arguments_are_named():

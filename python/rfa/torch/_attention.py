@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from .._errors import InputError, UsageError
 from .._random import Stream
 from ..projections import draw_projection
-from ._checks import check_kinds, check_method, check_names, check_numbers, check_tensors, checked_mask
+from ._checks import check_kinds, check_method, check_names, check_numbers, check_shapes, check_tensors, checked_mask
 from ._features import METHODS, Call, guard_of, log_gates, moments
 from ._forms import State, causal, over_all, rows_of
 from ._lara import lara, proposal_count
@@ -48,7 +48,7 @@ class Attention(nn.Module):
         method: "softmax", "lara", or a feature map: `rfa.torch.METHODS`.
         heads: of queries; keys and values may have fewer.
         head_dim: D.
-        num_features: M, the number of random vectors.
+        num_features: M, the number of random vectors; `rows` have their own.
         projection: how they are drawn: `rfa.projections.PROJECTIONS`.
         seed: of the draw.
         replicate: index of the independent repetition.
@@ -114,6 +114,9 @@ class Attention(nn.Module):
             rows = torch.from_numpy(drawn).float()
         given = {"rows": rows, "query_map": query_map, "key_map": key_map}
         check_tensors({name: value for name, value in given.items() if value is not None})
+        check_shapes(given, heads, head_dim)
+        if rows is not None:
+            self.num_features = rows.shape[1]
         self.register_buffer("rows", rows)
         # statistics are no parameters: they move with the module, but no state_dict has them
         self.register_buffer("calibration", None, persistent=False)
@@ -218,10 +221,14 @@ class Attention(nn.Module):
             got = f"{q.shape[2]} queries and {k.shape[2]} keys"
             raise InputError(f"{self.method}: expected one token, got {got}", code="SHAPE_MISMATCH")
         self._check_gate(gate, k)
+        kind = f"{self.method} with num_features={self.num_features} and head_dim={self.head_dim}"
+        if state is not None:
+            _check_state(state, kind, [*q.shape[:2], v.shape[-1]])
         position = state.count if state else 0
         call = self._call(q, gate=gate, position=position, gate_sum=state.gate_sum if state else None)
         queries, keys = METHODS[self.method].features(q, k, call)
         out, after = causal(queries, keys, v, None, state, guard_of(self.options, causal=True))
+        after.kind = kind
         if self.method == "rfa-gate":
             keep, _ = log_gates(k, call)
             after.gate_sum = keep if call.gate_sum is None else call.gate_sum + keep
@@ -253,14 +260,19 @@ class Attention(nn.Module):
             and query.shape[-1] == key.shape[-1] == self.head_dim
             and key.shape[:3] == value.shape[:3]
             and query.shape[0] == key.shape[0]
+            and key.shape[1] > 0
             and self.heads % key.shape[1] == 0
+            and (self.key_map is None or len(self.key_map) == key.shape[1])
         )
         if not fits:
+            of_keys = "H_kv" if self.key_map is None else len(self.key_map)
             raise InputError(
                 f"{self.method}: expected query [B, {self.heads}, L, {self.head_dim}],"
-                f" key [B, H_kv, S, {self.head_dim}] and value [B, H_kv, S, Dv], got {shapes}",
+                f" key [B, {of_keys}, S, {self.head_dim}] and value [B, {of_keys}, S, Dv], got {shapes}",
                 code="SHAPE_MISMATCH",
             )
+        if 0 in (query.shape[2], key.shape[2]):
+            raise InputError(f"{self.method}: expected at least one token, got {shapes}", code="SHAPE_MISMATCH")
         dtype = torch.float64 if query.dtype == torch.float64 else torch.float32
         q, k, v = query.to(dtype), key.to(dtype), value.to(dtype)
         if self.query_map is not None:
@@ -302,6 +314,16 @@ class Attention(nn.Module):
         if self.options["sampling"] == "single":
             noise = _noise(self.seed, self.replicate, q, proposal_count(self.num_features, q, k))
         return lara(q, k, v, noise, self.scale, self.num_features)
+
+
+def _check_state(state: State, kind: str, sizes: list[int]) -> None:
+    batch, heads, _, columns = state.sums.shape
+    own = [batch, heads, columns - 1]
+    if state.kind != kind or own != sizes:
+        raise InputError(
+            f"state: expected batch, heads and value dimension {sizes} of {kind}, got {own} of {state.kind}",
+            code="SHAPE_MISMATCH",
+        )
 
 
 def _noise(seed: int, replicate: int, q: Tensor, count: int) -> Tensor:

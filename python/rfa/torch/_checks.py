@@ -135,6 +135,23 @@ def check_tensors(given: dict[str, Any]) -> None:
         raise InputError(f"{', '.join(names)}: expected finite numbers, got NaN or infinity", code="NOT_FINITE")
 
 
+def check_shapes(given: dict[str, Tensor | None], heads: int, dim: int) -> None:
+    """Of random vectors and maps.
+
+    Raises:
+        InputError: for another shape.
+    """
+    for name, value in given.items():
+        if value is None:
+            continue
+        got = list(value.shape)
+        first, second = (max([1, *got[axis : axis + 1]]) for axis in (0, 1))
+        of_keys = heads if heads % first else first
+        wanted = {"rows": [heads, second, dim], "query_map": [heads, dim, dim], "key_map": [of_keys, dim, dim]}[name]
+        if got != wanted:
+            raise InputError(f"{name}: expected {wanted}, got {got}", code="SHAPE_MISMATCH")
+
+
 def checked_mask(name: str, mask: Any, shape: tuple[int, int], device: torch.device) -> Tensor | None:
     """A mask [B, n] of booleans.
 

@@ -24,6 +24,7 @@ class State:
     shift: Tensor  # [B, H, 1, F or 1], largest logarithm so far
     count: int = 0
     gate_sum: Tensor | None = None
+    kind: str = ""  # the attention it is of, in words
 
 
 def _with_one(value: Tensor) -> Tensor:
