@@ -339,6 +339,17 @@ PROJECTIONS: dict[str, Callable[[_Head], Reals]] = {
 """Draws of one head by name; `rfa methods` explains them."""
 
 
+def check_names(name: str, orth_sign: str) -> None:
+    """
+    Raises:
+        UsageError: for a projection or signs that there are not.
+    """
+    if name not in PROJECTIONS:
+        raise UsageError(f"projection: expected one of {', '.join(PROJECTIONS)}, got {name!r}", code="UNKNOWN_NAME")
+    if orth_sign not in ORTH_SIGNS:
+        raise UsageError(f"orth_sign: expected one of {', '.join(ORTH_SIGNS)}, got {orth_sign!r}", code="UNKNOWN_NAME")
+
+
 def draw_projection(
     name: str,
     *,
@@ -365,10 +376,7 @@ def draw_projection(
     Returns:
         [heads, num_features, head_dim], in double precision.
     """
-    if name not in PROJECTIONS:
-        raise UsageError(f"projection: expected one of {', '.join(PROJECTIONS)}, got {name!r}", code="UNKNOWN_NAME")
-    if orth_sign not in ORTH_SIGNS:
-        raise UsageError(f"orth_sign: expected one of {', '.join(ORTH_SIGNS)}, got {orth_sign!r}", code="UNKNOWN_NAME")
+    check_names(name, orth_sign)
     sizes = {"heads": heads, "num_features": num_features, "head_dim": head_dim}
     for what, value in sizes.items():
         if value < 1:

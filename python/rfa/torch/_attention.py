@@ -13,6 +13,7 @@ from torch.nn import functional as F
 
 from .._errors import InputError, UsageError
 from .._random import Stream
+from ..projections import check_names as check_projection
 from ..projections import draw_projection
 from ._checks import check_kinds, check_method, check_names, check_numbers, check_shapes, check_tensors, checked_mask
 from ._features import METHODS, Call, guard_of, log_gates, moments
@@ -107,7 +108,9 @@ class Attention(nn.Module):
         self.seed, self.replicate, self.causal, self.causal_align = seed, replicate, causal, causal_align
         self.scale = head_dim**-0.5 if scale is None else scale
         self.options = {**known[method], **options}
-        guard_of(self.options, causal)
+        for form in (False, True):
+            guard_of(self.options, form)
+        check_projection(projection, orth_sign)
         if facts and facts.projected and rows is None:
             sizes = {"heads": heads, "num_features": num_features, "head_dim": head_dim}
             drawn = draw_projection(projection, **sizes, seed=seed, replicate=replicate, orth_sign=orth_sign)

@@ -33,8 +33,9 @@ def check_method(method: Any, known: Iterable[str]) -> None:
     names = list(known)
     if isinstance(method, str) and method in names:
         return
-    meant = ALSO_CALLED.get(str(method).lower())
-    found = [meant] if meant else difflib.get_close_matches(str(method), names, 1)
+    said = str(method).lower()
+    meant = ALSO_CALLED.get(said)
+    found = [meant] if meant else difflib.get_close_matches(said, names, 1)
     tries = [f"did you mean {name}?" for name in found]
     raise UsageError(f"method: expected one of {', '.join(names)}, got {method!r}", tries, "UNKNOWN_NAME")
 

@@ -65,12 +65,13 @@ def guard_of(options: dict[str, Any], causal: bool) -> tuple[str, float] | None:
     Raises:
         UsageError: for a text that is no guard.
     """
-    text = (options.get("causal_den_guard") if causal else None) or options.get("den_guard", "none")
+    name = "causal_den_guard" if causal and options.get("causal_den_guard") is not None else "den_guard"
+    text = options.get(name, "none")
     if text == "none":
         return None
     found = re.fullmatch(r"(add|clamp|abs-clamp|nudge):(\d+(?:\.\d+)?(?:e-?\d+)?)", str(text).lower())
-    if found is None:
-        raise UsageError(f"den_guard: expected none, add:E, clamp:E, abs-clamp:E or nudge:E, got {text!r}")
+    if found is None or not math.isfinite(float(found[2])):
+        raise UsageError(f"{name}: expected none, add:E, clamp:E, abs-clamp:E or nudge:E, got {text!r}")
     return found[1], float(found[2])
 
 

@@ -87,8 +87,9 @@ def use(model: Any, method: str, *, seed: int = 0, **options: Any) -> Any:
     Raises:
         UsageError: for a model with attention that cannot be exchanged. It stays as it was.
     """
-    if not hasattr(model, "set_attn_implementation"):
-        raise ArgumentTypeError(f"model: expected a model of Transformers, got {type(model).__name__}")
+    if not (isinstance(model, nn.Module) and hasattr(model, "set_attn_implementation")):
+        got = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
+        raise ArgumentTypeError(f"model: expected a model of Transformers, got {got}")
     # the same in every process: a model that was stored has the name in its configuration
     digest = hashlib.sha256(repr((method, seed, sorted(options.items()))).encode()).hexdigest()
     exchange(model, partial(_register, f"rfa-{digest[:12]}", method, seed, options))
