@@ -196,6 +196,16 @@ def computation_is_in_float32():
         assert torch.equal(inside, own(q, k, v)), method
 
 
+def half_precision_rounds_no_random_vector():
+    own = module("oprf", query_map=torch.eye(8).repeat(3, 1, 1) / 3).calibrate(q, k)
+    wanted, rows = own(q, k, v), own.rows
+    for change in (own.bfloat16, own.half, lambda: own.to(torch.float16), own.double):
+        kind = torch.float64 if change == own.double else torch.float32
+        change()
+        assert {own.rows.dtype, own.query_map.dtype} == {kind} and torch.equal(own.rows.float(), rows)
+        assert off(own(q, k, v), wanted) < 1e-6
+
+
 def each_layer_has_its_own_draw():
     for model, inputs in (
         (ViTModel(ViTConfig(hidden_size=32, num_hidden_layers=3, num_attention_heads=4, intermediate_size=48, image_size=32, patch_size=8)),

@@ -65,7 +65,8 @@ class Attention(nn.Module):
     Attributes:
         rows: [heads, M, D], a buffer; make it an `nn.Parameter` to learn it.
 
-    Numbers are computed in float32, or in float64 for tensors of float64, on the device of the tensors.
+    Numbers are computed in float32, or in float64 for tensors of float64, on the device of the tensors. `half()` and
+    `bfloat16()` leave random vectors, maps and statistics as they are.
     """
 
     rows: Tensor | None
@@ -250,6 +251,14 @@ class Attention(nn.Module):
         rows = q.new_zeros(0)
         self.calibration = moments(q, k, Call(rows, self.scale, False, {}, key_mask=hidden, query_mask=counted))
         return self
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Attention:
+        def kept(tensor: Tensor) -> Tensor:
+            moved = fn(tensor)
+            rounded = moved.is_floating_point() and moved.element_size() < 4 <= tensor.element_size()
+            return tensor.to(moved.device) if rounded else moved
+
+        return super()._apply(kept, recurse)
 
     def extra_repr(self) -> str:
         return f"{self.method}, heads={self.heads}, head_dim={self.head_dim}, causal={self.causal}"
