@@ -14,8 +14,8 @@ import numpy as np
 import torch
 import transformers
 from transformers import (
-    BertConfig, BertModel, BloomConfig, BloomForCausalLM, Gemma2Config, Gemma2ForCausalLM, GPT2Config, GPT2LMHeadModel,
-    LlamaConfig, LlamaForCausalLM, MambaConfig, MambaModel, MPNetConfig, MPNetModel, T5Config, T5EncoderModel, ViTConfig, ViTModel,
+    BertConfig, BertLMHeadModel, BertModel, BloomConfig, BloomForCausalLM, EncoderDecoderModel, Gemma2Config, Gemma2ForCausalLM,
+    GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, MambaConfig, MambaModel, MPNetConfig, MPNetModel, T5Config, T5EncoderModel, ViTConfig, ViTModel,
 )  # fmt: skip
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -153,6 +153,13 @@ def a_model_that_cannot_be_exchanged_is_refused():
         refused(lambda: rfa.torch.use(model, "elu"), "use: expected", rfa.UsageError)
         assert model.config._attn_implementation == before
     refused(lambda: rfa.torch.use(torch.nn.Linear(2, 2), "elu"), "a model of Transformers")
+    pair = EncoderDecoderModel(
+        encoder=BertModel(BertConfig(**NARROW)),
+        decoder=BertLMHeadModel(BertConfig(**NARROW, is_decoder=True, add_cross_attention=True)),
+    )
+    held = [getattr(module, "config", None) for module in pair.modules()]
+    refused(lambda: rfa.torch.use(pair, "elu"), "did not change with that of the model", rfa.UsageError)
+    assert all(getattr(module, "config", None) is config for module, config in zip(pair.modules(), held))
 
 
 def a_cache_gives_the_whole_text():

@@ -52,7 +52,7 @@ def exchange(model: nn.Module, register: Callable[[], str]) -> None:
     attending, others = _attending(model)
     kind = type(model).__name__
     if others:
-        raise _not_all(kind, others)
+        raise _not_all(kind, others, "which cannot")
     if not attending:
         raise UsageError(
             f"use: expected a model with the attention interface of Transformers, got {kind}, which has none",
@@ -65,7 +65,7 @@ def exchange(model: nn.Module, register: Callable[[], str]) -> None:
         model.set_attn_implementation(name)  # pyright: ignore[reportCallIssue]
         missed = {place: module for place, module in attending.items() if _implementation(module) not in (None, name)}
         if missed:
-            raise _not_all(kind, missed)
+            raise _not_all(kind, missed, "whose configuration Transformers did not change with that of the model")
     except Exception as error:
         for module, attribute, config in before:
             setattr(module, attribute, config)
@@ -77,11 +77,11 @@ def exchange(model: nn.Module, register: Callable[[], str]) -> None:
     _follow(model, list(attending.values()), register)
 
 
-def _not_all(kind: str, others: dict[str, nn.Module]) -> UsageError:
+def _not_all(kind: str, others: dict[str, nn.Module], why: str) -> UsageError:
     named = ", ".join(f"{place or 'the model'} ({type(module).__name__})" for place, module in list(others.items())[:3])
     more = f" and {len(others) - 3} more" if len(others) > 3 else ""
     return UsageError(
-        f"use: expected all attention of {kind} to take another one, got {named}{more}, which cannot",
+        f"use: expected all attention of {kind} to take another one, got {named}{more}, {why}",
         ["a part of the model that has the attention interface of Transformers, e.g. model.language_model"],
         "UNSUPPORTED",
     )
