@@ -3,7 +3,8 @@
 The code of a map or a peer may do anything: compute for ever with the lock of the interpreter held, ignore signals, start
 threads and processes. So `supervised` leaves it to a child with a session of its own, and only watches: once nobody holds
 the other end of a pipe any more, or the child has ended, it ends the child and all that the child has started, and then
-itself. On Linux that includes what has left the session; and the child ends where this process is killed.
+itself. On Linux that includes what has left the session, and two processes watch, one above the other: where one is killed, the
+other ends the rest.
 """
 
 import os
@@ -33,20 +34,29 @@ def supervised(work, held, bounded=False):
     """
     if not hasattr(os, "fork"):
         os._exit(work())
+    if sys.platform == "linux":
+        watching(lambda: watching(work, held, bounded), held)
+    watching(work, held, bounded)
+
+
+def watching(work, held, bounded=False):
+    """As `supervised`, of one process that watches. Does not return."""
+    above = os.getppid()
     prctl(PR_SET_CHILD_SUBREAPER, 1)
-    prctl(PR_SET_PDEATHSIG, signal.SIGCONT)  # work may have stopped this process
+    prctl(PR_SET_PDEATHSIG, signal.SIGCONT)  # wakes it, also where the work has stopped it
     words = os.pipe() if bounded else None
     woken, wake = os.pipe()
     for end in (woken, wake):
         os.set_blocking(end, False)
     before = {name: signal.signal(getattr(signal, name), signal.SIG_IGN) for name in SHARED_SIGNALS}
-    signal.signal(signal.SIGCHLD, lambda *_: None)
+    for number in (signal.SIGCHLD, signal.SIGCONT):
+        signal.signal(number, lambda *_: None)
     signal.set_wakeup_fd(wake)
     parent = os.getpid()
     child = os.fork()
     if child == 0:
         signal.set_wakeup_fd(-1)
-        for name, handler in {**before, "SIGCHLD": signal.SIG_DFL}.items():
+        for name, handler in {**before, "SIGCHLD": signal.SIG_DFL, "SIGCONT": signal.SIG_DFL}.items():
             signal.signal(getattr(signal, name), handler)
         if words:
             os.dup2(words[1], 2)
@@ -57,7 +67,7 @@ def supervised(work, held, bounded=False):
         os.close(words[1])
         os.set_blocking(words[0], False)
     kept = Kept(words[0]) if words else None
-    status = watched(child, held, woken, kept)
+    status = watched(child, above, held, woken, kept)
     end_all(child)
     code = os.waitstatus_to_exitcode(status or 0)
     code = 128 - code if code < 0 else code
@@ -93,14 +103,14 @@ def look_after(parent):
     os.killpg(0, signal.SIGKILL)
 
 
-def watched(child, held, woken, kept):
-    """Waits until the child has ended, whose status it returns, or the other end of `held` is closed."""
+def watched(child, above, held, woken, kept):
+    """Waits until the child has ended, whose status it returns, or the parent has, or the other end of `held` is closed."""
     poll = select.poll()
     poll.register(held, select.POLLHUP)
     poll.register(woken, select.POLLIN)
     if kept:
         poll.register(kept.pipe, select.POLLIN)
-    while True:
+    while os.getppid() == above:
         for number, _ in poll.poll():
             if number == held:
                 return None
@@ -111,6 +121,7 @@ def watched(child, held, woken, kept):
                     return gone[child]
             elif not kept.read():
                 poll.unregister(number)
+    return None
 
 
 def reaped(options):

@@ -179,13 +179,14 @@ const VICTIMS = {
   worker: ({all}: Run) =>
     all().find(pid => wordsOf(pid).includes('worker.js') && keeps(all(), pid)),
   supervisor: (run: Run) => keeps(run.all(), VICTIMS.worker(run)!),
-  map: (run: Run) => run.all().find(pid => isMap(pid) && parentOf(pid) === VICTIMS.supervisor(run)),
+  'second supervisor': (run: Run) => keeps(run.all(), VICTIMS.supervisor(run)!),
+  map: (run: Run) => keeps(run.all(), VICTIMS['second supervisor'](run)!),
 }
 type Victim = keyof typeof VICTIMS
 
-/** The Python that a worker has started, if it has. */
-function keeps(all: readonly number[], worker: number): number | undefined {
-  return all.find(pid => isMap(pid) && parentOf(pid) === worker)
+/** The Python that a process has started, if it has. */
+function keeps(all: readonly number[], parent: number): number | undefined {
+  return all.find(pid => isMap(pid) && parentOf(pid) === parent)
 }
 
 /** Ends one process of a run, and waits until all have ended. */
@@ -221,8 +222,9 @@ describe.runIf(runs).concurrent('no process stays', () => {
     ['worker', 'sleeps', SLEEPS, /./],
     ['worker', 'does its worst', WORST, /./],
     ['supervisor', 'sleeps', SLEEPS, /Python ended/],
-    // nobody but the supervisor finds those with sessions of their own
-    ['supervisor', 'does its worst in one session', BAD, /Python ended/],
+    ['supervisor', 'does its worst', WORST, /Python ended/],
+    ['second supervisor', 'sleeps', SLEEPS, /Python ended/],
+    ['second supervisor', 'does its worst', WORST, /Python ended/],
     ['map', 'sleeps', SLEEPS, /Python ended: \(SIGKILL\)/],
     ['map', 'does its worst', WORST, /Python ended: \(SIGKILL\)/],
   ] as const)('when the %s is killed, and a map %s', async ([victim, , acts, message], context) => {
