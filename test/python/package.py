@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import types
 import warnings
 from pathlib import Path
@@ -211,8 +212,13 @@ def arrays_of_killed_processes_go_with_the_next_call():
 
 def an_interrupt_ends_the_program():
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have had it ignored
-    timer = threading.Timer(3, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+
+    def interrupt():
+        while not Path("cut/records.jsonl").exists():
+            time.sleep(0.1)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
     try:
         rfa.error_sweep(generator="gaussian", seq_len=2048, heads=8, replicates=100, output="cut", progress=False)
     except KeyboardInterrupt:
