@@ -44,6 +44,7 @@ beforeEach(() => {
   answerWith(timed())
   runner.applyEstimator.mockImplementation(services.applyEstimator)
   runner.openRun.mockImplementation(services.openRun)
+  runner.readPlan.mockImplementation(services.readPlan)
 })
 
 describe.each(Object.entries(TABLE))('%s', (_, rows) => {
