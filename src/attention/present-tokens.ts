@@ -100,8 +100,8 @@ function textsOf({supports}: Estimator, inputs: Inputs): Present[] | undefined {
   const fits = texts.every(({queries, keys}) => supports.cross || queries.length === keys.length)
   if (fits && (!causal || texts.every(text => staysCausal(text, offset)))) return texts
   if (fits && texts.every(({queries}) => queries.length === queryLen)) return undefined
-  const why = fits ? 'attention is causal' : 'queries are as many as keys'
-  const what = `masked queries of the tokens whose keys are masked, as ${why}`
+  const why = fits ? 'attention is causal' : 'the method takes the same number of queries and keys'
+  const what = `the tokens that \`keyMask\` hides, as ${why}`
   const remedy = 'mask the same tokens in `keyMask` and `queryMask`'
   throw expected('UNSUPPORTED', 'queryMask', what, 'others', remedy)
 }

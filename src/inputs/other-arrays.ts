@@ -81,7 +81,7 @@ export async function statedByArrays(
   if (second && spec.names.key_mask === undefined) {
     const what = 'one array that says which keys take part'
     const remedy = 'name the one that counts with `keyMaskName`'
-    throw expected('BAD_OPTION', where(second.full), what, `${second.name} beside another`, remedy)
+    throw expected('BAD_OPTION', where(second.full), what, `${second.name} and another`, remedy)
   }
   const bias = others.find(({name}) => BIAS.test(name) && !LINEAR_BIAS.test(name))
   if (bias) {

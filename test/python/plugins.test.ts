@@ -176,12 +176,12 @@ describe.runIf(PYTHON)('a map in Python', {timeout: PATIENCE}, () => {
     [
       'names.py',
       'def phi(x, projection, *, constructor=1.0):\n    return x\n',
-      /arguments whose names are free, got constructor/,
+      /arguments with other names, got constructor/,
     ],
     [
       'guard.py',
       'def phi(x, projection, *, denGuard=1.0):\n    return x\n',
-      /arguments whose names are free, got denGuard/,
+      /arguments with other names, got denGuard/,
     ],
     [
       'fact.py',

@@ -143,7 +143,7 @@ function optionsOf({does, options}: ModuleFacts): Record<string, z.ZodType> {
   const taken = Object.keys(options).find(name => name in Object.prototype || name in guardOptions)
   if (taken !== undefined) {
     const remedy = `rename the argument ${taken}`
-    throw expected('BAD_PLUGIN', does, 'arguments whose names are free', taken, remedy)
+    throw expected('BAD_PLUGIN', does, 'arguments with other names', taken, remedy)
   }
   const schemas = Object.entries(options).map(([name, given]): [string, z.ZodType] => [
     name,

@@ -184,7 +184,9 @@ describe('attention', () => {
       expect(errorOf({method, causal: true, queryMask}).code).toBe('UNSUPPORTED')
       expect(() => run({method, causal: true, queryMask, keyMask: queryMask})).not.toThrow()
     }
-    expect(errorOf({method: 'reformer', queryMask}).message).toMatch(/queries are as many as keys/)
+    expect(errorOf({method: 'reformer', queryMask}).message).toMatch(
+      /the same number of queries and keys/,
+    )
     expect(() => run({method: 'oprf', queryMask})).not.toThrow()
     expect(() => run({method: 'elu', causal: true, queryMask})).not.toThrow()
   })
