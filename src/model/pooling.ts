@@ -233,6 +233,12 @@ async function denseStep(folder: string, path: string, width: number) {
   const weights = await openWeights(join(folder, path), '', REMEDY)
   const matrixData = await weights.readData(matrix('linear.weight', out_features, in_features))
   const biasData = bias ? await weights.readData(vector('linear.bias', out_features)) : undefined
+  const known = ['linear.weight', ...(bias ? ['linear.bias'] : [])]
+  const unread = weights.names().find(own => !known.includes(own))
+  if (unread !== undefined) {
+    const what = `no weights but ${known.join(' and ')}, as its config.json says`
+    throw expected('UNSUPPORTED', join(folder, path), what, describe(unread), REMEDY)
+  }
   const apply = (x: tf.Tensor2D) => {
     const own = tf.tensor2d(matrixData, [out_features, in_features])
     const shift = biasData && tf.tensor1d(biasData)

@@ -159,6 +159,12 @@ describe('an experiment', () => {
     )
   })
 
+  it('offers no other try where the same numbers come to the same end', async () => {
+    answerWith(sweep(), failedSweep('NOT_FINITE', 'too large', {num_features: 256}))
+    const {stderr} = await errorSweep('--quick', '-o', 'out')
+    expect(untimed(stderr)).toBe('1 of 2 cells in 0.0 s, 1 failed, saved in out\n')
+  })
+
   it('repeats no --timeout that stopped cells: it would stop them again', async () => {
     answerWith(sweep(), failedSweep('CELL_TIMEOUT', 'no end', {num_features: 256}))
     const {stderr} = await errorSweep('--quick', '--timeout', '2', '-o', 'out')

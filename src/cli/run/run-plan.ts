@@ -240,7 +240,7 @@ export function closing(
   return [
     ...(profile ? [`profiles in ${join(directory, PROFILE_FOLDER)}`] : []),
     `${partName(manifest)}${[done + time, ...others].join(', ')}, saved in ${directory}${failed === 0 ? mergeAdvice(manifest, bin) : ''}`,
-    ...(failed > 0 ? [runAgain(records, argv, directory)] : []),
+    ...(records.some(mayPass) ? [runAgain(records, argv, directory)] : []),
     ...(failed === 0 && completed > 0 && !manifest.shard
       ? [whereTheRestIs([bin, 'report', typeablePath(directory)], details)]
       : []),
@@ -275,6 +275,11 @@ function mergeAdvice({shard}: ExperimentRun['manifest'], bin: string): string {
 
 function isLate(record: CellRecord): boolean {
   return record.status === 'failed' && record.error.code === 'CELL_TIMEOUT'
+}
+
+/** Whether a cell that failed may pass another time: the same numbers come to the same end. */
+function mayPass(record: CellRecord): boolean {
+  return record.status === 'failed' && record.error.code !== 'NOT_FINITE'
 }
 
 /** How to run what failed again. A limit of time that stopped cells would only stop them once more. */

@@ -250,6 +250,21 @@ describe('an encoder pools', () => {
     await expect(openModel(await folderOf(steps))).rejects.toThrow(message)
   })
 
+  it.each([
+    ['a shift that its configuration denies', {bias: false}, 'linear.bias'],
+    ['other weights', {}, 'lora_A.weight'],
+  ])('never without %s', async (_, changes, name) => {
+    const folder = await folderOf(dense(changes))
+    await writeArrays(join(folder, '2_Dense', 'model.safetensors'), {
+      'linear.weight': {shape: [4, WIDTH], dtype: 'float32', data: new Float32Array(4 * WIDTH)},
+      'linear.bias': {shape: [4], dtype: 'float32', data: new Float32Array(4)},
+      [name]: {shape: [4], dtype: 'float32', data: new Float32Array(4)},
+    })
+    await expect(openModel(folder)).rejects.toThrow(
+      `as its config.json says, got ${JSON.stringify(name)}`,
+    )
+  })
+
   it('never by a list that is none, or a pipe', async () => {
     const folder = await modelFolder('bert')
     await writeFile(join(folder, 'modules.json'), '{}')
