@@ -28,6 +28,14 @@ export default class ErrorSweep extends ExperimentCommand {
     if (saved) return this.runOrDescribe(saved, flags)
     const tuned = await tunedFile(flags)
     this.caution(fewerDraws(flags.replicates, tuned))
-    return this.runOrDescribe(toErrorSweepPlan(await withCausal(flags), estimators, tuned), flags)
+    const predictions = flags.predictions ?? (await this.savedPredictions(flags))
+    const asked = await withCausal({...flags, predictions})
+    return this.runOrDescribe(toErrorSweepPlan(asked, estimators, tuned), flags)
+  }
+
+  /** Whether a run that is gone on with has predictions: `--details` prints what there is of it. */
+  private async savedPredictions({output, resume}: {output?: string | undefined; resume: boolean}) {
+    const plan = resume && output !== undefined && (await this.services.readPlan(output))
+    return plan ? 'predictions' in plan : undefined
   }
 }

@@ -139,6 +139,7 @@ function errorPlan(
     causal,
     ...(causalAlign && {causal_align: causalAlign}),
     row_metrics: false,
+    predictions: true,
     seed,
     backend: 'auto',
   })

@@ -7,7 +7,15 @@ import {
 } from '../../experiments/error-sweep/schema.js'
 import type {TunedFile} from '../../tuned/index.js'
 import {defaultHelp, type Grid, gridOf} from '../flags/defaults.js'
-import {type FlagValues, nameList, numberList, oneNumber, oneShare, toggle} from '../flags/kinds.js'
+import {
+  eitherWay,
+  type FlagValues,
+  nameList,
+  numberList,
+  oneNumber,
+  oneShare,
+  toggle,
+} from '../flags/kinds.js'
 import {COUNT, POSITIVE_INTEGER, SCALE} from '../flags/ranges.js'
 import {
   causalAlignFlag,
@@ -112,6 +120,10 @@ export const errorSweepFlags = {
     description: `queries with rows of weights that are compared by KL divergence, total variation and their largest weights, drawn by the seed, the same number of each head; 0: none (default: ${ROW_QUERIES})`,
   }),
   'row-metrics': toggle('the same of the rows of all queries; takes time like L x S', 'GRID'),
+  predictions: eitherWay(
+    'predict errors, and the M that an error of 5 % takes; takes as long as the rest (default: with --details)',
+    'GRID',
+  ),
   ...runFlags,
 }
 /** What `rfa error-sweep` was asked for; a missing value was not typed. */
@@ -148,6 +160,7 @@ export function toErrorSweepPlan(
     causal: flags.causal,
     ...(flags['causal-align'] && {causal_align: flags['causal-align']}),
     ...rowsOf(flags),
+    ...((flags.predictions ?? flags.details) && {predictions: true}),
     seed: flags.seed ?? 0,
     backend: flags.backend ?? 'auto',
   })

@@ -8,9 +8,9 @@ export const COUNTS: readonly number[] = Array.from({length: 22}, (_, i) => 2 **
 
 /**
  * Why an error is not known: float32 cannot weigh the keys, or two seeds are too far apart, or errors rise with M, or denominators
- * of sines and cosines vary too much; or why there is no M for an error: there are no more proposals than tokens.
+ * of sines and cosines vary too much; or why there is no M for an error: there are no more proposals than tokens; or nobody asked.
  */
-export const UNKNOWN = ['overflow', 'uncertain', 'denominator', 'tokens'] as const
+export const UNKNOWN = ['overflow', 'uncertain', 'denominator', 'tokens', 'not_asked'] as const
 export type Unknown = (typeof UNKNOWN)[number]
 
 /** The same in words. */
@@ -19,6 +19,7 @@ export const UNKNOWN_BECAUSE: Record<Unknown, string> = {
   uncertain: 'two seeds differ by more than 15 %, or errors rise with M',
   denominator: 'denominators vary by more than 30 % of their mean',
   tokens: 'there are no more proposals than tokens',
+  not_asked: 'the run was not asked for predictions',
 }
 
 /** How many times as large as the other one of two predictions may be. */

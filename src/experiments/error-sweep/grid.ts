@@ -26,6 +26,7 @@ import {curvesCost} from './cost/curves-cost.js'
 import {contextCost} from './cost/host-cost.js'
 import {KeptContexts} from './cost/kept-contexts.js'
 import {unscaledInput} from './measure/context.js'
+import {mayHaveCurves} from './measure/curve-plan.js'
 import {targetOf} from './measure/truth.js'
 import type {ErrorSweepCell, ErrorSweepPlan, PrecisionMetric} from './schema.js'
 
@@ -220,6 +221,7 @@ function cellsOf(plan: ErrorSweepPlan, block: PlacedBlock): ErrorSweepCell[] {
   const {spec, method, draws, part, seq_len, scale, target} = block
   const {input, layer} = part
   const {logit_scale, causal, causal_align, row_metrics, row_queries, seed, backend} = plan
+  const predictions = plan.predictions && mayHaveCurves(block, method)
   const replicates = drawsOf(method, plan.replicates)
   const until = plan.until_ci && method.random && untilOf(method, plan.until_ci)
   return Array.from({length: draws.length}, (_, index) => {
@@ -231,6 +233,7 @@ function cellsOf(plan: ErrorSweepPlan, block: PlacedBlock): ErrorSweepCell[] {
       ...(until && {until_ci: until}),
       ...(logit_scale !== undefined && {logit_scale}),
       ...(row_queries !== undefined && !row_metrics && {row_queries}),
+      ...(predictions && {predictions}),
     }
   })
 }

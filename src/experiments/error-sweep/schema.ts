@@ -65,6 +65,14 @@ const row_queries = z
   )
   .meta({flag: 'row-queries'})
 
+const predictions = z
+  .literal(true)
+  .optional()
+  .describe(
+    'The error that theory predicts is computed, and the M that an error of 5 % takes. Absent: neither is.',
+  )
+  .meta({flag: 'predictions'})
+
 /** Metrics with intervals that say when there are replicates enough; they are ratios of positive numbers. */
 export const PRECISION_METRICS = [
   'rel_l2',
@@ -124,6 +132,7 @@ export const errorSweepPlan = z.object({
   causal_align: causalAlignField,
   row_metrics,
   row_queries,
+  predictions,
   seed,
   backend: backendChoice,
 })
@@ -150,6 +159,7 @@ export const errorSweepCell = z.object({
   causal_align: causalAlignField,
   row_metrics,
   row_queries,
+  predictions,
   seed,
   backend: backendChoice,
 })
@@ -247,7 +257,7 @@ const needs = {
   ),
 }
 /** The error of outputs that theory predicts, next to the measured one. */
-const predictions = {
+const predicted = {
   predicted_rel_l2: nullableNumber
     .default(null)
     .describe(
@@ -263,7 +273,7 @@ const predictions = {
     .nullable()
     .default(null)
     .describe(
-      'Why the predicted rel_l2, or the M for 0.05, is unknown: `overflow` of weights in float32, or predictions that are `uncertain`, because two seeds differ by more than 15 % or errors rise with M, or a `denominator` of sines and cosines with a standard deviation above 30 % of its mean; or why no M has an error of 0.05: there are no more proposals than `tokens`; `null`: they are known, M is beyond 2^24, or there is no theory.',
+      'Why the predicted rel_l2, or the M for 0.05, is unknown: `overflow` of weights in float32, or predictions that are `uncertain`, because two seeds differ by more than 15 % or errors rise with M, or a `denominator` of sines and cosines with a standard deviation above 30 % of its mean; or why no M has an error of 0.05: there are no more proposals than `tokens`; or `not_asked`: the plan has no predictions; `null`: they are known, M is beyond 2^24, or there is no theory.',
     ),
 }
 /** How far predictions of all heads together go. */
@@ -300,7 +310,7 @@ const headResult = z.object({
     .describe('Median of the same of the means over tokens; `null`: not measured by that version.'),
   mse: nullableNumber.describe('Median of the mean squared error of an output entry.'),
   mse_over_mean_value,
-  ...predictions,
+  ...predicted,
   ...needs,
   statistics,
 })
@@ -438,7 +448,7 @@ export const errorSweepResult = z.object({
     .number()
     .describe('Mean squared error of averaging V over the keys in view, against the same target.'),
   mse_over_mean_value,
-  ...predictions,
+  ...predicted,
   ...ranges,
   predicted_bias_squared: nullableNumber
     .default(null)

@@ -29,17 +29,17 @@ const STEPS = 12_000
  * What cells of one block share if their rows are drawn alike, up to the same M.
  *
  * @param rates - `backend`: what runs; `choice`: backend of the plan, for predicted times
- * @returns `undefined` for a cell without a theory
+ * @returns `undefined` for a cell without predictions
  */
 export function curvesCost(
-  cell: Pick<ErrorSweepCell, 'target' | 'projection' | 'num_features'>,
+  cell: Pick<ErrorSweepCell, 'target' | 'projection' | 'num_features' | 'predictions'>,
   method: ResolvedMethod,
   shape: ForwardShape,
   {backend, choice}: {backend: MeteredBackend; choice: BackendChoice},
 ): SharedCost | undefined {
-  const {projection, num_features} = cell
+  const {projection, num_features, predictions} = cell
   const hasLoop = backend === 'native'
-  if (!mayHaveCurves(cell, method) || !isAffordable(shape, method, hasLoop)) return undefined
+  if (!predictions || !mayHaveCurves(cell, method) || !isAffordable(shape, method, hasLoop)) return undefined
   const {batch, heads, headDim, valueDim} = shape
   if (hasProposals(method)) {
     const rows = proposalRows(shape)

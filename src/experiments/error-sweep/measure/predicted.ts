@@ -49,7 +49,10 @@ function remembered<Found>(input: AttentionInput, name: unknown[], make: () => F
   return before.get(key) as Found
 }
 
-/** The curves of a cell's method; `undefined` where theory has none for it, or for what it is compared with. */
+/**
+ * The curves of a cell's method, without errors where its plan has no predictions; `undefined` where theory has none for it, or for
+ * what it is compared with.
+ */
 export function predictedCurves(
   cell: ErrorSweepCell,
   method: ResolvedMethod,
@@ -60,11 +63,12 @@ export function predictedCurves(
   const {input} = context
   const sizes = sizesOf(input)
   if (!isAffordable(sizes, method, hostLoops().softmaxRows !== undefined)) return undefined
+  if (!hasProposals(method) && !coversRows(projection)) return undefined
+  if (!cell.predictions) return notAsked(sizes.heads)
   const name = [method.estimator.name, method.options, viewOf(cell)]
   if (hasProposals(method)) {
     return remembered(input, [...name, cell.seed], () => proposalCurves(cell, method, context))
   }
-  if (!coversRows(projection)) return undefined
   const most = drawnUpTo(num_features, sizes, method)
   const queries = queriesFor(sizes)
   const known = remembered(input, name, () => knownOf(cell, method, context, queries))
@@ -77,6 +81,13 @@ export function predictedCurves(
   const {needed} = neededFor(near.all, num_features, null)
   // an M that theory goes on to is named from as many draws as are affordable
   return needed !== null && needed > most ? upTo(drawnUpTo(FAR, sizes, method)) : near
+}
+
+/** What is known of heads that nothing was predicted of. */
+function notAsked(heads: number): Curves {
+  const errors = COUNTS.map(() => null)
+  const curve: Curve = {errors, unknown: 'not_asked'}
+  return {all: curve, perHead: Array.from({length: heads}, () => curve), biasSquared: errors}
 }
 
 /** How much is drawn. */

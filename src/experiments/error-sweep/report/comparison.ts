@@ -41,6 +41,7 @@ export const errorSweepComparison: Comparison<ErrorSweepCell, CompletedSweep> = 
     until_ci,
     row_metrics,
     row_queries,
+    predictions,
     plugin,
     input,
     tuned,

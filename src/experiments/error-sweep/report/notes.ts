@@ -187,7 +187,7 @@ function sumsToOne({cell, result}: CompletedSweep): boolean {
 
 /** Whether theory has an error for it, known or not. */
 function isPredicted({result}: CompletedSweep): boolean {
-  return result.predicted_rel_l2 !== null || result.prediction_unknown !== null
+  return result.predicted_rel_l2 !== null || ![null, 'not_asked'].includes(result.prediction_unknown)
 }
 
 /** The factor that brings the mean |x+y|^2 of inputs down to one is named by its power of ten. */
@@ -274,6 +274,14 @@ const PRECISION_NAMES: Record<PrecisionMetric, string> = {
   token_mean_rel_l2: 'error of the token mean',
   projected_rel_l2: 'error after W_O',
   residual_error: 'error of the residual stream',
+}
+
+/** At the end: what was not predicted because nobody asked. */
+export function predictionNotes(records: readonly CompletedSweep[]): string[] {
+  const left = records.filter(({result}) => result.prediction_unknown === 'not_asked')
+  if (left.length === 0) return []
+  const rows = left.length === records.length ? '' : ` of ${plural(left.length, 'row')}`
+  return [`predictions${rows} were not asked for: the same command with \`predictions\` has them`]
 }
 
 /** At the end: how far replicates went where a precision was asked for, rows of one end and count together. */

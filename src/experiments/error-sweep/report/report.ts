@@ -9,7 +9,7 @@ import {headsOf} from '../heavy-lists.js'
 import type {CompletedSweep, ErrorSweepRecord} from '../schema.js'
 import {columnsOf, legend, overAverage, variantColumns} from './columns.js'
 import {type Limits, limitItems, limitsOf, withoutPartner} from './limits.js'
-import {featureNotes, inputNotes, precisionNotes, tableNotes} from './notes.js'
+import {featureNotes, inputNotes, precisionNotes, predictionNotes, tableNotes} from './notes.js'
 import {pairedBlocks, pairedLegend} from './paired.js'
 import {positionBlocks} from './positions.js'
 import {type Ranking, rankingsOf} from './ranking.js'
@@ -45,7 +45,11 @@ export function errorSweepReport(records: readonly ErrorSweepRecord[]): Block[] 
     ...blocks,
     ...(completed.length > 0 ? [text(legend(shown, limits))] : []),
     ...pairedLegend(blocks),
-    ...list([...precisionNotes(completed), ...backendItems(completed)]),
+    ...list([
+      ...precisionNotes(completed),
+      ...predictionNotes(completed),
+      ...backendItems(completed),
+    ]),
     ...list(troubleItems(records)),
   ]
 }

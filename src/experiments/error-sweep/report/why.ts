@@ -20,11 +20,9 @@ export function whySentences(rows: readonly CompletedSweep[], best: CompletedSwe
   const {sum_norm2: size} = best.result.statistics
   const mean = `mean ${logitSizeName(best.result)} = ${significant(size, 2)}`
   if (size >= HUGE) return [`Logits are huge (${mean}): is their scale right?`]
-  const predicted = predictedText(rows, best)
-  if (predicted === undefined) return []
-  return [
-    size < LARGE ? `${predicted}.` : `Logits are large (${mean}${byHead(best)}): ${predicted}.`,
-  ]
+  const large = size < LARGE ? [] : [`Logits are large (${mean}${byHead(best)})`]
+  const said = [...large, predictedText(rows, best) ?? []].flat()
+  return said.length === 0 ? [] : [`${said.join(': ')}.`]
 }
 
 /** From where to where the size of logits goes, where heads differ. */
