@@ -41,6 +41,14 @@ it('holds what it uses of four packages with their licences, and imports the oth
   }
 })
 
+it('does not pass by the door of plug-ins, which loads all of zod', () => {
+  const inUse: string[] = JSON.parse(readFileSync(`${program}.json`, 'utf8'))
+  const passing = inUse.filter(name =>
+    readFileSync(join(program, name), 'utf8').includes('/attention/index.js"'),
+  )
+  expect(passing).toEqual(['src/index.js']) // a door, too
+})
+
 it('has what is looked up by its name', () => {
   for (const name of ['worker.js', 'parent-watch.js', 'prestarted-worker.js']) {
     expect(existsSync(join(program, 'src', 'runner', name))).toBe(true)

@@ -39,7 +39,8 @@ export function curvesCost(
 ): SharedCost | undefined {
   const {projection, num_features, predictions} = cell
   const hasLoop = backend === 'native'
-  if (!predictions || !mayHaveCurves(cell, method) || !isAffordable(shape, method, hasLoop)) return undefined
+  if (!predictions || !mayHaveCurves(cell, method) || !isAffordable(shape, method, hasLoop))
+    return undefined
   const {batch, heads, headDim, valueDim} = shape
   if (hasProposals(method)) {
     const rows = proposalRows(shape)

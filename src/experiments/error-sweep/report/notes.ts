@@ -187,7 +187,9 @@ function sumsToOne({cell, result}: CompletedSweep): boolean {
 
 /** Whether theory has an error for it, known or not. */
 function isPredicted({result}: CompletedSweep): boolean {
-  return result.predicted_rel_l2 !== null || ![null, 'not_asked'].includes(result.prediction_unknown)
+  return (
+    result.predicted_rel_l2 !== null || ![null, 'not_asked'].includes(result.prediction_unknown)
+  )
 }
 
 /** The factor that brings the mean |x+y|^2 of inputs down to one is named by its power of ten. */
