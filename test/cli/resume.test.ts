@@ -4,6 +4,7 @@ import {join} from 'node:path'
 import {beforeEach, describe, expect, it, vi} from 'vitest'
 import Bench from '../../commands/bench.js'
 import ErrorSweep from '../../commands/error-sweep.js'
+import type {Plan} from '../../src/results/record.js'
 import {temporaryFolder} from '../helpers/folders.js'
 import {BENCH_PLAN, timed} from '../helpers/records/bench.js'
 import {answerWith, lastRun, run, runner} from './services.js'
@@ -38,8 +39,22 @@ describe('--output DIR --resume', () => {
 
   it('makes it of the flags where --no-causal alone says something of it', async () => {
     await run(ErrorSweep, 'error-sweep', ['-o', folder, '--resume', '--no-causal'])
-    expect(runner.readPlan).not.toHaveBeenCalled()
     expect(lastRun().plan).toMatchObject({experiment: 'error-sweep', causal: false})
+  })
+
+  it('predicts errors where the run does, with or without --details', async () => {
+    const typed = ['-o', folder, '--resume', '--quick']
+    const planOf = async (saved: Plan | undefined, ...flags: string[]) => {
+      runner.readPlan.mockResolvedValue(saved)
+      await run(ErrorSweep, 'error-sweep', [...typed, ...flags])
+      return lastRun().plan
+    }
+    const plan = {...SAVED, experiment: 'error-sweep'}
+    expect(await planOf(plan, '--details')).not.toHaveProperty('predictions')
+    const predicted: Plan & {predictions: true} = {...plan, predictions: true}
+    expect(await planOf(predicted)).toHaveProperty('predictions', true)
+    expect(await planOf(plan, '--predictions')).toHaveProperty('predictions', true)
+    expect(await planOf(undefined, '--details')).toHaveProperty('predictions', true)
   })
 
   it('starts the standard grid where no run is there yet', async () => {

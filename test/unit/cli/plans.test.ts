@@ -253,6 +253,15 @@ describe('what projections are drawn with', () => {
     )
   })
 
+  it('predicts errors where that is typed, or every table is asked for', () => {
+    const plan = (flags: Partial<ErrorSweepFlags>) =>
+      toErrorSweepPlan({...ERROR_SWEEP_FLAGS, ...flags}, estimators)
+    expect(plan({})).not.toHaveProperty('predictions')
+    expect(plan({details: true}).predictions).toBe(true)
+    expect(plan({predictions: true}).predictions).toBe(true)
+    expect(plan({details: true, predictions: false})).not.toHaveProperty('predictions')
+  })
+
   it('takes all projections as those that every size of a variance experiment has', () => {
     const sweepPlan = toErrorSweepPlan({...ERROR_SWEEP_FLAGS, projections: ['all']}, estimators)
     expect(sweepPlan.projections).toEqual(PROJECTION_NAMES)

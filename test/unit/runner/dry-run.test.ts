@@ -200,11 +200,13 @@ describe('describeRun', () => {
       num_features: [16, 32],
       seq_lens: [64],
     }
-    const plan = {
+    const unasked = {
       ...sweep({methods: names.map(name => method(name)), scales: [1]}),
       ...axes,
     } as Plan
-    const curves = (await planRun(plan)).jobs.map(({shared}) => shared![1])
+    const curvesOf = async (plan: Plan) => (await planRun(plan)).jobs.map(({shared}) => shared![1])
+    expect(new Set(await curvesOf(unasked))).toEqual(new Set([undefined]))
+    const curves = await curvesOf({...unasked, predictions: true} as Plan)
     const others = curves.slice(12)
     expect(others).toEqual(others.map(() => undefined))
     expect(others.length).toBeGreaterThan(0)

@@ -11,7 +11,7 @@ import {byError} from './standing.js'
 const [LARGE, HUGE] = [5, 1000]
 
 /**
- * Why errors are high: how large logits are, and what theory says 5 % would take, or the error that is left.
+ * Why errors are high: how large logits are, and what theory says 5 % would take, or the error that is left, if it was asked.
  *
  * @param rows - of one place @param best - the row of the lowest error
  */
@@ -20,9 +20,11 @@ export function whySentences(rows: readonly CompletedSweep[], best: CompletedSwe
   const {sum_norm2: size} = best.result.statistics
   const mean = `mean ${logitSizeName(best.result)} = ${significant(size, 2)}`
   if (size >= HUGE) return [`Logits are huge (${mean}): is their scale right?`]
+  const predicted = predictedText(rows, best)
+  const asked = !rows.some(({result}) => result.prediction_unknown === 'not_asked')
+  if (predicted === undefined && (asked || size < LARGE)) return []
   const large = size < LARGE ? [] : [`Logits are large (${mean}${byHead(best)})`]
-  const said = [...large, predictedText(rows, best) ?? []].flat()
-  return said.length === 0 ? [] : [`${said.join(': ')}.`]
+  return [`${[...large, ...(predicted ? [predicted] : [])].join(': ')}.`]
 }
 
 /** From where to where the size of logits goes, where heads differ. */

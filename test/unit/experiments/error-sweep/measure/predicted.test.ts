@@ -6,6 +6,7 @@ import {
   lastError,
   neededFor,
 } from '../../../../../src/experiments/error-sweep/curve.js'
+import {errorSweepGrid} from '../../../../../src/experiments/error-sweep/grid.js'
 import type {
   ErrorSweepPlan,
   ErrorSweepResult,
@@ -133,6 +134,7 @@ const PLAN: ErrorSweepPlan = {
   replicates: 6,
   causal: false,
   row_metrics: false,
+  predictions: true,
   seed: 0,
   backend: 'cpu',
 }
@@ -173,6 +175,37 @@ describe('the predicted error of a cell', () => {
       if (predicted_rel_l2 === null) expect(prediction_unknown).toBe('uncertain')
       else expect(predicted_rel_l2).toBeGreaterThan(0)
     }
+  })
+
+  it.each([
+    ['favor-pos', ['not_asked']],
+    ['rfa', [null, 'not_asked']], // against softmax it has no theory
+    ['lara', ['not_asked']],
+    ['elu', [null]],
+  ])(
+    'is left out where the plan does not ask for it, and the record says so: %s',
+    async (method, unknown) => {
+      const all = await results(method, {predictions: undefined})
+      expect(all.map(({prediction_unknown}) => prediction_unknown)).toEqual(unknown)
+      for (const {prediction_unknown, per_head, ...result} of all) {
+        expect(result).toMatchObject({predicted_rel_l2: null, num_features_for_5_percent: null})
+        expect(result).toMatchObject({predicted_bias_squared: null, last_rel_l2: null})
+        const heads = per_head.map(own => own.prediction_unknown)
+        expect(heads).toEqual(heads.map(() => prediction_unknown))
+      }
+    },
+  )
+
+  it('is in the cells that theory may cover, and in no others', async () => {
+    const methods = ['favor-pos', 'elu'].map(method => ({
+      ...{method, preset: 'exact' as const},
+      options: {},
+    }))
+    const cells = (await errorSweepGrid({...PLAN, methods, targets: ['raw']})).cells()
+    expect(cells.map(cell => [cell.method, cell.predictions])).toEqual([
+      ['favor-pos', true],
+      ['elu', undefined],
+    ])
   })
 
   it.each<Record<string, string | number>>([

@@ -2,6 +2,7 @@ import {describe, expect, it} from 'vitest'
 import {
   featureNotes,
   inputNotes,
+  predictionNotes,
   splitReplicates,
 } from '../../../../../src/experiments/error-sweep/report/notes.js'
 import {errorSweepReport} from '../../../../../src/experiments/error-sweep/report/report.js'
@@ -145,6 +146,18 @@ describe('notes on features', () => {
     expect(featureNotes([sweep({num_features: 64}, needing)])).toEqual([
       'favor-pos orth needs about 400 proposals for an error of 5 %; at M=64 rel L2 is 0.190, predicted 0.210',
     ])
+  })
+
+  it('says once that predictions were not asked for, and what has them', () => {
+    const left = sweep({}, {prediction_unknown: 'not_asked'})
+    expect(featureNotes([left])).toEqual([])
+    const sentence = (of: string) =>
+      `predictions${of} were not asked for: the same command with \`predictions\` has them`
+    expect(predictionNotes([left, left])).toEqual([sentence('')])
+    expect(predictionNotes([left, deterministic('elu')])).toEqual([sentence(' of 1 row')])
+    expect(predictionNotes([sweep()])).toEqual([])
+    const report = renderMarkdown(errorSweepReport([left, deterministic('elu')]))
+    expect(report).toContain('- predictions of 1 row were not asked for')
   })
 
   it('says in one sentence that logits overflow, and what to try', () => {
