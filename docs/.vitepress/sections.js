@@ -29,6 +29,7 @@ export const SECTIONS = [
       ['tuning', 'Learning from a layer'],
       ['training', 'Training from scratch'],
       ['compare', 'Comparing runs'],
+      ['ci', 'Continuous integration'],
       ['claims', 'Claims of the papers'],
       ['performance', 'Performance'],
     ],
