@@ -1,8 +1,8 @@
 import * as Args from '@oclif/core/args'
+import {comparisonExit} from '../src/cli/compare/comparison-exit.js'
 import {present, toggle} from '../src/cli/flags/kinds.js'
 import {detailsFlag, pluginFlag} from '../src/cli/flags/shared.js'
 import {comparisonFiles, failOnFlags, twoMethods} from '../src/cli/plans/compare.js'
-import {EXIT_REGRESSION} from '../src/cli/program/exit-codes.js'
 import type {ComparisonDocument} from '../src/cli/program/json-documents.js'
 import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
 
@@ -62,7 +62,7 @@ export default class Compare extends RfaCommand {
       ...this.argv,
     ])
     for (const path of written) this.note(`written to ${path}`)
-    if (!compared.facts.passed) process.exitCode = EXIT_REGRESSION
+    process.exitCode = comparisonExit(compared.facts)
     return {schema: 'rfa.comparison/1', ...compared.facts} satisfies ComparisonDocument
   }
 }

@@ -1,19 +1,28 @@
 /**
- * How well the intervals of `rfa bench` hold here: runs a small grid many times in fresh programs, on an idle
- * machine and with a loop that keeps one processor busy. Prints how often the interval of one run contains the
- * results of the others, how wide it is, and what `rfa compare` says of equal runs. The word is the number of runs
- * of each kind, 21 by default.
+ * How well the intervals of `rfa bench --quick` hold here: runs a small grid many times in fresh programs, on the machine as it
+ * is and beside two and four loops that keep processors busy. Prints how often the ratios of one run hold what the quiet
+ * machine says, how wide they are, the same of times, and what `rfa compare` says of equal runs. The word is the number of
+ * runs of each kind, 8 by default; runs that `--cache` has are not made again.
+ *
+ * Half of the runs, those with even numbers, say what the quiet machine measures and how far the floor is that processes of one
+ * run do not show; the intervals of the others are held against it.
  */
 import {spawn} from 'node:child_process'
-import {mkdtemp, rm, writeFile} from 'node:fs/promises'
+import {mkdir, mkdtemp, readFile, rm, writeFile} from 'node:fs/promises'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {compareSides} from '../../src/cli/compare/run-compare.js'
+import {BENCH} from '../../src/cli/plans/bench.js'
 import type {Side} from '../../src/compare/match.js'
 import experiment from '../../src/experiments/bench/index.js'
 import type {BenchPlan, TimedRecord} from '../../src/experiments/bench/schema.js'
-import {PairedTimes} from '../../src/experiments/bench/times/paired-times.js'
-import {medianOf} from '../../src/experiments/bench/times/time-estimates.js'
+import {intervalOf, PairedTimes} from '../../src/experiments/bench/times/paired-times.js'
+import {
+  FLOOR,
+  isTold,
+  medianOf,
+  undisturbedTime,
+} from '../../src/experiments/bench/times/time-estimates.js'
 import {percent} from '../../src/report/numbers.js'
 import {machineFacts} from '../../src/results/machine.js'
 import {openRun} from '../../src/results/run-directory.js'
@@ -37,36 +46,41 @@ const METHODS: BenchPlan['methods'] = [
   {method: 'elu', preset: 'exact', options: {denGuard: 'none'}},
 ]
 
+const {processes, warmupRuns, minRuns, maxRuns, minTime} = BENCH.quick
+
 const {plan: PLAN} = bench('', {
   ...{methods: METHODS, num_features: [64], seq_lens: [256, 1024], heads: 2, order: 'random'},
-  timing: {processes: 5, warmup_runs: 10, min_runs: 10, max_runs: 3000, min_time_ns: 0.3e9},
+  timing: {
+    ...{processes, warmup_runs: warmupRuns, min_runs: minRuns, max_runs: maxRuns},
+    min_time_ns: minTime * 1e9,
+  },
 })
 
 /** Under which conditions runs are made. */
-const KINDS = [
-  {machine: 'alone', threads: 1},
-  {machine: 'alone', threads: 2},
-  {machine: 'beside a busy loop', threads: 1},
-  {machine: 'beside a busy loop', threads: 2},
-] as const
+const KINDS = [0, 2, 4].flatMap(loops => [1, 2].map(threads => ({loops, threads})))
 type Kind = (typeof KINDS)[number]
 
 /** A row of the report; shares are of 1. */
 type Found = Kind & {
   runs: number
-  /** How often the interval of a time holds the mean of the other runs. */
-  covered: number
-  /** The same once it is taken out how fast the machine as a whole was in each run. */
-  covered_aside: number
-  /** How far that differs between runs: standard deviation of the logarithm of their common level. */
-  runs_apart: number
-  /** Usual half-width of the intervals of calls of 150 us and longer, as a share. */
-  half_width: number
-  /** The same of ratios of times within a run. */
+  /** Usual wall time of a run. */
+  seconds: number
+  /** How often the interval of a ratio of calls of 150 us and longer holds what the quiet machine says. */
   ratio_covered: number
+  /** Usual half-width of these, as a share. */
   ratio_half_width: number
+  /** Share of ratios that are withheld, because the machine was too busy; they are in neither of the above. */
+  ratio_withheld: number
+  /** Standard deviation of a logarithm that no process of a run shows, by runs that no interval is held against. */
+  floor: number
   /** How often ratios of equal calls within a run are called different. */
   equal_told_different: number
+  /** How often the interval of a time holds the mean of the other runs of its kind. */
+  covered: number
+  /** Usual half-width of those of 150 us and longer, as a share. */
+  half_width: number
+  /** How far times of runs differ as a whole: standard deviation of the logarithm of their common level. */
+  runs_apart: number
   /** Lines of such calls with a difference of 10 % that `compare` can detect between two runs. */
   told_ten_percent: number
   /** How many of them it sees once all times of one run are multiplied by 1.1. */
@@ -76,41 +90,118 @@ type Found = Kind & {
   pairs: number
 }
 
-export default (async ([runs = '21']) => {
+export default (async ([runs = '8'], {cache}) => {
   const count = Number(runs)
-  const folder = await mkdtemp(join(tmpdir(), 'rfa-repeatability-'))
+  const folder = cache ?? (await mkdtemp(join(tmpdir(), 'rfa-repeatability-')))
   try {
-    const found: Found[] = []
+    await mkdir(folder, {recursive: true})
     // conditions take turns, too: an hour in which the machine is slow falls on all of them
-    const sides = new Map<Kind, Side[]>(KINDS.map(kind => [kind, []]))
+    const made = new Map<Kind, Made[]>(KINDS.map(kind => [kind, []]))
     for (let run = 0; run < count; run++) {
-      for (const kind of KINDS) sides.get(kind)!.push(await oneRun(folder, kind, run))
+      for (const kind of KINDS) made.get(kind)!.push(await oneRun(folder, kind, run))
       process.stderr.write(`${run + 1} of ${count} runs of each kind\n`)
     }
-    for (const kind of KINDS) found.push({...kind, ...(await judged(sides.get(kind)!))})
+    const found: Found[] = []
+    for (const kind of KINDS) {
+      const quiet = made.get(
+        KINDS.find(({loops, threads}) => loops === 0 && threads === kind.threads)!,
+      )!
+      found.push({...kind, ...(await judged(made.get(kind)!, quiet))})
+    }
     const machine = await machineFacts({timed: true})
-    const report = {schema: 'rfa.repeatability/1', machine, plan: PLAN, found}
+    const report = {schema: 'rfa.repeatability/2', machine, plan: PLAN, floor: FLOOR, found}
     return {rows: found.map(shown), report}
   } finally {
-    await rm(folder, {recursive: true, force: true})
+    if (!cache) await rm(folder, {recursive: true, force: true})
   }
 }) satisfies Calibration
 
-async function oneRun(folder: string, {machine, threads}: Kind, run: number): Promise<Side> {
-  const name = join(folder, `${machine.replaceAll(' ', '-')}-${threads}-${run}`)
+/** A run, and the seconds that it took. */
+type Made = Side & {seconds: number}
+
+/** Loops end by themselves, should nobody end them. */
+const LOOP = 'const end = Date.now() + 600e3; while (Date.now() < end);'
+
+async function oneRun(folder: string, {loops, threads}: Kind, run: number): Promise<Made> {
+  const name = join(folder, `loops-${loops}-threads-${threads}-run-${run}`)
+  const there = await savedRun(name)
+  if (there) return there
+  await rm(name, {recursive: true, force: true})
   await writeFile(`${name}.json`, JSON.stringify({...PLAN, threads, seed: run}))
-  const busy = machine === 'alone' ? undefined : spawn(process.execPath, ['-e', 'for (;;);'])
+  const busy = Array.from({length: loops}, () => spawn(process.execPath, ['-e', LOOP]))
   try {
-    measured(['run', `${name}.json`, '--output', name, '--quiet'])
+    const {seconds} = measured(['run', `${name}.json`, '--output', name, '--quiet'])
+    await writeFile(`${name}.seconds`, String(seconds))
   } finally {
-    busy?.kill('SIGKILL')
+    for (const loop of busy) loop.kill('SIGKILL')
   }
-  const {manifest, records} = await openRun(name, [experiment])
-  return {directory: name, method: null, manifest, records, cells: records.length}
+  return (await savedRun(name))!
 }
 
-async function judged(sides: readonly Side[]): Promise<Omit<Found, keyof Kind>> {
+/** A run that has ended. */
+async function savedRun(directory: string): Promise<Made | undefined> {
+  const seconds = await readFile(`${directory}.seconds`, 'utf8').catch(() => undefined)
+  if (seconds === undefined) return undefined
+  const {manifest, records} = await openRun(directory, [experiment])
+  return {
+    directory,
+    method: null,
+    manifest,
+    records,
+    cells: records.length,
+    seconds: Number(seconds),
+  }
+}
+
+/** Ratios of a run, and what it says of each. */
+interface Ratios {
+  estimates: Estimate[]
+  /** Logarithms, and their variances without the floor. */
+  logs: {value: number; variance: number}[]
+}
+
+function ratiosOf(run: ReadonlyMap<string, TimedRecord>): Ratios {
+  const paired = new PairedTimes([...run.values()])
+  const pairs = pairsOf(run).map(([a, b]) => paired.logRatio(run.get(a)!, run.get(b)!))
+  return {
+    estimates: pairs.map(log => mapped(intervalOf(log), Math.exp)),
+    logs: pairs.map(({value, error}) => ({value, variance: error ** 2 - 2 * FLOOR ** 2})),
+  }
+}
+
+/** Names of cells that make a ratio, those of long calls. */
+function pairsOf(run: ReadonlyMap<string, TimedRecord>): (readonly [string, string])[] {
+  const names = [...run.keys()].sort().filter(name => undisturbedTime(run.get(name)!) >= LONG_NS)
+  return names.flatMap((a, at) => names.slice(0, at).map(b => [a, b] as const))
+}
+
+const even = <T>(all: readonly T[]): T[] => all.filter((_, at) => at % 2 === 0)
+const odd = <T>(all: readonly T[]): T[] => all.filter((_, at) => at % 2 === 1)
+
+/** Standard deviation of one time that its processes do not show. @param truths - by ratios and runs */
+function floorOf(runs: readonly Ratios[], truth: (ratio: number, run: number) => number): number {
+  const beyond = runs.flatMap(({logs}, run) =>
+    logs.flatMap(({value, variance}, ratio) =>
+      Number.isFinite(variance) ? [(value - truth(ratio, run)) ** 2 - variance] : [],
+    ),
+  )
+  return Math.sqrt(Math.max(0, mean(beyond) / 2))
+}
+
+async function judged(
+  sides: readonly Made[],
+  quiet: readonly Made[],
+): Promise<Omit<Found, keyof Kind>> {
   const runs = sides.map(timesOf)
+  const reference = even(quiet.map(side => ratiosOf(timesOf(side))))
+  const known = (ratio: number, without?: number) =>
+    mean(reference.filter((_, at) => at !== without).map(({logs}) => logs[ratio]!.value))
+  const all = runs.map(ratiosOf)
+  const isQuiet = sides === quiet
+  const held = odd(all).flatMap(({estimates}) =>
+    estimates.map((estimate, ratio) => ({estimate, truth: Math.exp(known(ratio))})),
+  )
+  const told = held.filter(({estimate}) => isTold(estimate))
   const names = [...runs[0]!.keys()]
   const single = (name: string) => runs.map(run => medianOf(run.get(name)!))
   const times = names.map(single)
@@ -118,8 +209,7 @@ async function judged(sides: readonly Side[]): Promise<Omit<Found, keyof Kind>> 
   const paired = runs.map(run => new PairedTimes([...run.values()]))
   const ratioOf = (a: string, b: string) =>
     runs.map((run, at) => paired[at]!.ratio(run.get(a)!, run.get(b)!))
-  const ratios = names.flatMap((a, at) => names.slice(0, at).map(b => ratioOf(a, b)))
-  const equal = PLAN.seq_lens.flatMap(length =>
+  const equal = PLAN.seq_lens.map(length =>
     ratioOf(`elu ${length}`, `elu (denGuard=none) ${length}`),
   )
   const pairs = sides.slice(1).map((side, at) => [sides[at]!, side] as const)
@@ -128,15 +218,18 @@ async function judged(sides: readonly Side[]): Promise<Omit<Found, keyof Kind>> 
   const longLines = lines.flat().filter(({a}) => a >= LONG_NS)
   return {
     runs: runs.length,
+    seconds: median(sides.map(({seconds}) => seconds)),
+    ratio_covered: shareOf(told, ({estimate: {low, high}, truth}) => low <= truth && truth <= high),
+    ratio_half_width: median(told.map(({estimate}) => factorOf(estimate))) - 1,
+    ratio_withheld: 1 - told.length / held.length,
+    // of the quiet machine, each run against the others
+    floor: floorOf(even(all), (ratio, run) => known(ratio, isQuiet ? run : undefined)),
+    equal_told_different: shareOf(equal.flat(), ({low, high}) => low > 1 || high < 1),
     covered: coverage(times),
-    covered_aside: coverage(levelAside(times)),
+    half_width: median(times.flat().filter(long).map(factorOf)) - 1,
     runs_apart: Math.sqrt(
       variance(runs.map((_, run) => mean(levels(times).map(own => own[run]!)))),
     ),
-    half_width: median(times.flat().filter(long).map(factorOf)) - 1,
-    ratio_covered: coverage(ratios),
-    ratio_half_width: median(ratios.flat().map(factorOf)) - 1,
-    equal_told_different: shareOf(equal, ({low, high}) => low > 1 || high < 1),
     told_ten_percent: shareOf(
       longLines,
       ({ratio, ratio_low, ratio_high}) =>
@@ -171,17 +264,6 @@ function levels(all: readonly (readonly Estimate[])[]): number[][] {
   })
 }
 
-/** Times without what the others of their run have in common. */
-function levelAside(all: readonly (readonly Estimate[])[]): Estimate[][] {
-  const above = levels(all)
-  return all.map((runs, own) =>
-    runs.map((time, run) => {
-      const others = above.filter((_, at) => at !== own).map(level => level[run]!)
-      return mapped(time, value => value / Math.exp(mean(others)))
-    }),
-  )
-}
-
 /** How often the interval of one run holds the geometric mean of the others. @param all - by what was measured, then by runs */
 function coverage(all: readonly (readonly Estimate[])[]): number {
   const held = all.flatMap(runs => {
@@ -205,8 +287,11 @@ async function linesOf(a: Side, b: Side) {
 function slower(side: Side): Side {
   const records = (side.records as readonly TimedRecord[]).map(
     ({schema, key, cell, status, result}) => {
-      const samples_ns = result.samples_ns.map(time => CHANGE * time)
-      return {schema, key, cell, status, result: {...result, samples_ns}}
+      const longer = (times: readonly number[]) => times.map(time => CHANGE * time)
+      const [samples_ns, run_waits_ns] = [longer(result.samples_ns), longer(result.run_waits_ns)]
+      const waited_ns = result.waited_ns && CHANGE * result.waited_ns
+      const changed = {...result, samples_ns, run_waits_ns, waited_ns}
+      return {schema, key, cell, status, result: changed}
     },
   )
   return {...side, records}
@@ -216,19 +301,20 @@ function shareOf<T>(all: readonly T[], holds: (one: T) => boolean): number {
   return all.filter(holds).length / all.length
 }
 
-function shown({machine, threads, runs, pairs, ...found}: Found): Row {
+function shown({loops, threads, runs, seconds, pairs, ...found}: Found): Row {
   const share = (value: number) => percent(100 * value)
   return {
-    ...{machine, threads, runs, 'times: half-width %': share(found.half_width)},
-    ...{'covered %': share(found.covered), 'runs apart %': share(found.runs_apart)},
-    'covered, that aside %': share(found.covered_aside),
-    'ratios: covered %': share(found.ratio_covered),
+    ...{'busy loops': loops, threads, runs, seconds: seconds.toFixed(0)},
+    'ratios: hold the quiet value %': share(found.ratio_covered),
     'half-width %': share(found.ratio_half_width),
+    'withheld %': share(found.ratio_withheld),
+    'floor %': share(found.floor),
     'equal told different %': share(found.equal_told_different),
+    'times: hold the other runs %': share(found.covered),
+    'their half-width %': share(found.half_width),
+    'runs apart %': share(found.runs_apart),
     'compare tells 10 % %': share(found.told_ten_percent),
-    ...{
-      'x1.1 seen %': share(found.change_seen),
-      'false alarms': `${found.false_alarms} of ${pairs}`,
-    },
+    'x1.1 seen %': share(found.change_seen),
+    'false alarms': `${found.false_alarms} of ${pairs}`,
   }
 }

@@ -8,7 +8,8 @@ import {
   pAbove,
   pBelow,
 } from '../experiments/bench/times/paired-times.js'
-import {significant} from '../report/numbers.js'
+import {isTold} from '../experiments/bench/times/time-estimates.js'
+import {significant, UNSETTLED} from '../report/numbers.js'
 import {type Estimate, logLogSlope, mapped} from '../stats/index.js'
 import type {Answer} from './ladder.js'
 import {Unmeasured} from './runs.js'
@@ -84,7 +85,9 @@ export function ratiosText(rows: readonly TimeRatio[], answers: readonly Answer[
 }
 
 /** A factor with its 95 % interval: `3.2x [3.0, 3.4]`. */
-function timesText({value, low, high}: Estimate): string {
+function timesText(ratio: Estimate): string {
+  if (!isTold(ratio)) return UNSETTLED
+  const {value, low, high} = ratio
   return `${significant(value)}x [${significant(low)}, ${significant(high)}]`
 }
 
@@ -107,7 +110,9 @@ export function relativeGrowth(
 }
 
 /** An exponent with its interval, to hundredths: `0.95 [0.93, 0.97]`. */
-export function exponentText({value, low, high}: Estimate): string {
+export function exponentText(exponent: Estimate): string {
+  if (!isTold(exponent)) return UNSETTLED
+  const {value, low, high} = exponent
   return `${value.toFixed(2)} [${low.toFixed(2)}, ${high.toFixed(2)}]`
 }
 

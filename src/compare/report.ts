@@ -3,7 +3,15 @@ import {z} from 'zod'
 import type {Comparison, Place, Quantity} from '../experiments/comparison.js'
 import {type Block, type ColumnSpec, heading, list, table, text} from '../report/document.js'
 import {groupBy} from '../report/groups.js'
-import {bytes, MISSING, nanoseconds, plural, significant, withInterval} from '../report/numbers.js'
+import {
+  bytes,
+  MISSING,
+  nanoseconds,
+  plural,
+  significant,
+  UNSETTLED,
+  withInterval,
+} from '../report/numbers.js'
 import {firstOf} from '../report/words.js'
 import {type Column, columnsOf} from '../results/columns.js'
 import {plainCsv} from '../results/csv.js'
@@ -94,7 +102,10 @@ function quantityColumns(quantity: Quantity): ColumnSpec<ComparedRow>[] {
     {title: 'B', priority: 2, cell: ({b}) => value(b)},
     {
       title: 'B/A',
-      cell: ({ratio, ratio_low, ratio_high}) => withInterval(ratio, ratio_low, ratio_high),
+      cell: ({ratio, ratio_low, ratio_high}) =>
+        ratio_low !== null && ratio_high === null
+          ? UNSETTLED
+          : withInterval(ratio, ratio_low, ratio_high),
     },
     {
       title: 'pairs',
@@ -193,7 +204,8 @@ export function verdictItems(
     judged === 0
       ? `could not judge any of ${all}`
       : `${plural(beyond.length, 'regression')}, ${judged} of ${all} judged`
-  return [...named, ...doubts, `${passed ? 'passed' : 'failed'} ${asked}: ${count}`]
+  const verdict = passed ? 'passed' : beyond.length > 0 ? 'failed' : 'undecided'
+  return [...named, ...doubts, `${verdict} ${asked}: ${count}`]
 }
 
 function openText(one: ComparedRow | LeftRow, shared: Shared): string {

@@ -2,7 +2,14 @@
 import type {Comparison, Quantity, QuantityName} from '../experiments/comparison.js'
 import {type Block, type ColumnSpec, heading, list, table, text} from '../report/document.js'
 import {groupBy} from '../report/groups.js'
-import {errorText, MISSING, plural, ratioWithInterval} from '../report/numbers.js'
+import {
+  errorText,
+  MISSING,
+  plural,
+  ratioWithInterval,
+  significant,
+  UNSETTLED,
+} from '../report/numbers.js'
 import {fittedScreen} from '../report/screen.js'
 import {listed} from '../report/words.js'
 import {type Shared, sharedPlace, valueText, verdictItems} from './report.js'
@@ -111,6 +118,8 @@ function sentenceOf(rows: readonly ComparedRow[], shared: Shared): string {
   const ratio = worst ? ratioText(worst) : ''
   const all = rows.length === 2 ? 'both lines' : `all ${plural(rows.length, 'line')}`
   if (first.answer === 'cannot_be_told') {
+    const wide = quantity === 'time' ? rows.filter(isWide) : []
+    if (wide.length > 0) return unmeasuredText(wide, rows.length)
     const none = `There is no clear difference in ${quantity}`
     return rows.length === 1 ? `${none}: ${ratio}.` : `${none} in any of ${rows.length} lines.`
   }
@@ -125,6 +134,24 @@ function sentenceOf(rows: readonly ComparedRow[], shared: Shared): string {
     ? `; ${worst.answer === 'more' ? 'worst' : 'best'}: ${lineName(worst, shared)}, ${ratio}`
     : ''
   return `B ${verb} ${listed(parts)}${most}.`
+}
+
+/** Ends of an interval that say little, as a factor to either side of the ratio. */
+const WIDE = 1.25
+
+function isWide({ratio, ratio_low, ratio_high}: ComparedRow): boolean {
+  if (ratio === null || ratio_low === null) return false
+  return ratio_high === null || ratio_high > WIDE * ratio || ratio > WIDE * ratio_low
+}
+
+/** `Not measured well enough: B may be 16x faster or 6x slower.` @param wide - at least one @param of - lines in all */
+function unmeasuredText(wide: readonly ComparedRow[], of: number): string {
+  const where = wide.length === of ? '' : ` in ${wide.length} of ${of} lines`
+  const what = `Not measured well enough${where}`
+  if (wide.some(({ratio_high}) => ratio_high === null)) return `${what}: the machine was too busy.`
+  const faster = 1 / Math.min(...wide.map(({ratio_low}) => ratio_low!))
+  const slower = Math.max(...wide.map(({ratio_high}) => ratio_high!))
+  return `${what}: B may be ${significant(faster, 2)}x faster or ${significant(slower, 2)}x slower.`
 }
 
 /** Of the lines in which B has more, or else less, the one that differs most. */
@@ -149,6 +176,7 @@ function distanceOf({ratio}: ComparedRow): number {
 
 function ratioText({ratio, ratio_low, ratio_high}: ComparedRow): string {
   if (ratio === null) return MISSING
+  if (ratio_low !== null && ratio_high === null) return UNSETTLED
   const ends = ratio_low === ratio_high ? [null, null] : [ratio_low, ratio_high]
   const [low, high] = ends.map(end => end ?? Number.NaN) as [number, number]
   return ratioWithInterval({value: ratio, low, high})

@@ -1,4 +1,5 @@
 export {chis} from './chi.js'
 export {fisherCosine} from './fisher.js'
 export {philox4x32} from './philox.js'
+export {shuffled} from './shuffled.js'
 export {normals, type RandomStream, randomStream, streamKey} from './stream.js'

@@ -204,14 +204,19 @@ function factor(value: number): string {
   return value.toFixed(off > 5e-4 && off < 0.005 ? 3 : 2)
 }
 
-/** A ratio in a sentence or on a first screen, with its interval if it has one: `2.2x [2.1, 2.3]`. */
+/** Follows a number with an interval that is too wide to rely on, or stands for one of which nothing is known. */
+export const UNSETTLED = '?'
+
+/** A ratio in a sentence or on a first screen, with its interval if it has one: `2.2x [2.1, 2.3]`; `?` where that has no end. */
 export function ratioWithInterval({value, low, high}: Estimated): string {
+  if (high === Infinity) return UNSETTLED
   const middle = `${factor(value)}x`
   return Number.isNaN(low) ? middle : `${middle} [${factor(low)}, ${factor(high)}]`
 }
 
 /** The same where there is little room: `2.1-2.3x`, or `2.2x` without an interval. */
 export function ratioRange({value, low, high}: Estimated): string {
+  if (high === Infinity) return UNSETTLED
   const [from, to] = Number.isNaN(low) ? [value, value] : [low, high]
   const ends = [...new Set([factor(from), factor(to)])]
   return `${ends.join('-')}x`

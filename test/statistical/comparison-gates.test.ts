@@ -30,12 +30,15 @@ type Draw = (stream: RandomStream, ratio: number) => ComparedLine
 const lognormals = (stream: RandomStream, length: number, center: number, spread: number) =>
   Array.from({length}, () => center * Math.exp(spread * stream.normal()))
 
-/** A cell of which each process takes four runs that vary by 2 %. @param between - what processes differ by */
+/** Of each process. */
+const TIMED_RUNS = 20
+
+/** A cell whose runs vary by 2 % within a process. @param between - what processes differ by */
 function timedBy(processes: number, center: number, between: number, stream: RandomStream) {
   const samples_ns = lognormals(stream, processes, center, between).flatMap(process =>
-    lognormals(stream, 4, process, 0.02),
+    lognormals(stream, TIMED_RUNS, process, 0.02),
   )
-  const turn_runs = new Array<number>(processes).fill(4)
+  const turn_runs = new Array<number>(processes).fill(TIMED_RUNS)
   return timed({}, center, {samples_ns, turn_runs, process_turns: turn_runs.map(() => 1)})
 }
 

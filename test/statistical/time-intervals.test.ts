@@ -7,6 +7,7 @@ import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
 import type {TimedRecord} from '../../src/experiments/bench/schema.js'
 import {PairedTimes} from '../../src/experiments/bench/times/paired-times.js'
+import {processMedians} from '../../src/experiments/bench/times/processes.js'
 import {medianOf} from '../../src/experiments/bench/times/time-estimates.js'
 import {packageRoot} from '../../src/package.js'
 import {type RandomStream, randomStream} from '../../src/random/index.js'
@@ -33,7 +34,7 @@ interface Machine {
   /** The same of turns. */
   turns?: number
   /** What one run has on top. */
-  run?(stream: RandomStream): number
+  run?(stream: RandomStream, cell: number): number
   /** What all cells have on top, by rounds and turns. */
   shared?(length: number, stream: RandomStream): Float64Array
   /** The cells of the ratio, the first of them that of the time. */
@@ -43,12 +44,25 @@ interface Machine {
 /** From 0.5 % to 8 %. */
 const ladder = (cell: number) => 0.005 * 16 ** (cell / (CELLS - 1))
 
+/** Calls of 0.02 to 0.45 time slices. */
+const slices = (cell: number) => 0.02 * 22.5 ** (cell / (CELLS - 1))
+
+/** What a call takes longer by where others want its processor: it loses it as often as it is long, to two slices on average. */
+function lostSlices(stream: RandomStream, length: number): number {
+  const [lost, others] = [stream.uniform(), stream.uniform()]
+  return lost < length ? Math.log1p((-2 * Math.log(others)) / length) : 0
+}
+
 const MACHINES: Record<string, Machine> = {
   quiet: {},
   'processes 2 % apart': {between: () => 0.02},
   'turns 5 %, processes 2 % apart': {between: () => 0.02, turns: 0.05},
   'slow runs, one in ten': {
     run: stream => (stream.uniform() < 0.1 ? -Math.log(stream.uniform()) : 0),
+  },
+  'lost time slices, the longest and the shortest call': {
+    run: (stream, cell) => lostSlices(stream, slices(cell)),
+    pair: () => [CELLS - 1, 0],
   },
   'a slow minute, processes 2 % apart': {
     between: () => 0.02,
@@ -78,7 +92,7 @@ function measured(machine: Machine, cell: number, shared: Float64Array, stream: 
   const logs = [...shared].flatMap((common, at) => {
     if (at % TURNS === 0) process = between(cell) * stream.normal()
     const turn = common + process + turns * stream.normal()
-    return Array.from({length: RUNS}, () => turn + NOISE * stream.normal() + run(stream))
+    return Array.from({length: RUNS}, () => turn + NOISE * stream.normal() + run(stream, cell))
   })
   return timed({seq_len: cell + 1}, 1, {
     samples_ns: logs.map(Math.exp),
@@ -88,10 +102,10 @@ function measured(machine: Machine, cell: number, shared: Float64Array, stream: 
 }
 
 /** What the processes of a cell tell on average of a machine that nothing else disturbs. */
-function trueLog(machine: Machine): number {
+function trueLog({run, ...machine}: Machine): number {
   const quiet = new Float64Array(4000 * TURNS)
   const record = measured(machine, 0, quiet, randomStream(23, 'truth'))
-  return mean(new PairedTimes([record]).logsOf(record))
+  return mean(processMedians(record.result).map(Math.log))
 }
 
 /** Records of a run, and those of the ratio. */

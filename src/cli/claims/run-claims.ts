@@ -15,7 +15,7 @@ import {
   savedPoints,
 } from '../../claims/figures/figure.js'
 import {CLAIM_IDS, claimNamed} from '../../claims/index.js'
-import {objections, outcomes} from '../../claims/outcome.js'
+import {differences, objections, outcomes} from '../../claims/outcome.js'
 import {claimsReport} from '../../claims/report.js'
 import {type ClaimRuns, Unmeasured} from '../../claims/runs.js'
 import {claimTables} from '../../claims/tables.js'
@@ -25,7 +25,7 @@ import {type Block, heading} from '../../report/document.js'
 import {plural} from '../../report/numbers.js'
 import {columnsOf} from '../../results/columns.js'
 import {plainCsv} from '../../results/csv.js'
-import {EXIT_CELLS_FAILED, EXIT_CLAIM_NOT_SHOWN} from '../program/exit-codes.js'
+import {EXIT_CELLS_FAILED, EXIT_CLAIM_NOT_SHOWN, EXIT_UNDECIDED} from '../program/exit-codes.js'
 import type {ClaimsDocument, FigureDocument} from '../program/json-documents.js'
 import type {Invocation} from '../program/services.js'
 import {refuseResumeOfNothing} from '../run/run-plan.js'
@@ -135,7 +135,8 @@ async function begun<K extends SavedDocument['schema']>(
 function strictEnding({claims}: ClaimsDocument): Ending {
   const found = objections(claims)
   if (found.length === 0) return {warnings: [], exitCode: 0}
-  return {warnings: [`--strict: ${found.join('; ')}`], exitCode: EXIT_CLAIM_NOT_SHOWN}
+  const exitCode = differences(claims).length > 0 ? EXIT_CLAIM_NOT_SHOWN : EXIT_UNDECIDED
+  return {warnings: [`--strict: ${found.join('; ')}`], exitCode}
 }
 
 /** The claims asked for, and those that the folder has verdicts on. */

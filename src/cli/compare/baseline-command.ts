@@ -5,9 +5,9 @@ import type {Plan} from '../../results/record.js'
 import type {DryRun} from '../../runner/dry-run.js'
 import type {ExperimentRun} from '../../runner/run-experiment.js'
 import type {RunOptions} from '../flags/shared.js'
-import {EXIT_REGRESSION} from '../program/exit-codes.js'
 import {ExperimentCommand} from '../run/experiment-command.js'
 import type {Baseline, BaselineFlags} from './baseline.js'
+import {comparisonExit} from './comparison-exit.js'
 
 /** Lines of a comparison that leave room for the answer above it. */
 const COMPARISON_LINES = 12
@@ -50,7 +50,7 @@ export abstract class BaselineCommand extends ExperimentCommand {
     const {blocks, screen, facts} = await compareWithBaseline(baseline, run)
     this.print('')
     await this.printBlocks(this.withFlags(details ? blocks : screen(COMPARISON_LINES)))
-    if (!facts.passed) process.exitCode ||= EXIT_REGRESSION
+    process.exitCode ||= comparisonExit(facts)
     return {...run, comparison: {schema: 'rfa.comparison/1' as const, ...facts}}
   }
 }

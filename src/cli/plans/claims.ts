@@ -28,7 +28,7 @@ export const claimsFlags = {
     default: false,
     exclusive: ['explain', 'figure'],
     description:
-      'exit code 1 if a verdict differs from the reference run, if a claim settled there is inconclusive here, or if none could be judged (default: 0 whatever the verdicts)',
+      'exit code 1 if a verdict differs from the reference run, 5 if a claim settled there is inconclusive here, or if none could be judged (default: 0 whatever the verdicts)',
   }),
   seed: oneNumber(COUNT)({description: 'seed of every random draw (default: 0)'}),
   threads: oneNumber(THREADS)({

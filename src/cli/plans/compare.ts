@@ -17,10 +17,10 @@ const limitList = Flags.custom<Limit>({
 export const failOnFlags = {
   'fail-on': limitList({
     description:
-      'end with exit code 1 if B exceeds A by more than the limit beyond noise (lower end of the 95 % interval of B/A above 1 + limit), or if no line could be judged; of time (bench), memory (bench, as counted), error (error-sweep: rel L2), variance (variance). A limit inside the interval cannot be judged, which only warns where other lines could be',
+      'end with exit code 1 if B exceeds A by more than the limit beyond noise (lower end of the 95 % interval of B/A above 1 + limit), with 5 if no line could be judged; of time (bench), memory (bench, as counted), error (error-sweep: rel L2), variance (variance). A limit inside the interval cannot be judged, which only warns where other lines could be',
   }),
   strict: toggle(
-    'also end with exit code 1 for lines that cannot be judged, and for what only A has measured',
+    'also end with exit code 5 for lines that cannot be judged, and for what only A has measured',
   ),
 }
 

@@ -6,23 +6,30 @@ export const EXIT_CODES = [
   {
     exit: 1,
     meaning:
-      'a check failed, a verdict differs from the reference run (claims --strict), or --fail-on found a limit exceeded or nothing to judge',
+      'a check failed, a verdict differs from the reference run (claims --strict), or --fail-on found a limit exceeded',
   },
   {exit: 2, meaning: 'wrong usage: a flag, a value or a combination of them'},
   {exit: 3, meaning: 'a backend or a file is missing or cannot be used'},
   {exit: 4, meaning: 'some cells failed, or all were skipped; the others are reported'},
+  {
+    exit: 5,
+    meaning:
+      'undecided: --fail-on could judge nothing (with --strict, not everything), or claims --strict found a claim inconclusive',
+  },
   {exit: 70, meaning: 'a fault of rfa itself'},
   {exit: 130, meaning: 'interrupted by SIGINT, SIGTERM or SIGHUP; finished cells are kept'},
 ] as const
 
 /** Exit code when a check of an estimator failed. */
 export const EXIT_CHECK_FAILED = 1
-/** Exit code of `claims --strict` when a verdict differs from the reference run, a claim is inconclusive, or none was judged. */
+/** Exit code of `claims --strict` when a verdict differs from the reference run. */
 export const EXIT_CLAIM_NOT_SHOWN = 1
-/** Exit code when a comparison found a regression, or could judge nothing. */
+/** Exit code when a comparison found a regression. */
 export const EXIT_REGRESSION = 1
 /** Exit code when at least one cell of a run failed, or all that were asked for were skipped. */
 export const EXIT_CELLS_FAILED = 4
+/** Exit code when a comparison could not judge what it was asked to, or no claim that `--strict` asks for was decided otherwise. */
+export const EXIT_UNDECIDED = 5
 /** Exit code of an error without an {@link RfaErrorCode}: a bug. */
 export const EXIT_INTERNAL = 70
 

@@ -3,7 +3,7 @@
 import {availableParallelism} from 'node:os'
 import {type MeteredBackend, plainSeconds} from '../../attention/internal.js'
 import {type BackendChoice, meteredBackend} from '../../backends/index.js'
-import {randomStream} from '../../random/index.js'
+import {randomStream, shuffled} from '../../random/index.js'
 import {type DrawGrid, drawGrid, type MethodSpec} from '../axes.js'
 import {distinct, distinctMethods} from '../cells.js'
 import type {Grid, PredictedCell} from '../experiment.js'
@@ -123,7 +123,8 @@ function pointsOf(plan: BenchPlan, blocks: readonly Block[]): Point[] {
       ),
     ),
   )
-  return plan.order === 'listed' ? points : shuffled(points, plan.seed)
+  if (plan.order === 'listed') return points
+  return shuffled(points, randomStream(plan.seed, 'bench.order'))
 }
 
 /** Lengths of runs: a decode to the longest passes all others. */
@@ -224,14 +225,4 @@ function timedCost(
   const call = backendCost(flops, {backend, choice: unit}) / threads + timeCost(plain, unit)
   const enough = Math.ceil(((min_time_ns / 1e9) * rateOf(unit)) / call)
   return call * (processes * warmup_runs + Math.min(max_runs, Math.max(min_runs, enough)))
-}
-
-/** Fisher-Yates by the plan's seed, so that slow drift of the machine hits all methods alike. */
-function shuffled(points: Point[], seed: number): Point[] {
-  const stream = randomStream(seed, 'bench.order')
-  for (let i = points.length - 1; i > 0; i--) {
-    const j = stream.integer(i + 1)
-    ;[points[i], points[j]] = [points[j]!, points[i]!]
-  }
-  return points
 }

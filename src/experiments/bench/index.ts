@@ -12,7 +12,7 @@ const partsOf = (result: Row) => ((result.breakdown as Breakdown | undefined)?.p
 const tabled = {
   cell: benchCell,
   result: benchResult,
-  omit: ['samples_ns', 'turn_runs', 'process_turns'],
+  omit: ['samples_ns', 'run_waits_ns', 'turn_runs', 'process_turns'],
 }
 
 /** Time and memory of forward passes, or of decoding, each method at each length in separate processes. */

@@ -271,6 +271,14 @@ export const benchResult = z.object({
       'Growth of the resident memory of the process from before it has inputs to its peak; `null`: unknown, as of a peer, which computes several cells in one process. Memory that was freed before is used again without growth: it may be less than inputs, output and call hold.',
   }),
   samples_ns: z.array(z.number()).meta(ns('Every timed run, in order.')),
+  run_waits_ns: z
+    .array(z.number())
+    .default([])
+    .meta(
+      ns(
+        'Time of each timed run in which it waited for a processor, as of `waited_ns`; 0 of runs that are too short to look at each (below 1 ms). Empty: no run waited, or not recorded.',
+      ),
+    ),
   turn_runs: z
     .array(z.number().int())
     .default([])

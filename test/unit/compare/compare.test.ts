@@ -3,12 +3,11 @@ import {compare, settled, unjudged} from '../../../src/compare/compare.js'
 import type {ComparisonRequest} from '../../../src/compare/match.js'
 import {comparisonFacts} from '../../../src/compare/schema.js'
 import {benchComparison} from '../../../src/experiments/bench/report/comparison.js'
-import type {TimedRecord} from '../../../src/experiments/bench/schema.js'
-import {processMedians} from '../../../src/experiments/bench/times/processes.js'
+import {PairedTimes, pDiffers} from '../../../src/experiments/bench/times/paired-times.js'
 import type {Comparison} from '../../../src/experiments/comparison.js'
 import {errorSweepComparison} from '../../../src/experiments/error-sweep/report/comparison.js'
 import type {CellRecord} from '../../../src/results/record.js'
-import {holm, welchTest} from '../../../src/stats/index.js'
+import {holm} from '../../../src/stats/index.js'
 import {BENCH_MANIFEST, exactForm, timed} from '../../helpers/records/bench.js'
 import {replicated} from '../../helpers/records/error-sweep.js'
 import {failed, skipped} from '../../helpers/records/outcomes.js'
@@ -51,8 +50,8 @@ describe('compare', () => {
     const times = facts.rows.filter(({quantity}) => quantity === 'time')
     expect(times.map(({at}) => at.L)).toEqual(['128', '256', '512'])
     expect(times.map(({answer}) => answer)).toEqual(['cannot_be_told', 'more', 'less'])
-    const logs = ({result}: TimedRecord) => processMedians(result).map(Math.log)
-    const own = before.map((row, at) => welchTest(logs(after[at]!), logs(row)).pValue)
+    const paired = new PairedTimes([...before, ...after])
+    const own = before.map((row, at) => pDiffers(paired.logRatioOfRuns(after[at]!, row)))
     expect(times.map(({p_value}) => p_value)).toEqual(holm(own))
     const [memory] = facts.rows.filter(({quantity}) => quantity === 'memory')
     expect(memory).toMatchObject({answer: 'same', p_value: null, effect: null, pairs: null})

@@ -23,6 +23,7 @@ import {startPeakMemory} from './memory.js'
 import {bestPeak, measurePeak} from './peak.js'
 import {runPeerCell} from './peers/peer-cell.js'
 import {monotonic, type Others, type TimedCell, timeRuns} from './timing.js'
+import {startRunWait} from './waiting.js'
 import {whyNotTimed} from './why-not-timed.js'
 
 /** Runs one cell of a benchmark. Use a fresh process: its memory is then the cell's. */
@@ -45,7 +46,8 @@ export async function runBenchCell(
   const {source, projection_ns} = learnedSource(tuned) ?? projectionSource(cell, method)
   const before = measurePeak()
   const watch = watchConditions()
-  const watched = {...others, yieldTurn: looking(others.yieldTurn, watch)}
+  const alone = computedBy(backend).threads === 1 && {runWait: startRunWait}
+  const watched = {...others, ...alone, yieldTurn: looking(others.yieldTurn, watch)}
   const {timing, ...measured} =
     cell.mode === 'decode'
       ? await timeDecodeCell(cell, source?.next(), watched)

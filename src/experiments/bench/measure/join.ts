@@ -16,6 +16,7 @@ export function joinProcesses(results: readonly BenchResult[]): BenchResult {
   if (results.length === 1) return first!
   const times = {
     samples_ns: results.flatMap(({samples_ns}) => samples_ns),
+    run_waits_ns: joinWaits(results),
     turn_runs: results.flatMap(({turn_runs}) => turn_runs),
     process_turns: results.map(({turn_runs}) => turn_runs.length),
   }
@@ -35,6 +36,14 @@ export function joinProcesses(results: readonly BenchResult[]): BenchResult {
     ...(marks.length > 0 && {marks: joinMarks(marks, times)}),
     ...(broken.length > 0 && {breakdown: joinBreakdowns(broken)}),
   }
+}
+
+/** Of all runs, or of none. */
+function joinWaits(results: readonly BenchResult[]): number[] {
+  if (results.every(({run_waits_ns}) => run_waits_ns.length === 0)) return []
+  return results.flatMap(({samples_ns, run_waits_ns}) =>
+    run_waits_ns.length > 0 ? run_waits_ns : samples_ns.map(() => 0),
+  )
 }
 
 type Turns = Pick<BenchResult, 'turn_runs' | 'process_turns'>

@@ -6,7 +6,7 @@ import type {OnStep, YieldTurn} from '../../experiment.js'
 import type {BenchResult, OutlierCounts, TimingProtocol} from '../schema.js'
 import {ofProcesses, processMedians} from '../times/processes.js'
 import {LEAST_FOR_QUARTILES} from '../times/time-estimates.js'
-import {startWaiting} from './waiting.js'
+import {type startRunWait, startWaiting} from './waiting.js'
 
 /** A clock in nanoseconds; the process's monotonic one unless a test brings its own. */
 export type Clock = () => number
@@ -29,6 +29,7 @@ export interface Timing {
   outlier_counts: OutlierCounts
   waited_ns: number | null
   samples_ns: number[]
+  run_waits_ns: number[]
   turn_runs: number[]
   process_turns: number[]
 }
@@ -45,13 +46,15 @@ export type TimedCell = {timing: Timing} & Pick<
 export interface Others {
   /** As {@link startWaiting}. */
   waiting?: typeof startWaiting | undefined
+  /** As {@link startRunWait}, where the main thread computes alone. Default: runs are not looked at. */
+  runWait?: typeof startRunWait | undefined
   /** Lets others compute for a while. */
   yieldTurn?: YieldTurn | undefined
   /** Called between turns with the progress. */
   onStep?: OnStep | undefined
   /**
-   * Runs that are shorter than this, in ns, are warmed up again in each turn: others have taken the caches meanwhile, and
-   * the system perhaps memory that lay idle.
+   * Where runs are shorter than this, in ns, the first one of a turn after others does not count: others have taken the
+   * caches meanwhile, and the system perhaps memory that lay idle.
    */
   warmedNs?: number | undefined
 }
@@ -61,15 +64,19 @@ export interface Watches extends Others {
   clock?: Clock
 }
 
-/** Turns that the least time of a process is spread over, where that many runs are asked for; a turn has one run at least. */
+/** Fewest turns of a process, where that many runs are asked for; a turn has one run at least. */
 const TURNS = 8
+/** What a turn lasts at most, in ns of {@link computed} time: then other cells have theirs. */
+const TURN_NS = 8e6
+/** Runs of at least this are looked at one by one: looking takes some 50 us, and a shorter run seldom loses its processor. */
+const LOOKED_AT_NS = 1e6
 /** Default of {@link Others.warmedNs}. */
 const WARMED_NS = 1e9
 /** Steps of the progress. */
 const STEPS = 1000
 
 /**
- * Times `run` by the protocol: `warmup_runs` untimed, then timed ones until both `min_runs` and
+ * Times `run` by the protocol: `warmup_runs` that do not count, then timed ones until both `min_runs` and
  * `min_time_ns` are reached, at most `max_runs`; in turns with others, if there are any.
  */
 export function timeRuns(
@@ -82,8 +89,7 @@ export function timeRuns(
     run()
     return clock() - start
   }
-  for (let i = 0; i < protocol.warmup_runs; i++) run()
-  return timeMeasured(measure, {...protocol, warmup_runs: 0}, others)
+  return timeMeasured(measure, protocol, others)
 }
 
 /** What is left of a turn. */
@@ -101,6 +107,8 @@ export interface Budget {
 export type Measure = (counts: boolean, left: () => Budget) => number | Promise<readonly number[]>
 
 const ONE_RUN = (): Budget => ({runs: 1, ns: 0})
+/** No limit: the number of runs is one. */
+const FOREVER_NS = Number.MAX_SAFE_INTEGER
 
 /**
  * The same of runs that are timed in part: making ready and putting away do not count.
@@ -111,31 +119,55 @@ export async function timeMeasured(
   others: Others = {},
 ): Promise<Timing> {
   const {yieldTurn, onStep, warmedNs = WARMED_NS} = others
-  for (let i = 0; i < protocol.warmup_runs; i++) await measure(false, ONE_RUN)
-  if ((await yieldTurn?.()) === 'none') {
-    throw new RfaError('INTERRUPTED', 'interrupted before the first timed run')
-  }
+  const taken: Taken = {samples: [], waits: [], turns: [], fastest: Infinity, total: 0, waited: 0}
+  const warmUp = async () => see(taken, [await measure(false, ONE_RUN)].flat())
+  for (let i = 0; i < protocol.warmup_runs; i++) await warmUp()
+  let next = await yieldTurn?.()
+  if (next === 'none') throw new RfaError('INTERRUPTED', 'interrupted before the first timed run')
   // from here on a turn shows the pace: what came before is done once
   onStep?.(0, STEPS)
-  const taken: Taken = {samples: [], turns: [], total: 0, waited: 0}
-  while (!(await takeTurn(measure, protocol, taken, others))) {
+  for (;;) {
+    if (next === 'after others' && taken.fastest < warmedNs) await warmUp()
+    if (await takeTurn(measure, protocol, taken, others)) break
     onStep?.(Math.floor(STEPS * shareOf(taken, protocol)), STEPS)
-    const next = await yieldTurn?.()
+    next = await yieldTurn?.()
     if (next === 'none') break
-    if (next === 'after others' && taken.samples.at(-1)! < warmedNs) await measure(false, ONE_RUN)
   }
   const {samples, turns} = taken
-  const times = {samples_ns: samples, turn_runs: turns, process_turns: [turns.length]}
+  const run_waits_ns = taken.waits.some(ns => ns > 0) ? taken.waits : []
+  const times = {samples_ns: samples, run_waits_ns, turn_runs: turns, process_turns: [turns.length]}
   return quoted(times, taken.waited)
 }
 
 /** What was measured so far, in ns. */
 interface Taken {
   samples: number[]
+  /** How long each of them waited for a processor, as far as it was looked at; else 0. */
+  waits: number[]
   /** How many of them each turn took. */
   turns: number[]
+  /** Of all runs, those of the warm-up, too; infinite before the first one. */
+  fastest: number
   total: number
   waited: number | null
+}
+
+/** How long a run waited: what would leave less than half of the fastest one fell between the run and a look. */
+function within(waited: number, elapsed: number, {fastest}: Taken): number {
+  return elapsed - waited < fastest / 2 ? 0 : waited
+}
+
+/** Looks at times of new runs, without waiting as far as it is known. */
+function see(taken: Taken, times: readonly number[]): void {
+  taken.fastest = times.reduce((least, time) => Math.min(least, time), taken.fastest)
+}
+
+/**
+ * What some runs take that nothing disturbs, in ns: where others have the processors for most of the time, a cell has as many
+ * runs as on a quiet machine.
+ */
+function computed({fastest}: Taken, runs: number): number {
+  return runs === 0 ? 0 : runs * fastest
 }
 
 /** Times the runs of one turn. @returns whether they were the last */
@@ -143,48 +175,62 @@ async function takeTurn(
   measure: Measure,
   {min_runs, max_runs, min_time_ns}: TimingProtocol,
   taken: Taken,
-  {waiting = startWaiting, yieldTurn}: Others,
+  {waiting = startWaiting, runWait, yieldTurn}: Others,
 ): Promise<boolean> {
-  const {samples} = taken
+  const {samples, waits} = taken
   const before = {runs: samples.length, total: taken.total}
   const turn = taken.turns.length + 1
-  // what slow runs took is missing in the turns that follow, which have one run at least
-  const isOver = () =>
-    samples.length >= (turn / TURNS) * max_runs || taken.total >= (turn / TURNS) * min_time_ns
+  // what a turn of few runs leaves is for the turns that follow, which have one run at least
+  const most = yieldTurn ? Math.min(max_runs, Math.ceil((turn / TURNS) * max_runs)) : max_runs
+  const least = yieldTurn ? Math.min(TURN_NS, min_time_ns / TURNS) : min_time_ns
+  const lasted = () => computed(taken, samples.length - before.runs)
+  const isOver = () => samples.length >= most || lasted() >= least
   const enough = !yieldTurn || turn >= Math.min(TURNS, min_runs)
   const isLast = () =>
     samples.length >= max_runs ||
-    (samples.length >= min_runs && taken.total >= min_time_ns && enough)
+    (samples.length >= min_runs && computed(taken, samples.length) >= min_time_ns && enough)
   const left = (): Budget => {
-    const share = yieldTurn ? turn / TURNS : 1
-    const runs = Math.min(max_runs, Math.ceil(share * max_runs)) - samples.length
-    return {runs: Math.max(1, runs), ns: Math.max(0, share * min_time_ns - taken.total)}
+    const ns = Math.max(0, least - lasted())
+    const room = Math.max(1, most - samples.length)
+    if (taken.fastest === Infinity) return {runs: room, ns}
+    return {runs: Math.min(room, Math.max(1, Math.ceil(ns / taken.fastest))), ns: FOREVER_NS}
   }
+  const look = taken.fastest >= LOOKED_AT_NS ? runWait : undefined
   const waited = waiting()
   do {
+    const waitedInRun = look?.()
     const found = measure(true, left)
-    for (const elapsed of typeof found === 'number' ? [found] : await found) {
+    const times = typeof found === 'number' ? [found] : await found
+    const wait = within(waitedInRun?.() ?? 0, times[0]!, taken)
+    for (const elapsed of times) {
       samples.push(elapsed)
+      waits.push(wait)
       taken.total += elapsed
     }
+    see(
+      taken,
+      times.map(elapsed => elapsed - wait),
+    )
   } while (!isLast() && !(yieldTurn && isOver()))
   taken.turns.push(samples.length - before.runs)
   const now = waited()
   // looking at the threads takes time, too, in which they may wait
-  const within = now === null ? null : Math.min(now, taken.total - before.total)
-  taken.waited = taken.waited === null || within === null ? null : taken.waited + within
+  const inTurn = now === null ? null : Math.min(now, taken.total - before.total)
+  taken.waited = taken.waited === null || inTurn === null ? null : taken.waited + inTurn
   return isLast()
 }
 
 /** How much of what the protocol asks for is done. */
-function shareOf({samples, total}: Taken, {min_runs, max_runs, min_time_ns}: TimingProtocol) {
-  const least = Math.min(samples.length / min_runs, min_time_ns > 0 ? total / min_time_ns : 1)
+function shareOf(taken: Taken, {min_runs, max_runs, min_time_ns}: TimingProtocol) {
+  const {samples} = taken
+  const time = computed(taken, samples.length)
+  const least = Math.min(samples.length / min_runs, min_time_ns > 0 ? time / min_time_ns : 1)
   return Math.min(1, Math.max(least, samples.length / max_runs))
 }
 
 /** What is quoted of times in the order in which they were measured. */
 export function quoted(
-  times: Pick<Timing, 'samples_ns' | 'turn_runs' | 'process_turns'>,
+  times: Pick<Timing, 'samples_ns' | 'turn_runs' | 'process_turns'> & {run_waits_ns?: number[]},
   waited_ns: number | null,
 ): Timing {
   const {samples_ns: samples} = times
@@ -210,6 +256,7 @@ export function quoted(
       high_severe: highSevere,
     },
     waited_ns,
+    run_waits_ns: [],
     ...times,
   }
 }

@@ -4,6 +4,8 @@ import {quantile} from '../../../stats/index.js'
 
 /** A folder for each thread of this process, with the scheduler's account of it: ns on a processor, ns waiting for one, turns. */
 const THREADS = '/proc/self/task'
+/** The account of the main thread. */
+const OWN = join(THREADS, String(process.pid), 'schedstat')
 
 /** A thread that computes less than this share of the busiest one does not belong to a kernel. */
 const TAKES_PART = 0.5
@@ -44,6 +46,22 @@ export function startWaiting(
   }
 }
 
+/**
+ * Starts measuring how long a run waits that the main thread computes alone. Of several threads, some take over the work of one
+ * that waits, so that it is not known by how much that delays a run.
+ *
+ * @param account - of the main thread
+ * @returns a function giving the time waited since, in ns; 0 where the system keeps no account
+ */
+export function startRunWait(account: string = OWN, wakeNs = wakingTakes()): () => number {
+  const before = accountOf(account)
+  return () => {
+    const after = accountOf(account)
+    if (!before || !after) return 0
+    return Math.max(0, after.waited - before.waited - wakeNs * (after.turns - before.turns))
+  }
+}
+
 /** Number of naps that are measured, and the length of each, in ms. */
 const NAPS = {count: 32, ms: 0.1}
 
@@ -56,13 +74,12 @@ function wakingTakes(): number {
 }
 
 function measureWaking(): number {
-  const own = join(THREADS, String(process.pid), 'schedstat')
   const cell = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
   const found: number[] = []
   for (let nap = 0; nap < NAPS.count; nap++) {
-    const before = accountOf(own)
+    const before = accountOf(OWN)
     Atomics.wait(cell, 0, 0, NAPS.ms)
-    const after = accountOf(own)
+    const after = accountOf(OWN)
     if (!before || !after || after.turns === before.turns) continue
     found.push((after.waited - before.waited) / (after.turns - before.turns))
   }

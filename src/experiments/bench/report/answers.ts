@@ -7,6 +7,7 @@ import type {Estimate} from '../../../stats/index.js'
 import {methodLabel} from '../../labels.js'
 import type {BenchRecord, TimedRecord} from '../schema.js'
 import {PairedTimes} from '../times/paired-times.js'
+import {isTold, undisturbedTime} from '../times/time-estimates.js'
 import {backendGain} from './backends.js'
 import {fastestExact, type Line, linesByBackend, type Shape, shapeLines} from './lines.js'
 import {rowsInOrder, shapesOf} from './variants.js'
@@ -74,11 +75,13 @@ function speedSentence(lines: readonly Line[], shape: Shape): string {
     const gain = line.gains.get(place)
     return gain ? [{line, row: line.times.get(place)!, gain}] : []
   })
-  rivals.sort((a, b) => b.gain.value - a.gain.value)
-  const [best] = rivals as [Rival]
+  const where = placeText(rivals[0]!.row)
+  const best = rivals
+    .filter(({gain}) => isTold(gain))
+    .toSorted((a, b) => b.gain.value - a.gain.value)[0]
+  if (!best) return `The machine was too busy to compare methods with exact attention ${where}.`
   const all = lines.flatMap(({times}) => times.get(place) ?? [])
   const exact = fastestExact(all, best.row)!
-  const where = placeText(best.row)
   const form = `exact attention (${exact.cell.method}, ${nanoseconds(exact.result.median_ns)})`
   const faster = rivals.filter(({gain}) => orderOf(gain) === 'faster')
   if (rivals.length === 1) return onlyText(best, form, where)
@@ -127,7 +130,7 @@ function withoutRivals(lines: readonly Line[], {lengths}: Shape): string {
     const row = line.times.get(place)
     return row ? [{line, row}] : []
   })
-  rows.sort((a, b) => a.row.result.median_ns - b.row.result.median_ns)
+  rows.sort((a, b) => undisturbedTime(a.row) - undisturbedTime(b.row))
   const [{line, row}, second] = rows as [(typeof rows)[number], (typeof rows)[number] | undefined]
   const time = nanoseconds(row.result.median_ns)
   const where = placeText(row)

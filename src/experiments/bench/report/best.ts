@@ -4,6 +4,7 @@ import type {Estimate} from '../../../stats/index.js'
 import {PASS_THROUGH} from '../fields/baselines.js'
 import type {TimedRecord} from '../schema.js'
 import type {PairedTimes} from '../times/paired-times.js'
+import {undisturbedTime} from '../times/time-estimates.js'
 
 type Rule = BestRule<TimedRecord>
 
@@ -14,7 +15,7 @@ export function leastTime(times: PairedTimes): Rule {
   return leastOf({
     what: 'lowest time at its L',
     rivals: lengthOf,
-    value: ({result}) => result.median_ns,
+    value: undisturbedTime,
     ties: {what: TIES, hold: (row, least) => tiesWithFastest(times, row, least)},
   })
 }
@@ -33,7 +34,10 @@ export function leastTotal(
 ): Rule {
   return leastOfColumn({
     what: 'lowest time of its column',
-    value: row => upTo(row)?.result.median_ns ?? null,
+    value: row => {
+      const own = upTo(row)
+      return own ? undisturbedTime(own) : null
+    },
     ties: {what: TIES, hold: (row, least) => tiesWithFastest(times, upTo(row)!, upTo(least)!)},
   })
 }

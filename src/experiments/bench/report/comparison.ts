@@ -1,10 +1,9 @@
 /** Times and memory of two cells: of two benchmarks, or of two methods of one. */
-import {mapped, superiority, welchTest} from '../../../stats/index.js'
+import {mapped, superiority} from '../../../stats/index.js'
 import type {ComparedLine, Comparison, Place, Quantity, UncomparedLine} from '../../comparison.js'
 import {methodLabel, projectionLabel} from '../../labels.js'
 import type {BenchCell, TimedRecord} from '../schema.js'
 import {intervalOf, PairedTimes, pDiffers} from '../times/paired-times.js'
-import {processMedians} from '../times/processes.js'
 import {medianOf} from '../times/time-estimates.js'
 import {decodeTo} from './decode-to.js'
 import {busyText, machineVerdictOf} from './machine-verdict.js'
@@ -17,9 +16,9 @@ const TIME: Quantity = {
   less: 'faster',
   unit: 'ns',
   legend: {
-    runs: "B/A: ratio of the times with its 95 % interval, Welch's t on the logarithms of the medians of the processes: a slower machine looks like slower code. p: of that test, adjusted for all lines (Holm). P(B > A): chance that a timed run of B is slower than one of A.",
+    runs: "A, B: medians. B/A: ratio of undisturbed calls (p10 of each process) with its 95 % interval, Welch's t on their logarithms: a slower machine looks like slower code. p: of that test, adjusted for all lines (Holm). P(B > A): chance that a timed run of B is slower than one of A.",
     methods:
-      'B/A: ratio of the times, process by process, with its 95 % interval, t on their logarithms. p: of that test, adjusted for all lines (Holm). P(B > A): chance that a timed run of B is slower than one of A.',
+      'A, B: medians. B/A: ratio of undisturbed calls (p10 of each process), process by process, with its 95 % interval, t on their logarithms. p: of that test, adjusted for all lines (Holm). P(B > A): chance that a timed run of B is slower than one of A.',
   },
 }
 
@@ -64,7 +63,7 @@ export const benchComparison: Comparison<BenchCell, TimedRecord> = {
   },
   between(related, all) {
     const times = new PairedTimes(all)
-    const compared = related === 'methods' ? ofOneRun(times) : ofTwoRuns
+    const compared = related === 'methods' ? ofOneRun(times) : ofTwoRuns(times)
     return {
       lines: (a, b) =>
         a.cell.mode === 'decode'
@@ -112,10 +111,12 @@ function ofOneRun(times: PairedTimes): Compared {
   }
 }
 
-const ofTwoRuns: Compared = (a, b) => {
-  const [own, other] = [a, b].map(({result}) => processMedians(result).map(Math.log))
-  const {estimate, pValue} = welchTest(other!, own!)
-  return {ratio: mapped(estimate, Math.exp), pValue, basis: 'medians'}
+function ofTwoRuns(times: PairedTimes): Compared {
+  return (a, b) => {
+    const found = times.logRatioOfRuns(b, a)
+    const ratio = mapped(intervalOf(found), Math.exp)
+    return {ratio, pValue: pDiffers(found), basis: 'medians'}
+  }
 }
 
 /** Nothing where neither holds anything, or it was not counted. */

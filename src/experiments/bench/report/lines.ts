@@ -5,6 +5,7 @@ import {methodLabel, projectionLabel} from '../../labels.js'
 import {BASELINES, PASS_THROUGH} from '../fields/baselines.js'
 import type {TimedRecord} from '../schema.js'
 import type {PairedTimes} from '../times/paired-times.js'
+import {undisturbedTime} from '../times/time-estimates.js'
 import {backendMarks, backendsOf} from './backends.js'
 import {type Crossover, crossover} from './crossover.js'
 import {decodeTo} from './decode-to.js'
@@ -98,7 +99,7 @@ export function fastestExact(
       other.cell.seq_len === cell.seq_len &&
       other.result.backend === result.backend,
   )
-  return exact.toSorted((a, b) => a.result.median_ns - b.result.median_ns)[0]
+  return exact.toSorted((a, b) => undisturbedTime(a) - undisturbedTime(b))[0]
 }
 
 /** Names without what all variants that draw have in common. */

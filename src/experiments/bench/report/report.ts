@@ -2,7 +2,7 @@
 
 import {type Block, type ColumnSpec, heading, list, table} from '../../../report/document.js'
 import {groupBy} from '../../../report/groups.js'
-import {bytes, MISSING, nanoseconds, significant} from '../../../report/numbers.js'
+import {bytes, MISSING, nanoseconds, significant, UNSETTLED} from '../../../report/numbers.js'
 import {quantile} from '../../../stats/index.js'
 import {MOST_OF_PEAK} from '../../../theory/peak.js'
 import {backendLabel, troubleItems} from '../../labels.js'
@@ -10,7 +10,7 @@ import {PASS_THROUGH} from '../fields/baselines.js'
 import {headsText, keyHeads} from '../fields/grouped.js'
 import type {BenchRecord, TimedRecord} from '../schema.js'
 import {PairedTimes} from '../times/paired-times.js'
-import {isSettledSlope, LEAST_FOR_QUARTILES, medianOf} from '../times/time-estimates.js'
+import {isSettledSlope, isTold, LEAST_FOR_QUARTILES, medianOf} from '../times/time-estimates.js'
 import {backendColumns} from './backends.js'
 import {LEAST_LIVE, leastTime} from './best.js'
 import {BREAKDOWN_LEGEND, breakdownBlocks} from './breakdown-report.js'
@@ -25,7 +25,7 @@ import {
   unsettledItems,
 } from './notes.js'
 import {type Growing, type Growth, growing, speedUp, trends} from './trends.js'
-import {ratioText, rowsInOrder, shapesOf, timeText, UNSETTLED, VARIANT_COLUMNS} from './variants.js'
+import {ratioText, rowsInOrder, shapesOf, timeText, VARIANT_COLUMNS} from './variants.js'
 
 /** Blocks of a whole benchmark. */
 export function benchReport(records: readonly BenchRecord[]): Block[] {
@@ -222,6 +222,7 @@ function trendBlocks(found: readonly Growing[]): Block[] {
 }
 
 function slopeText({slope, bent}: Growth): string {
+  if (!isTold(slope)) return UNSETTLED
   const {value, low, high} = slope
   const reach = Math.max(0.01, high - value, value - low)
   const mark = isSettledSlope(slope) ? (bent ? ', bent' : '') : ` ${UNSETTLED}`

@@ -9,6 +9,7 @@ import {
   plural,
   ratioRange,
   ratioWithInterval,
+  UNSETTLED,
 } from '../../../report/numbers.js'
 import {fittedScreen, SCREEN_WIDTH} from '../../../report/screen.js'
 import {listed} from '../../../report/words.js'
@@ -19,10 +20,10 @@ import {troubleSentences} from '../../trouble.js'
 import {kvHeadsOf} from '../fields/grouped.js'
 import type {BenchRecord, TimedRecord} from '../schema.js'
 import {processMedians} from '../times/processes.js'
-import {isSettledSlope} from '../times/time-estimates.js'
+import {isSettledSlope, isTold, undisturbedTime} from '../times/time-estimates.js'
 import {benchAnswers, benchView, type View} from './answers.js'
 import {type Line, linesByBackend, type Shape} from './lines.js'
-import {conditionSentences} from './notes.js'
+import {conditionSentences, interruptedItems} from './notes.js'
 
 /** Lines that the answer may take; its first sentence stands in any case. */
 const ANSWER_LINES = 4
@@ -47,7 +48,7 @@ export function benchScreen(records: readonly BenchRecord[], lines?: number): Bl
   const notes = warnings.slice(0, MOST_WARNINGS)
   if (view.shapes.length === 0) return [text('rfa bench: nothing was measured.'), ...list(notes)]
   const rows = rowsOf(view)
-  const all = benchAnswers(view)
+  const all = noVerdict(records) ?? benchAnswers(view)
   const answers = firstSentences(all)
   const title = heading(2, titleOf(view))
   return fittedScreen(
@@ -69,6 +70,14 @@ export function benchScreen(records: readonly BenchRecord[], lines?: number): Bl
     },
     lines,
   )
+}
+
+/** Why a run bears no verdict; `undefined` where it does. */
+function noVerdict(records: readonly BenchRecord[]): string[] | undefined {
+  const interrupted = interruptedItems(records)
+  return interrupted.length > 0
+    ? ['No verdict: the run was interrupted, and the times below are those of a part of it.']
+    : undefined
 }
 
 /** What was timed, in one line. */
@@ -111,8 +120,10 @@ function processesText(rows: readonly TimedRecord[]): string {
 function rowsOf({shapes}: View): Row[] {
   const groups = shapes.flatMap(shape => linesByBackend(shape).map(lines => ({shape, lines})))
   return groups.flatMap(({shape: {lengths}, lines}, group) => {
-    const time = ({times}: Line) =>
-      times.get(lengths.at(-1)!)?.result.median_ns ?? Number.POSITIVE_INFINITY
+    const time = ({times}: Line) => {
+      const row = times.get(lengths.at(-1)!)
+      return row ? undisturbedTime(row) : Number.POSITIVE_INFINITY
+    }
     const fastest = lines
       .filter(({kind}) => kind === 'exact')
       .toSorted((a, b) => compare(time(a), time(b)))[0]
@@ -205,6 +216,7 @@ function cellText({times, gains, kind}: Line, length: number, form: typeof ratio
 function growthText({growth}: Line): string {
   if (growth === null) return MISSING
   const {value, low, high} = growth.slope
+  if (!isTold(growth.slope)) return UNSETTLED
   if (Number.isNaN(low)) return `L^${value.toFixed(1)}`
   if (isSettledSlope(growth.slope)) return `L^${value.toFixed(2)}`
   return `L^${low.toFixed(1)}${low < 0 ? ' to ' : '-'}${high.toFixed(1)}`
@@ -225,7 +237,9 @@ function legendOf(rows: readonly Row[]): string[] {
   if (gains.length === 0) return []
   const several = new Set(rows.map(({line}) => line.backend)).size > 1
   const known = gains.some(({low}) => !Number.isNaN(low))
+  const untold = gains.some(gain => !isTold(gain))
   return [
-    `x: times faster than the faster exact form${several ? ' of its backend' : ''}${known ? ', with its 95 % interval' : ''}.`,
+    `x: times faster than the faster exact form${several ? ' of its backend' : ''} where nothing disturbs calls${known ? ', with its 95 % interval' : ''}.`,
+    ...(untold ? ['?: the machine was too busy to tell.'] : []),
   ]
 }

@@ -6,7 +6,7 @@ import {variantLabel} from '../../labels.js'
 import {BASELINES} from '../fields/baselines.js'
 import type {TimedRecord} from '../schema.js'
 import type {PairedTimes} from '../times/paired-times.js'
-import {medianOf} from '../times/time-estimates.js'
+import {undisturbedOf} from '../times/time-estimates.js'
 import {backendMarks} from './backends.js'
 import {type Crossover, crossover} from './crossover.js'
 
@@ -18,7 +18,7 @@ export interface Growth {
   slope: Estimate
   /** Share of the variance of log time that the line explains. */
   r2: number
-  /** The line misses the interval of a median: no single slope describes these times. */
+  /** The line misses the interval of a time: no single slope describes these times. */
   bent: boolean
 }
 
@@ -103,16 +103,16 @@ export function longest(variant: readonly TimedRecord[]): readonly TimedRecord[]
 export function growthOf(variant: readonly TimedRecord[], times: PairedTimes): Growth | null {
   const lengths = variant.map(({cell}) => cell.seq_len)
   if (lengths.length < 2) return null
-  const medians = variant.map(medianOf)
+  const found = variant.map(undisturbedOf)
   const line = logLogSlope(
     lengths,
-    medians.map(({value}) => value),
+    found.map(({value}) => value),
   )
   return {
     lengths,
     slope: times.exponent(variant),
     r2: line.r2,
-    bent: medians.some((median, at) => misses(line, lengths[at]!, median)),
+    bent: found.some((time, at) => misses(line, lengths[at]!, time)),
   }
 }
 

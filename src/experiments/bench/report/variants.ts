@@ -1,17 +1,21 @@
 /** Rows of a benchmark's tables: what was timed, in which order, and how estimates are printed. */
 import type {ColumnSpec} from '../../../report/document.js'
 import {groupBy, inOrder} from '../../../report/groups.js'
-import {MISSING, nanoseconds, ratio, significant, withReach} from '../../../report/numbers.js'
+import {
+  MISSING,
+  nanoseconds,
+  ratio,
+  significant,
+  UNSETTLED,
+  withReach,
+} from '../../../report/numbers.js'
 import type {Estimate} from '../../../stats/index.js'
 import {methodLabel, projectionLabel} from '../../labels.js'
 import {BASELINES} from '../fields/baselines.js'
 import {keyHeads} from '../fields/grouped.js'
 import {COMPUTERS} from '../fields/peers.js'
 import type {BenchRecord, TimedRecord} from '../schema.js'
-import {isSettled} from '../times/time-estimates.js'
-
-/** Follows a number with an interval that is too wide to rely on. */
-export const UNSETTLED = '?'
+import {isSettled, isTold} from '../times/time-estimates.js'
 
 /** Records with times, by the shape of what was timed: only within one do they compare. */
 export function shapesOf(records: readonly BenchRecord[]): TimedRecord[][] {
@@ -80,9 +84,10 @@ export function timeText(estimate: Estimate): string {
   return withReach(estimate, nanoseconds)
 }
 
-/** A ratio with its interval, `2.80x [2.61, 3.02]`; `2.80x [2.10, 3.71] ?` where that is wide. */
+/** A ratio with its interval, `2.80x [2.61, 3.02]`; `2.80x [2.10, 3.71] ?` where that is wide, `?` where it has no end. */
 export function ratioText(estimate: Estimate | null): string {
   if (estimate === null) return MISSING
+  if (!isTold(estimate)) return UNSETTLED
   const {value, low, high} = estimate
   const text = Number.isNaN(low)
     ? ratio(value)

@@ -1,18 +1,24 @@
-/** Ratios of times of one run. Its cells took turns: a disturbance of the machine is in all of them, and cancels. */
+/**
+ * Ratios of times of one run. Its cells took turns, so that what disturbs the machine falls on all of them; on long calls more
+ * than on short ones, so that ratios are those of undisturbed calls.
+ */
 import {groupBy} from '../../../report/groups.js'
 import {
   type Estimate,
   leaning,
   mapped,
   mean,
+  quantile,
   type SharedVariance,
   sharedVariance,
   studentQuantile,
   studentTail,
   variance,
+  welchTest,
 } from '../../../stats/index.js'
 import type {TimedRecord} from '../schema.js'
-import {processMedians} from './processes.js'
+import {undisturbedTimes, usualTimes} from './processes.js'
+import {FLOOR, MOST_APART} from './time-estimates.js'
 
 /** A record in a sum of logarithms of times. */
 export interface Weighted {
@@ -23,7 +29,7 @@ export interface Weighted {
 /** A sum of logarithms of times, as processes measured it. */
 export interface LogTime {
   value: number
-  /** Standard error; `NaN` of one process. */
+  /** Standard error; `NaN` of one process, infinite where the machine was too busy to tell. */
   error: number
   /** Of freedom, of that error. */
   degrees: number
@@ -37,14 +43,19 @@ const KNOWING = 5
 
 const NOTHING: SharedVariance = {value: 0, degrees: 0}
 
+/** More make no difference. */
+const MOST_DEGREES = 10_000
+
 /**
  * Ratios of the times of a run. A ratio is taken process by process, the first ones of both, then the second ones,
  * and so on. Fewer than five processes say little of its spread, so it is shrunk towards the spread of other cells
- * with the same number of threads, as far as these agree.
+ * with the same number of threads, as far as these agree. What the processes of a run have in common they do not show: a
+ * measured {@link FLOOR} stands for it.
  */
 export class PairedTimes {
   readonly #shared = new Map<string, SharedVariance>()
   readonly #logs = new Map<TimedRecord, Float64Array>()
+  readonly #usual = new Map<TimedRecord, Float64Array>()
 
   /** @param records - of one run, all that there are */
   constructor(records: readonly TimedRecord[]) {
@@ -64,6 +75,17 @@ export class PairedTimes {
       {record: above, weight: 1},
       {record: below, weight: -1},
     ])
+  }
+
+  /** Logarithm of the time of a record over that of one of another run, whose processes are not the same. */
+  logRatioOfRuns(above: TimedRecord, below: TimedRecord): LogTime {
+    const [own, other] = [this.logsOf(above), this.logsOf(below)]
+    const {standardError, degrees, estimate} = welchTest(own, other)
+    const usual = mean(this.#usualOf(above)) - mean(this.#usualOf(below))
+    const {value} = estimate
+    if (Number.isNaN(standardError)) return {value, error: Number.NaN, degrees: 0}
+    if (isTooBusy(value, usual, [above, below])) return untold(value)
+    return withKnown({value: standardError ** 2, degrees}, 2 * FLOOR ** 2, value)
   }
 
   /** Exponent of time in length. @param records - at least two lengths */
@@ -95,23 +117,32 @@ export class PairedTimes {
   /** @param parts - how much of each is in it */
   #by(parts: readonly Weighted[], of: (logs: readonly number[]) => number): LogTime {
     const logs = parts.map(({record}) => this.logsOf(record))
-    const count = Math.min(...logs.map(({length}) => length))
-    const values = Float64Array.from({length: count}, (_, process) =>
-      of(logs.map(own => own[process]!)),
+    const values = byProcess(logs, of)
+    const count = values.length
+    const value = mean(values)
+    if (count < 2) return {value, error: Number.NaN, degrees: 0}
+    const usual = mean(
+      byProcess(
+        parts.map(({record}) => this.#usualOf(record)),
+        of,
+      ),
     )
-    if (count < 2) return {value: mean(values), error: Number.NaN, degrees: 0}
+    const records = parts.map(({record}) => record)
+    if (isTooBusy(value, usual, records)) return untold(value)
     const own = {value: variance(values), degrees: count - 1}
     const found = count < KNOWING ? leaning(own, this.#sharedOf(parts)) : own
-    return {value: mean(values), error: Math.sqrt(found.value / count), degrees: found.degrees}
+    const floor = parts.reduce((sum, {weight}) => sum + (weight * FLOOR) ** 2, 0)
+    return withKnown({value: found.value / count, degrees: found.degrees}, floor, value)
   }
 
-  /** Logarithms of the medians of the processes of a record; a decode up to one of its tokens has its own. */
+  /** Logarithms of what undisturbed calls take in the processes of a record; a decode up to one of its tokens has its own. */
   logsOf(record: TimedRecord): Float64Array {
-    const known = this.#logs.get(record)
-    if (known) return known
-    const logs = Float64Array.from(processMedians(record.result), Math.log)
-    this.#logs.set(record, logs)
-    return logs
+    return logsIn(this.#logs, record, undisturbedTimes)
+  }
+
+  /** The same of usual calls. */
+  #usualOf(record: TimedRecord): Float64Array {
+    return logsIn(this.#usual, record, usualTimes)
   }
 
   /** What the parts differ by from process to process, as far as all of their kinds know. */
@@ -125,6 +156,64 @@ export class PairedTimes {
 
   #kindOf(record: TimedRecord): string {
     return `${record.result.threads} ${this.logsOf(record).length}`
+  }
+}
+
+/** Kept once it was made. */
+function logsIn(
+  known: Map<TimedRecord, Float64Array>,
+  record: TimedRecord,
+  times: (of: TimedRecord['result']) => number[],
+): Float64Array {
+  const logs = known.get(record) ?? Float64Array.from(times(record.result), Math.log)
+  known.set(record, logs)
+  return logs
+}
+
+/** Of each process that all records have. */
+function byProcess(
+  logs: readonly Float64Array[],
+  of: (logs: readonly number[]) => number,
+): Float64Array {
+  const count = Math.min(...logs.map(({length}) => length))
+  return Float64Array.from({length: count}, (_, process) => of(logs.map(own => own[process]!)))
+}
+
+/** Whether usual calls say something else than undisturbed ones, or none of some record was undisturbed. */
+function isTooBusy(value: number, usual: number, records: readonly TimedRecord[]): boolean {
+  return Math.abs(usual - value) > MOST_APART || records.some(isAlwaysDisturbed)
+}
+
+function untold(value: number): LogTime {
+  return {value, error: Number.POSITIVE_INFINITY, degrees: 1}
+}
+
+/**
+ * Most that the fastest tenth of the runs takes over what a run computes on average, where runs are not looked at one by one; it
+ * takes less where the tenth is undisturbed.
+ */
+const MOST_OF_MEAN = 1.1
+
+/** Whether even the fastest tenth of the runs waited for a processor. */
+function isAlwaysDisturbed({result}: TimedRecord): boolean {
+  const {samples_ns, run_waits_ns, waited_ns} = result
+  if (waited_ns === null || run_waits_ns.length > 0) return false
+  const computing = mean(samples_ns) - waited_ns / samples_ns.length
+  return quantile(samples_ns, 0.1) > MOST_OF_MEAN * computing
+}
+
+/**
+ * A variance that was estimated and one that is known, together.
+ *
+ * Source: Satterthwaite 1946, Biometrics Bulletin 2, 110-114, for the degrees of freedom.
+ */
+function withKnown({value: own, degrees}: SharedVariance, known: number, value: number): LogTime {
+  const all = own + known
+  const error = Math.sqrt(all)
+  return {
+    value,
+    error,
+    degrees: own === 0 ? MOST_DEGREES : Math.min(MOST_DEGREES, degrees * (all / own) ** 2),
   }
 }
 

@@ -1,9 +1,11 @@
 /** Times as fresh processes measured them: what varies within one of them does not predict the next one. */
-import {type Estimate, mapped, median, studentTest} from '../../../stats/index.js'
+import {type Estimate, mapped, median, quantile, studentTest} from '../../../stats/index.js'
 
 /** Times in the order in which they were measured, with their turns and processes. */
 export interface InProcesses {
   samples_ns: readonly number[]
+  /** How long each run waited for a processor; empty: not known, or none did. */
+  run_waits_ns?: readonly number[]
   turn_runs: readonly number[]
   process_turns: readonly number[]
 }
@@ -17,6 +19,27 @@ export function processRuns({samples_ns, turn_runs, process_turns}: InProcesses)
 /** Medians of these, in ns. */
 export function processMedians(times: InProcesses): number[] {
   return processRuns(times).map(runs => median(runs))
+}
+
+/**
+ * Runs of each process less what they waited for a processor. A long call loses its processor to others more often than a short
+ * one, so that on a busy machine times are wrong by other factors for long calls than for short ones.
+ */
+function computingRuns(times: InProcesses): number[][] {
+  const {samples_ns, run_waits_ns = []} = times
+  if (run_waits_ns.length !== samples_ns.length) return processRuns(times)
+  const computing = samples_ns.map((time, run) => time - run_waits_ns[run]!)
+  return processRuns({...times, samples_ns: computing})
+}
+
+/** What a call takes that nothing disturbs, by processes, in ns: the 10th percentile of their runs without waiting. */
+export function undisturbedTimes(times: InProcesses): number[] {
+  return computingRuns(times).map(runs => quantile(runs, 0.1))
+}
+
+/** The same by the median, which agrees where few calls are disturbed. */
+export function usualTimes(times: InProcesses): number[] {
+  return computingRuns(times).map(runs => median(runs))
 }
 
 /**

@@ -8,6 +8,7 @@ import {
   processMedians,
   processRuns,
   turnMediansByProcess,
+  undisturbedTimes,
 } from './processes.js'
 
 /**
@@ -18,8 +19,23 @@ export const SETTLED_FACTOR = 1.25
 /** A slope is printed where its 95 % interval ends within this distance: 1 and 2, linear and quadratic, stay apart. */
 export const SETTLED_SLOPE = 0.25
 
+/** Logarithm that ratios of undisturbed and of usual calls may differ by: beyond, the machine was too busy to tell them. */
+export const MOST_APART = Math.log(1.25)
+
+/**
+ * Standard deviation of the logarithm of a time that all processes of a run have in common, what moves all times of the run
+ * alike left out. `npm run bench:repeatability` measures it, on other runs than those that intervals are held against
+ * (docs/statistics.md).
+ */
+export const FLOOR = 0.0055
+
 /** Fewest runs that have quartiles: one in each quarter. */
 export const LEAST_FOR_QUARTILES = 4
+
+/** Whether anything is known of a ratio, or of a slope: on a busy machine its interval may have no end. */
+export function isTold({high}: Estimate): boolean {
+  return high !== Number.POSITIVE_INFINITY
+}
 
 /** Whether a ratio, or a time, is known well enough to be printed as a number. */
 export function isSettled(estimate: Estimate): boolean {
@@ -34,6 +50,16 @@ export function isSettledSlope({value, low, high}: Estimate): boolean {
 /** Time of a record with its 95 % interval; ends are `NaN` of one process, and of records made before there were several. */
 export function medianOf({result}: TimedRecord): Estimate {
   return ofProcesses(processMedians(result))
+}
+
+/** What an undisturbed call of a record takes, in ns: what ratios go by. */
+export function undisturbedTime(record: TimedRecord): number {
+  return undisturbedOf(record).value
+}
+
+/** The same with its 95 % interval, as of {@link medianOf}. */
+export function undisturbedOf({result}: TimedRecord): Estimate {
+  return ofProcesses(undisturbedTimes(result))
 }
 
 /** Share of the timed time spent waiting for a processor; `null` where unknown. */

@@ -4,20 +4,27 @@ import {
   timeMeasured,
   timeRuns,
 } from '../../../../../src/experiments/bench/measure/timing.js'
-import type {NextTurn, YieldTurn} from '../../../../../src/experiments/experiment.js'
+import type {NextTurn} from '../../../../../src/experiments/experiment.js'
 
-/** A clock that advances by the given durations, one per run, and processors that are waited for so long. */
+/** Of the usual protocol. */
+const WARMUP = 2
+
+/**
+ * A clock that advances by the given durations, one per run behind the warm-up, whose runs take as long as the first, and
+ * processors that are waited for so long.
+ */
 function watches(durations: number[], waited: number | null = 0) {
+  const all = [...Array.from({length: WARMUP}, () => durations[0] ?? 10), ...durations]
   let now = 0
   let reading = 0
   const clock = () => {
-    if (reading++ % 2 === 1) now += durations[Math.floor(reading / 2) - 1] ?? 10
+    if (reading++ % 2 === 1) now += all[Math.floor(reading / 2) - 1] ?? 10
     return now
   }
   return {clock, waiting: () => () => waited}
 }
 
-const protocol = {warmup_runs: 2, min_runs: 3, max_runs: 10, min_time_ns: 0}
+const protocol = {warmup_runs: WARMUP, min_runs: 3, max_runs: 10, min_time_ns: 0}
 
 describe('timeRuns', () => {
   it('runs the warm-up before and besides the timed runs', async () => {
@@ -59,6 +66,7 @@ describe('timeRuns', () => {
       outlier_counts: {low_severe: 0, low_mild: 0, high_mild: 0, high_severe: 1},
       waited_ns: 5,
       samples_ns: durations,
+      run_waits_ns: [],
       turn_runs: [7],
       process_turns: [1],
     })
@@ -73,7 +81,7 @@ describe('timeRuns', () => {
     expect(timing).toMatchObject({runs: min_runs, min_ns: 10, ...expected})
   })
 
-  it('spreads the least time over 8 turns, and warms up in each that follows one of others', async () => {
+  it('spreads the least time over 8 turns, and does not count the first run of each that follows one of others', async () => {
     let [runs, yields] = [0, 0]
     const steps: number[] = []
     // once nobody else computes
@@ -87,7 +95,7 @@ describe('timeRuns', () => {
     // runs of 10
     expect(timing).toMatchObject({runs: 16, turn_runs: Array.from({length: 8}, () => 2)})
     expect(timing.process_turns).toEqual([8])
-    expect(runs).toBe(2 + 16 + 6)
+    expect(runs).toBe(2 + 16 + 7)
     expect(steps).toEqual([0, 125, 250, 375, 500, 625, 750, 875])
   })
 
@@ -133,20 +141,54 @@ describe('timeRuns', () => {
     expect(runs).toBe(2 + 3)
   })
 
-  it('spreads the most runs over the turns, too, and makes no fewer turns of slow runs', async () => {
-    const yieldTurn: YieldTurn = async () => 'alone'
+  it('spreads the most runs over the turns, too', async () => {
     const most = await timeRuns(
       () => {},
       {...protocol, min_runs: 8, max_runs: 16, min_time_ns: 1e9},
-      {...watches([]), yieldTurn},
+      {...watches([]), yieldTurn: async () => 'alone'},
     )
     expect(most.turn_runs).toEqual(Array.from({length: 8}, () => 2))
+  })
+
+  it('makes as many runs where others disturb them: time counts as the fastest run takes it', async () => {
     const slow = await timeRuns(
       () => {},
       {...protocol, min_runs: 8, max_runs: 100, min_time_ns: 160},
-      {...watches([10, 80, 10, 50]), yieldTurn},
+      {...watches([10, 80, 10, 50]), yieldTurn: async () => 'alone'},
     )
-    expect(slow.turn_runs).toEqual([2, ...Array.from({length: 7}, () => 1)])
+    expect(slow.turn_runs).toEqual(Array.from({length: 8}, () => 2))
+    const alone = await timeRuns(() => {}, {...protocol, min_time_ns: 65}, watches([10, 80, 90]))
+    expect(alone.runs).toBe(7)
+  })
+
+  it('ends a turn after 8 ms, however long it measures', async () => {
+    const long = Array.from({length: 100}, () => 1e6)
+    const {turn_runs} = await timeRuns(
+      () => {},
+      {...protocol, max_runs: 100, min_time_ns: 0.1e9},
+      {...watches(long), yieldTurn: async () => 'alone'},
+    )
+    expect(turn_runs).toEqual([...Array.from({length: 12}, () => 8), 4])
+  })
+
+  /** Says that runs wait so long, one after the other. */
+  const runWait = (waits: number[]) => () => () => waits.shift() ?? 0
+
+  it('keeps what each run of 1 ms and more waited, where that is looked at', async () => {
+    const times = [4e6, 9e6, 3e6]
+    const seen = await timeRuns(() => {}, protocol, {
+      ...watches(times),
+      runWait: runWait([0, 6e6, 0]),
+    })
+    expect(seen).toMatchObject({samples_ns: times, run_waits_ns: [0, 6e6, 0], min_ns: 3e6})
+    expect((await timeRuns(() => {}, protocol, watches(times))).run_waits_ns).toEqual([])
+    const short = {...watches([4e5, 9e5, 3e5]), runWait: runWait([1e5, 1e5, 1e5])}
+    expect((await timeRuns(() => {}, protocol, short)).run_waits_ns).toEqual([])
+  })
+
+  it('does not take a wait for one of a run that it would leave nothing of', async () => {
+    const given = {...watches([4e6, 9e6, 5e6]), runWait: runWait([5e6, 7.5e6, 2e6])}
+    expect((await timeRuns(() => {}, protocol, given)).run_waits_ns).toEqual([0, 0, 2e6])
   })
 })
 
@@ -154,7 +196,7 @@ describe('timeMeasured of runs that come several at a time', () => {
   /** Each run takes 10; as many as the budget has room for. */
   function bursts(budgets: Budget[]) {
     return async (counts: boolean, left: () => Budget) => {
-      if (!counts) return [1e6]
+      if (!counts) return [10]
       const budget = left()
       budgets.push(budget)
       const room = Math.max(1, Math.min(budget.runs, Math.ceil(budget.ns / 10)))
@@ -166,8 +208,12 @@ describe('timeMeasured of runs that come several at a time', () => {
   it('asks for what is left of the whole, alone', async () => {
     const budgets: Budget[] = []
     const timing = await timeMeasured(bursts(budgets), {...protocol, min_time_ns: 65}, {waiting})
-    expect(budgets).toEqual([{runs: 10, ns: 65}])
+    expect(budgets).toEqual([{runs: 7, ns: Number.MAX_SAFE_INTEGER}])
     expect(timing).toMatchObject({runs: 7, turn_runs: [7], median_ns: 10})
+    const cold: Budget[] = []
+    await timeMeasured(bursts(cold), {...protocol, warmup_runs: 0, min_time_ns: 65}, {waiting})
+    // how long a run takes is not known yet
+    expect(cold).toEqual([{runs: 10, ns: 65}])
   })
 
   it('asks for a share of it in each turn, and never for more than the most', async () => {

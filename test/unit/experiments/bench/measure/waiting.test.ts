@@ -2,7 +2,7 @@ import {existsSync} from 'node:fs'
 import {mkdir, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
-import {startWaiting} from '../../../../../src/experiments/bench/measure/waiting.js'
+import {startRunWait, startWaiting} from '../../../../../src/experiments/bench/measure/waiting.js'
 import {newFolder} from '../../../../helpers/folders.js'
 
 /** Writes what the scheduler would say: ns computed, ns waited and turns, by thread. */
@@ -58,5 +58,17 @@ describe('startWaiting', () => {
 
   it.runIf(existsSync('/proc/self/task'))('reads the accounts of this process', () => {
     expect(startWaiting()()).toBeGreaterThanOrEqual(0)
+  })
+})
+
+describe('startRunWait', () => {
+  it('says how long the main thread waited since, less what waking takes', async () => {
+    const threads = await newFolder()
+    await say(threads, {1: [1000, 10, 1]})
+    const waited = startRunWait(join(threads, '1', 'schedstat'), 50)
+    expect(waited()).toBe(0)
+    await say(threads, {1: [9000, 510, 3]})
+    expect(waited()).toBe(400)
+    expect(startRunWait(join(threads, 'none'), 0)()).toBe(0)
   })
 })

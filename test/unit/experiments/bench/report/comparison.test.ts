@@ -2,9 +2,10 @@ import {describe, expect, it} from 'vitest'
 import {benchComparison} from '../../../../../src/experiments/bench/report/comparison.js'
 import type {TimedRecord} from '../../../../../src/experiments/bench/schema.js'
 import {PairedTimes, pDiffers} from '../../../../../src/experiments/bench/times/paired-times.js'
-import {processMedians} from '../../../../../src/experiments/bench/times/processes.js'
+import {undisturbedTimes} from '../../../../../src/experiments/bench/times/processes.js'
+import {FLOOR} from '../../../../../src/experiments/bench/times/time-estimates.js'
 import type {ComparedLine, Related} from '../../../../../src/experiments/comparison.js'
-import {welchTest} from '../../../../../src/stats/index.js'
+import {studentQuantile, studentTail, welchTest} from '../../../../../src/stats/index.js'
 import {
   decoded,
   exactForm,
@@ -25,13 +26,18 @@ describe('benchComparison', () => {
       timed({}, 1, inProcesses([2e6, 2.3e6, 2.1e6, 1.9e6, 2.2e6])),
     ]
     const [time, memory] = lines(a, b, 'runs') as ComparedLine[]
-    const [logs, others] = [b, a].map(({result}) => processMedians(result).map(Math.log))
-    const {estimate, pValue} = welchTest(logs!, others!)
+    const [logs, others] = [b, a].map(({result}) => undisturbedTimes(result).map(Math.log))
+    const {estimate, standardError, degrees} = welchTest(logs!, others!)
     const {value, low, high} = time!.ratio
+    // what processes of one run have in common is in both
+    const error = Math.hypot(standardError, Math.SQRT2 * FLOOR)
+    const all = degrees * (error / standardError) ** 4
+    const reach = studentQuantile(0.975, all) * error
     expect([value, low, high].map(Math.log)).toEqual(
-      [estimate.value, estimate.low, estimate.high].map(end => expect.closeTo(end, 12)),
+      [0, -reach, reach].map(end => expect.closeTo(estimate.value + end, 12)),
     )
-    expect(time).toMatchObject({quantity: 'time', basis: 'medians', effect: 1, pValue})
+    expect(time).toMatchObject({quantity: 'time', basis: 'medians', effect: 1})
+    expect(time!.pValue / (2 * studentTail(estimate.value / error, all))).toMatchReference(1, 9)
     expect(time!.b / time!.a).toMatchReference(value, 12)
     expect(memory).toMatchObject({quantity: 'memory', basis: 'exact', ratio: {value: 1, low: 1}})
   })

@@ -2,13 +2,15 @@ import {describe, expect, it} from 'vitest'
 import {decodeTo} from '../../../../../src/experiments/bench/report/decode-to.js'
 import type {TimedRecord} from '../../../../../src/experiments/bench/schema.js'
 import {
+  intervalOf,
   type LogTime,
   PairedTimes,
   pAbove,
   pBelow,
   pDiffers,
 } from '../../../../../src/experiments/bench/times/paired-times.js'
-import {processMedians} from '../../../../../src/experiments/bench/times/processes.js'
+import {undisturbedTimes} from '../../../../../src/experiments/bench/times/processes.js'
+import {FLOOR} from '../../../../../src/experiments/bench/times/time-estimates.js'
 import {
   type Estimate,
   leaning,
@@ -17,7 +19,7 @@ import {
   mean,
   sharedVariance,
   studentQuantile,
-  studentTest,
+  studentTail,
   variance,
 } from '../../../../../src/stats/index.js'
 import {decoded, inProcesses, timed} from '../../../../helpers/records/bench.js'
@@ -39,9 +41,25 @@ const OTHERS = [
   [5, 5.1, 5.3],
 ].map((medians, at) => cellOf(10 + at, medians))
 
-const logs = ({result}: TimedRecord) => processMedians(result).map(Math.log)
+const logs = ({result}: TimedRecord) => undisturbedTimes(result).map(Math.log)
 const differences = (above: TimedRecord, below: TimedRecord) =>
   logs(above).map((log, at) => log - logs(below)[at]!)
+
+/** Of a sum of so many squared weights: two of a ratio. */
+const floor = (squares: number) => squares * FLOOR ** 2
+
+/** The t interval of some differences with the floor in it, by Satterthwaite's degrees. */
+function withFloor(values: readonly number[], squares = 2): LogTime {
+  const [own, degrees] = [variance(values) / values.length, values.length - 1]
+  const all = own + floor(squares)
+  return {
+    value: mean(values),
+    error: Math.sqrt(all),
+    degrees: Math.min(10_000, degrees * (all / own) ** 2),
+  }
+}
+
+const ratioOf = (values: readonly number[]) => mapped(intervalOf(withFloor(values)), Math.exp)
 
 function expectClose(found: Estimate, wanted: Estimate): void {
   for (const name of ['value', 'low', 'high'] as const) {
@@ -52,30 +70,39 @@ function expectClose(found: Estimate, wanted: Estimate): void {
 describe('ratios of fewer than six cells', () => {
   const times = new PairedTimes([A, B, C])
 
-  it('have the t interval of the differences, process by process', () => {
-    const {estimate} = studentTest(differences(A, B))
-    expectClose(times.ratio(A, B), mapped(estimate, Math.exp))
-    expectClose(times.ratio(B, A), mapped(studentTest(differences(B, A)).estimate, Math.exp))
+  it('have the t interval of the differences, process by process, with a floor', () => {
+    expectClose(times.ratio(A, B), ratioOf(differences(A, B)))
+    expectClose(times.ratio(B, A), ratioOf(differences(B, A)))
   })
 
   it('are tested as a t test does', () => {
     const found = times.logRatio(A, B)
-    const test = studentTest(differences(A, B))
-    expect(found).toMatchObject({degrees: 2})
-    expect(pDiffers(found) / test.pValue).toMatchReference(1, 10)
+    const {value, error, degrees} = withFloor(differences(A, B))
+    expect(found.degrees / degrees).toMatchReference(1, 12)
+    expect(pDiffers(found) / (2 * studentTail(value / error, degrees))).toMatchReference(1, 10)
     const bound = Math.log(1.9)
-    const above = studentTest(differences(A, B), {mean: bound, alternative: 'greater'}).pValue
+    const above = studentTail((value - bound) / error, degrees)
     expect(pAbove(found, bound)).toMatchReference(above, 12)
     expect(pBelow(found, bound)).toMatchReference(1 - above, 12)
+  })
+
+  it('have a floor where processes agree', () => {
+    const [one, other] = [cellOf(1, [2e6, 2e6, 2e6]), cellOf(2, [1e6, 1e6, 1e6])]
+    const {low, high} = new PairedTimes([one, other]).ratio(one, other)
+    const reach = studentQuantile(0.975, 10_000) * Math.SQRT2 * FLOOR
+    expect(high / 2).toMatchReference(Math.exp(reach), 6)
+    expect(low / 2).toMatchReference(Math.exp(-reach), 6)
   })
 
   it('have exponents whose interval is that of the slopes of each process', () => {
     const rows = [A, C, B].map((row, at) => ({...row, cell: {...row.cell, seq_len: 100 * 2 ** at}}))
     const slopes = [0, 1, 2].map(process => {
-      const medians = rows.map(({result}) => processMedians(result)[process]!)
+      const medians = rows.map(({result}) => undisturbedTimes(result)[process]!)
       return logLogSlope([100, 200, 400], medians).slope
     })
-    expectClose(new PairedTimes(rows).exponent(rows), studentTest(slopes).estimate)
+    // weights of the lengths are -1, 0 and 1 over log(4)
+    const squares = 2 / Math.log(4) ** 2
+    expectClose(new PairedTimes(rows).exponent(rows), intervalOf(withFloor(slopes, squares)))
   })
 
   it('of one process have no ends, and no test', () => {
@@ -89,8 +116,8 @@ describe('ratios of fewer than six cells', () => {
 
   it('take the processes that both have, as where one was interrupted', () => {
     const cut = cellOf(2, [1e6, 1.02e6])
-    const {estimate} = studentTest(differences(A, cut).slice(0, 2))
-    expectClose(new PairedTimes([A, cut]).ratio(A, cut), mapped(estimate, Math.exp))
+    const wanted = ratioOf(differences(A, cut).slice(0, 2))
+    expectClose(new PairedTimes([A, cut]).ratio(A, cut), wanted)
   })
 })
 
@@ -110,8 +137,9 @@ describe('ratios of six cells and more', () => {
     const own = {value: variance(differences(above, below)), degrees: 2}
     const found = leaning(own, {...shared, value: 2 * shared.value})
     const value = mean(differences(above, below))
-    const reach = studentQuantile(0.975, found.degrees) * Math.sqrt(found.value / 3)
-    return mapped({value, low: value - reach, high: value + reach}, Math.exp)
+    const spread = found.value / 3 + floor(2)
+    const degrees = found.degrees * (spread / (found.value / 3)) ** 2
+    return mapped(intervalOf({value, error: Math.sqrt(spread), degrees}), Math.exp)
   }
 
   it('lean on what the others say of the spread', () => {
@@ -128,14 +156,15 @@ describe('ratios of six cells and more', () => {
     const same = cellOf(4, [1e6, 1.05e6, 0.95e6])
     expect(times.ratio(A, B).high).toBeGreaterThan(times.ratio(A, B).value * 1.01)
     const double = new PairedTimes([A, same, C, ...OTHERS])
-    expect(new PairedTimes([A, same]).ratio(A, same).high).toMatchReference(2, 9)
+    const alone = new PairedTimes([A, same]).ratio(A, same).high
+    expect(alone).toBeLessThan(2 * Math.exp(3 * FLOOR))
     expect(double.ratio(A, same).high).toBeGreaterThan(2 * 1.01)
   })
 
   it('do not feel what all cells of a process have in common, nor count it', () => {
     const factors = [1, 3, 0.7]
     const disturbed = all.map(row => {
-      const medians = processMedians(row.result).map((time, at) => time * factors[at]!)
+      const medians = undisturbedTimes(row.result).map((time, at) => time * factors[at]!)
       return cellOf(row.cell.num_features!, medians)
     })
     const found = new PairedTimes(disturbed)
@@ -149,8 +178,8 @@ describe('ratios of six cells and more', () => {
     expectClose(mixed.ratio(a, b), new PairedTimes([a, b]).ratio(a, b))
     expectClose(mixed.ratio(A, B), times.ratio(A, B))
     const cut = cellOf(2, [1e6, 1.02e6])
-    const {estimate} = studentTest(differences(A, cut).slice(0, 2))
-    expectClose(new PairedTimes([...all, cut]).ratio(A, cut), mapped(estimate, Math.exp))
+    const wanted = ratioOf(differences(A, cut).slice(0, 2))
+    expectClose(new PairedTimes([...all, cut]).ratio(A, cut), wanted)
   })
 })
 
@@ -165,8 +194,9 @@ describe('decodes up to some token', () => {
     const times = new PairedTimes(rows)
     const [one, other] = rows.map(row => decodeTo(row, 25)!)
     const found = times.ratio(one!, other!)
-    expect(processMedians(one!.result).map(Math.round)).toEqual([480_000, 489_600, 475_200])
-    expectClose(found, mapped(studentTest(differences(one!, other!)).estimate, Math.exp))
+    // the fastest of four runs is 2 % below their median, the next one 1 %
+    expect(undisturbedTimes(one!.result).map(Math.round)).toEqual([471_840, 481_277, 467_122])
+    expectClose(found, ratioOf(differences(one!, other!)))
     // 24 tokens of 20 us, over 24 of 10 us and 100 ns for each of 300 before them
     const spread = (1 * 1.02 * 0.99) / (1 * 0.97 * 1.01)
     expect(found.value).toMatchReference((48 / 27) * Math.cbrt(spread), 9)
@@ -179,7 +209,8 @@ describe('decodes up to some token', () => {
     const times = new PairedTimes([...rows, ...others])
     const [one, other] = rows.map(row => decodeTo(row, 25)!)
     expect(times.logRatio(one!, other!).degrees).toBeGreaterThan(2)
-    expect(times.logRatio(one!, other!).degrees).toBe(times.logRatio(rows[0], rows[1]).degrees)
+    const whole = times.logRatio(rows[0], rows[1])
+    expect(times.logRatio(one!, other!).degrees / whole.degrees).toMatchReference(1, 9)
   })
 
   it('are records of their own, and none where nobody looked', () => {
@@ -195,6 +226,44 @@ describe('decodes up to some token', () => {
     })
     expect(decodeTo(rows[1], 33)).toBeUndefined()
     expect(decodeTo(timed(), 128)).toBeUndefined()
+  })
+})
+
+describe('times of a busy machine', () => {
+  /** Ten runs of each of three processes, so many of which lost a slice of 20 ms. */
+  const busy = (num_features: number, time: number, hit: number, result = {}) => {
+    const runs = Array.from({length: 10}, (_, at) => (at < hit ? time + 20e6 : time))
+    const samples_ns = [...runs, ...runs, ...runs]
+    const turn_runs = [10, 10, 10]
+    return timed({num_features}, 1, {samples_ns, turn_runs, process_turns: [1, 1, 1], ...result})
+  }
+  const [short, long] = [busy(1, 1e6, 0), busy(2, 8e6, 4)] as const
+
+  it('are those of the runs that nothing disturbed', () => {
+    expect(new PairedTimes([short, long]).ratio(long, short).value).toMatchReference(8, 9)
+  })
+
+  it('are those of runs without what they waited, where that is known', () => {
+    const waits = [...Array.from({length: 10}, () => 20e6)]
+    const run_waits_ns = [...waits, ...waits, ...waits]
+    const hit = busy(2, 8e6, 10, {run_waits_ns, waited_ns: 600e6})
+    expect(new PairedTimes([short, hit]).ratio(hit, short).value).toMatchReference(8, 9)
+  })
+
+  it('tell nothing where usual runs say something else than undisturbed ones', () => {
+    const most = busy(2, 8e6, 8)
+    const found = new PairedTimes([short, most]).logRatio(most, short)
+    expect(found.error).toBe(Number.POSITIVE_INFINITY)
+    expect(intervalOf(found)).toMatchObject({low: -Infinity, high: Infinity})
+    expect(pDiffers(found)).toBe(1)
+    expect(pAbove(found, 0)).toBe(0.5)
+  })
+
+  it('tell nothing where no run was undisturbed', () => {
+    const all = busy(2, 8e6, 10, {waited_ns: 600e6})
+    expect(new PairedTimes([short, all]).ratio(all, short).high).toBe(Infinity)
+    const quiet = busy(2, 28e6, 0, {waited_ns: 0})
+    expect(new PairedTimes([short, quiet]).ratio(quiet, short).value).toMatchReference(28, 9)
   })
 })
 
