@@ -170,10 +170,10 @@ describe('rfa claims', () => {
     expect(other.stderr).toContain('warning: --strict: H21: refuted, in the reference run holds\n')
     world(2.8)
     const open = await strict('H21')
-    expect(open.exitCode).toBe(1)
+    expect(open.exitCode).toBe(5)
     expect(open.stderr).toContain('warning: --strict: inconclusive: H21\n')
     const nothing = await strict('H9')
-    expect(nothing.exitCode).toBe(1)
+    expect(nothing.exitCode).toBe(5)
     expect(nothing.stderr).toContain('--strict: no claim could be judged')
   })
 

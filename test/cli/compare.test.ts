@@ -111,7 +111,7 @@ describe('rfa compare', () => {
       stdout: expect.stringContaining('- warning: could not judge time of method favor-pos'),
     })
     expect(await compare(...argv, '--strict')).toMatchObject({
-      exitCode: 1,
+      exitCode: 5,
       stdout: expect.stringContaining('- fails (--strict): could not judge time of'),
     })
   })
@@ -128,15 +128,15 @@ describe('rfa compare', () => {
     // three draws have no interval
     const errors = ['DIR/sweep-3', 'DIR/sweep-3-worse', '--fail-on', 'error:5%']
     expect(await gate(...errors)).toEqual({
-      exitCode: 1,
-      last: '- failed error:5%: could not judge any of 2 lines',
+      exitCode: 5,
+      last: '- undecided error:5%: could not judge any of 2 lines',
     })
     const {stdout} = await compare(...errors)
     expect(stdout).toContain('3 replicates are too few to compare pairs; use --replicates 6')
     // all that A has measured is missing in B
     expect(await gate('DIR/before', 'DIR/crashed', '--fail-on', 'time:50%')).toEqual({
-      exitCode: 1,
-      last: '- failed time:50%: could not judge any of 4 lines',
+      exitCode: 5,
+      last: '- undecided time:50%: could not judge any of 4 lines',
     })
   })
 

@@ -118,9 +118,17 @@ export async function timeMeasured(
   protocol: TimingProtocol,
   others: Others = {},
 ): Promise<Timing> {
-  const {yieldTurn, onStep, warmedNs = WARMED_NS} = others
+  const {yieldTurn, onStep, warmedNs = WARMED_NS, runWait} = others
   const taken: Taken = {samples: [], waits: [], turns: [], fastest: Infinity, total: 0, waited: 0}
-  const warmUp = async () => see(taken, [await measure(false, ONE_RUN)].flat())
+  const warmUp = async () => {
+    const waited = runWait?.()
+    const times = [await measure(false, ONE_RUN)].flat()
+    const wait = waited?.() ?? 0
+    see(
+      taken,
+      times.map(elapsed => (wait < elapsed ? elapsed - wait : elapsed)),
+    )
+  }
   for (let i = 0; i < protocol.warmup_runs; i++) await warmUp()
   let next = await yieldTurn?.()
   if (next === 'none') throw new RfaError('INTERRUPTED', 'interrupted before the first timed run')

@@ -178,16 +178,16 @@ describe('timeRuns', () => {
     const times = [4e6, 9e6, 3e6]
     const seen = await timeRuns(() => {}, protocol, {
       ...watches(times),
-      runWait: runWait([0, 6e6, 0]),
+      runWait: runWait([0, 0, 0, 6e6, 0]),
     })
     expect(seen).toMatchObject({samples_ns: times, run_waits_ns: [0, 6e6, 0], min_ns: 3e6})
     expect((await timeRuns(() => {}, protocol, watches(times))).run_waits_ns).toEqual([])
-    const short = {...watches([4e5, 9e5, 3e5]), runWait: runWait([1e5, 1e5, 1e5])}
+    const short = {...watches([4e5, 9e5, 3e5]), runWait: runWait([0, 0, 1e5, 1e5, 1e5])}
     expect((await timeRuns(() => {}, protocol, short)).run_waits_ns).toEqual([])
   })
 
   it('does not take a wait for one of a run that it would leave nothing of', async () => {
-    const given = {...watches([4e6, 9e6, 5e6]), runWait: runWait([5e6, 7.5e6, 2e6])}
+    const given = {...watches([4e6, 9e6, 5e6]), runWait: runWait([0, 0, 5e6, 7.5e6, 2e6])}
     expect((await timeRuns(() => {}, protocol, given)).run_waits_ns).toEqual([0, 0, 2e6])
   })
 })
