@@ -15,7 +15,7 @@ describe('figures of a benchmark', () => {
     expect(exact!.label).toBe('softmax-online')
     expect(exact!.note).toMatch(/^L\^2\.00 \[1\.9\d, 2\.0\d\]$/)
     expect(features!.label).toBe('favor-pos orth M=64')
-    expect(features!.note).toBe('L^1.00 [0.93, 1.07]')
+    expect(features!.note).toBe('L^1.00 [0.95, 1.05]')
     expect(time!.caption).toContain('L^: how time grows')
     expect(features!.points.map(({x}) => x)).toEqual([512, 1024])
     expect(features!.points[0]!.y).toMatchReference((3000 * 512) / 1e6, 3)

@@ -22,7 +22,7 @@ describe('benchFits', () => {
     // 0.667 of exact attention at 256, 1.333 at 512
     expect(crossover!.length!.value).toMatchReference(384, 3)
     // processes 1 % apart: ratios of two cells are known within 2 %, and lines cross at a slope of 1
-    expect(crossover!.statement).toBe('overtakes softmax at L=384 [378, 390]')
+    expect(crossover!.statement).toBe('overtakes softmax at L=384 [376, 393]')
   })
 
   it('gives the reason where there is no slope, and no crossover where none is told', () => {
