@@ -8,7 +8,7 @@ export const COUNTS: readonly number[] = Array.from({length: 22}, (_, i) => 2 **
 
 /**
  * Why an error is not known: float32 cannot weigh the keys, or two seeds are too far apart, or errors rise with M, or denominators
- * of sines and cosines vary too much; or why there is no M for an error: there are no more proposals than tokens; or nobody asked.
+ * of sines and cosines vary too much; or why there is no M for an error: there are no more proposals than tokens; or `not_asked`: the plan has no predictions.
  */
 export const UNKNOWN = ['overflow', 'uncertain', 'denominator', 'tokens', 'not_asked'] as const
 export type Unknown = (typeof UNKNOWN)[number]

@@ -278,7 +278,7 @@ const PRECISION_NAMES: Record<PrecisionMetric, string> = {
   residual_error: 'error of the residual stream',
 }
 
-/** At the end: what was not predicted because nobody asked. */
+/** At the end: what was left out because the plan has no predictions. */
 export function predictionNotes(records: readonly CompletedSweep[]): string[] {
   const left = records.filter(({result}) => result.prediction_unknown === 'not_asked')
   if (left.length === 0) return []
