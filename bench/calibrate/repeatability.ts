@@ -178,12 +178,21 @@ function pairsOf(run: ReadonlyMap<string, TimedRecord>): (readonly [string, stri
 const even = <T>(all: readonly T[]): T[] => all.filter((_, at) => at % 2 === 0)
 const odd = <T>(all: readonly T[]): T[] => all.filter((_, at) => at % 2 === 1)
 
-/** Standard deviation of one time that its processes do not show. @param truths - by ratios and runs */
-function floorOf(runs: readonly Ratios[], truth: (ratio: number, run: number) => number): number {
+/**
+ * Standard deviation of one time that its processes do not show.
+ *
+ * @param truth - by ratios and runs: a mean of other runs @param others - how many; it varies, too
+ */
+function floorOf(
+  runs: readonly Ratios[],
+  truth: (ratio: number, run: number) => number,
+  others: number,
+): number {
   const beyond = runs.flatMap(({logs}, run) =>
-    logs.flatMap(({value, variance}, ratio) =>
-      Number.isFinite(variance) ? [(value - truth(ratio, run)) ** 2 - variance] : [],
-    ),
+    logs.flatMap(({value, variance}, ratio) => {
+      const apart = (value - truth(ratio, run)) ** 2 / (1 + 1 / others)
+      return Number.isFinite(variance) ? [apart - variance] : []
+    }),
   )
   return Math.sqrt(Math.max(0, mean(beyond) / 2))
 }
@@ -223,7 +232,11 @@ async function judged(
     ratio_half_width: median(told.map(({estimate}) => factorOf(estimate))) - 1,
     ratio_withheld: 1 - told.length / held.length,
     // of the quiet machine, each run against the others
-    floor: floorOf(even(all), (ratio, run) => known(ratio, isQuiet ? run : undefined)),
+    floor: floorOf(
+      even(all),
+      (ratio, run) => known(ratio, isQuiet ? run : undefined),
+      reference.length - Number(isQuiet),
+    ),
     equal_told_different: shareOf(equal.flat(), ({low, high}) => low > 1 || high < 1),
     covered: coverage(times),
     half_width: median(times.flat().filter(long).map(factorOf)) - 1,

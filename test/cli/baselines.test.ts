@@ -157,3 +157,29 @@ describe('rfa bench --baseline', () => {
     expect(runner.runExperiment.mock.lastCall![0].plan).toEqual(plan)
   })
 })
+
+describe('rfa bench --wait-quiet', () => {
+  const busy =
+    /^warning: the machine was not quiet within 0s: other programs use .* of \d+ processors$/m
+
+  it('runs in the end, and says what other programs use', async () => {
+    expect(await bench(1e7, ['--wait-quiet', '0s'])).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/^rfa bench: /),
+      stderr: expect.stringMatching(busy),
+    })
+  })
+
+  it('waits before a comparison, too, but not for a dry run', async () => {
+    await first()
+    expect((await later(1e7, '--wait-quiet', '0s')).stderr).toMatch(busy)
+    expect((await bench(1e7, ['--wait-quiet', '0s', '--dry-run'])).stderr).not.toMatch(busy)
+  })
+
+  it.each(['5', '-5s', 'long', '5d'])('refuses %s', async time => {
+    expect(await bench(1e7, [`--wait-quiet=${time}`])).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('--wait-quiet: expected a time such as 90s, 5m or 1h, got'),
+    })
+  })
+})

@@ -140,6 +140,18 @@ export function oneNumber(rule: NumberRule) {
   })
 }
 
+const UNIT_SECONDS: Readonly<Record<string, number>> = {s: 1, m: 60, h: 3600}
+
+/** A time in seconds, as people say it: `90s`, `5m`, `1h`. */
+export const oneDuration = Flags.custom<number>({
+  helpValue: 'TIME',
+  parse: async (text, _context, {name}) => {
+    const [, number, unit] = /^(\d+(?:\.\d+)?)([smh])$/.exec(text.trim()) ?? []
+    if (number !== undefined && unit !== undefined) return Number(number) * UNIT_SECONDS[unit]!
+    throw expected('BAD_RANGE', `--${name}`, 'a time such as 90s, 5m or 1h', describe(text))
+  },
+})
+
 /** One loss of a model: a number with a unit, not a share. */
 export const oneLoss = Flags.custom<number>({
   helpValue: 'LOSS',

@@ -3,7 +3,7 @@ import {extname} from 'node:path'
 import * as Flags from '@oclif/core/flags'
 import {checkLimits, type Limit, parseLimit} from '../../compare/limits.js'
 import {describe, expected} from '../../errors.js'
-import {grouped, notBeside, oneText, present, toggle} from '../flags/kinds.js'
+import {grouped, notBeside, oneDuration, oneText, present, toggle} from '../flags/kinds.js'
 
 const limitList = Flags.custom<Limit>({
   multiple: true,
@@ -33,6 +33,11 @@ export const baselineFlags = {
   }),
   'fail-on': grouped(failOnFlags['fail-on'], 'COMPARISON', 'time:25%,memory:0%'),
   strict: grouped(failOnFlags.strict, 'COMPARISON'),
+  'wait-quiet': oneDuration({
+    helpGroup: 'RUN',
+    description:
+      'before anything is timed wait until other programs leave the processors alone, at most this long (default: no wait)',
+  }),
   samples: Flags.boolean({
     default: false,
     helpGroup: 'RUN',

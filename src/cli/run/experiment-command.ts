@@ -19,7 +19,7 @@ import type {RecordedPlugins} from './plugins.js'
 const HOW_TO_RUN: ReadonlySet<string> = new Set([
   ...['output', 'resume', 'force', 'format', 'timeout', 'threads', 'profile', 'samples', 'dry-run'],
   ...['plugin', 'json', 'quiet', 'shard', 'plot', 'details'],
-  ...['baseline', 'fail-on', 'strict'],
+  ...['baseline', 'fail-on', 'strict', 'wait-quiet'],
 ])
 
 /** A command that runs a plan. */

@@ -148,7 +148,8 @@ const ORDER: readonly CrossoverAnswer[] = ['overtakes', 'faster', 'mixed', 'slow
 
 /** From which length on methods are faster, those with one answer together. */
 function crossoverSentences(lines: readonly Line[]): string[] {
-  const found = lines.flatMap(({name, crossover}) => (crossover ? [{name, ...crossover}] : []))
+  const told = lines.filter(({gains}) => [...gains.values()].some(isTold))
+  const found = told.flatMap(({name, crossover}) => (crossover ? [{name, ...crossover}] : []))
   const groups = groupBy(
     found.toSorted((a, b) => ORDER.indexOf(a.answer) - ORDER.indexOf(b.answer)),
     ({statement}) => statement,

@@ -4,7 +4,7 @@ import {significant} from '../../../report/numbers.js'
 import {listed} from '../../../report/words.js'
 import type {CrossoverAnswer} from '../../../results/findings.js'
 import {type Estimate, passesOne} from '../../../stats/index.js'
-import {isSettled} from '../times/time-estimates.js'
+import {isSettled, isTold} from '../times/time-estimates.js'
 
 /** Speed-up over an exact form at one length. */
 export interface Point {
@@ -73,6 +73,10 @@ function notInTheEnd(
 ): Crossover {
   if (orders.every(order => order === 'slower')) {
     return without('slower', `is slower than ${baseline} at ${everywhere(points)}`)
+  }
+  if (points.every(({gain}) => !isTold(gain))) {
+    const statement = `is not compared with ${baseline} at any length, as the machine was too busy`
+    return without('unsettled', statement)
   }
   if (orders.every(order => order === 'open')) {
     return without('unsettled', `is not distinguishable from ${baseline} at ${everywhere(points)}`)

@@ -23,7 +23,7 @@ import {type Growing, speedUp} from './trends.js'
 const PERCENT = Math.round(100 * (SETTLED_FACTOR - 1))
 
 /** What intervals are. */
-export const LEGEND = `± and [ ]: 95 % intervals over fresh processes; ratios: of undisturbed calls (p10 of each process); times of another run may differ by 5 to 8 % more; ?: unsettled, an interval wider than ±${PERCENT} % (docs/statistics.md)`
+export const LEGEND = `± and [ ]: 95 % intervals over fresh processes; ratios: of undisturbed calls (p10 of each process); on a shared host times of another run differ by more; ?: unsettled, an interval wider than ±${PERCENT} % (docs/statistics.md)`
 
 /** What is unsettled, and what would settle it; nothing where nothing is. */
 export function unsettledItems(

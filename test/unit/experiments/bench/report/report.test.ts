@@ -58,7 +58,8 @@ describe('benchReport', () => {
       - favor-pos orth M=64 overtakes softmax at L=384 [375, 394]
       - favor-pos orth M=64 overtakes softmax-online at L=192 [187, 197]
 
-      - ± and [ ]: 95 % intervals over fresh processes; ?: unsettled, an interval wider than ±25 % (docs/statistics.md)
+      - ± and [ ]: 95 % intervals over fresh processes; ratios: of undisturbed calls (p10 of each process); on a shared host
+        times of another run differ by more; ?: unsettled, an interval wider than ±25 % (docs/statistics.md)
       - live: bytes of tensors that a call holds at once, without inputs and output
 
       - backend wasm (simd128), 1 thread; operations: softmaxAttention composite; accuracy gate passed by all: worst error
@@ -356,7 +357,8 @@ describe('the report of decodes', () => {
 
       - favor-pos orth M=64 overtakes softmax at L=29.6 [29.0, 30.1]
 
-      - ± and [ ]: 95 % intervals over fresh processes; ?: unsettled, an interval wider than ±25 % (docs/statistics.md)
+      - ± and [ ]: 95 % intervals over fresh processes; ratios: of undisturbed calls (p10 of each process); on a shared host
+        times of another run differ by more; ?: unsettled, an interval wider than ±25 % (docs/statistics.md)
       - to t: time of the tokens up to the t-th, without the first one, in which a decoder is made ready (column first);
         token: time of one token there, for all sequences; state: bytes kept between tokens, in a cache with room for all keys
         and values.

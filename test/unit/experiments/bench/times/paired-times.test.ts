@@ -265,6 +265,16 @@ describe('times of a busy machine', () => {
     const quiet = busy(2, 28e6, 0, {waited_ns: 0})
     expect(new PairedTimes([short, quiet]).ratio(quiet, short).value).toMatchReference(28, 9)
   })
+
+  it('tell nothing where several threads waited for a third of the time: others may have done their work', () => {
+    const waiting = (share: number, threads: number) => {
+      const waited_ns = share * 30 * 8e6
+      return busy(2, 8e6, 0, {threads, waited_ns})
+    }
+    const gain = (row: TimedRecord) => new PairedTimes([short, row]).ratio(row, short)
+    expect(gain(waiting(0.34, 2)).high).toBe(Infinity)
+    expect(gain(waiting(0.3, 2)).value).toMatchReference(8, 9)
+  })
 })
 
 describe('tests of what did not vary', () => {
