@@ -4,7 +4,7 @@ import {setTimeout as wait} from 'node:timers/promises'
 import {significant} from '../../report/numbers.js'
 
 /** Time of all processors together since some moment, in ms. */
-export interface ProcessorTime {
+interface ProcessorTime {
   busy: number
   all: number
 }
