@@ -24,7 +24,8 @@ export function whySentences(rows: readonly CompletedSweep[], best: CompletedSwe
   const asked = !rows.some(({result}) => result.prediction_unknown === 'not_asked')
   if (predicted === undefined && (asked || size < LARGE)) return []
   const large = size < LARGE ? [] : [`Logits are large (${mean}${byHead(best)})`]
-  return [`${[...large, ...(predicted ? [predicted] : [])].join(': ')}.`]
+  const why = predicted ?? '`predictions` says which M an error of 5 % would take'
+  return [`${[...large, why].join(': ')}.`]
 }
 
 /** From where to where the size of logits goes, where heads differ. */

@@ -709,7 +709,7 @@ describe('what the screen does not claim', () => {
   it('says how large logits are where nobody asked for predictions', () => {
     const unasked = {prediction_unknown: 'not_asked'} as const
     expect(said([drawn('favor-pos', 0.9, {}, unasked), averaging()])).toMatch(
-      /Logits are large \(mean \|q\+k\|\^2\/sqrt\(D\) = 9\.3, by head 9\.3 to 10\)\.$/,
+      /Logits are large \(mean \|q\+k\|\^2\/sqrt\(D\) = 9\.3, by head 9\.3 to 10\): `predictions` says which M an error of 5 % would take\.$/,
     )
     const statistics = {...STATISTICS, sum_norm2: 2}
     expect(said([drawn('favor-pos', 0.9, {}, {...unasked, statistics}), averaging()])).not.toMatch(
