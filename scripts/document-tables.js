@@ -54,9 +54,12 @@ async function firstRun() {
   const built = path => import(new URL(`dist/src/${path}.js`, ROOT))
   const {readSaved, savedReport} = await built('cli/report/read-saved')
   const {services} = await built('cli/program/services')
+  const {asFlags} = await built('cli/program/error-report')
   const {renderTerminal} = await built('report/terminal')
+  const {withTexts} = await built('report/document')
   const runs = await readSaved([fileURLToPath(new URL(FIRST_RUN, REFERENCE))], 'rfa', services)
-  const [, ...blocks] = await savedReport(runs, {details: false})
+  const [, ...report] = await savedReport(runs, {details: false})
+  const blocks = report.map(block => withTexts(block, text => asFlags(text, ['predictions'])))
   const layout = {width: FIRST_WIDTH, colour: false, unicode: true}
   return ['```text', renderTerminal(blocks, layout), '```', '', madeText(FIRST_RUN)].join('\n')
 }

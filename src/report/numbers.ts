@@ -204,7 +204,7 @@ function factor(value: number): string {
   return value.toFixed(off > 5e-4 && off < 0.005 ? 3 : 2)
 }
 
-/** Follows a number with an interval that is too wide to rely on, or stands for one of which nothing is known. */
+/** Follows a number with an interval that is too wide to rely on, or stands in place of an unknown one. */
 export const UNSETTLED = '?'
 
 /** A ratio in a sentence or on a first screen, with its interval if it has one: `2.2x [2.1, 2.3]`; `?` where that has no end. */

@@ -76,7 +76,7 @@ export function benchScreen(records: readonly BenchRecord[], lines?: number): Bl
 function noVerdict(records: readonly BenchRecord[]): string[] | undefined {
   const interrupted = interruptedItems(records)
   return interrupted.length > 0
-    ? ['No verdict: the run was interrupted, and the times below are those of a part of it.']
+    ? ['No verdict: the run was interrupted, and the times below come from a part of it.']
     : undefined
 }
 

@@ -196,7 +196,7 @@ const MOST_OF_MEAN = 1.1
 
 /**
  * Share of the time in which a thread waited, from which on no call of several threads is undisturbed: others take over its work, so
- * that nothing can be taken off. Without other programs it was 24 % at most, beside two busy loops on two processors 54 % at least.
+ * that nothing can be taken off. Without other programs it was 24 % at most, with two busy loops on two processors 54 % at least.
  */
 const MOST_WAITED = 1 / 3
 

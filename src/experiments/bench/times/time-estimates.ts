@@ -24,7 +24,7 @@ export const MOST_APART = Math.log(1.25)
 
 /**
  * Standard deviation of the logarithm of a time that all processes of a run have in common, what moves all times of the run
- * alike left out: of 38 processes of a machine whose own spread was below 2 %. `npm run bench:repeatability` shows what
+ * alike left out: of 38 processes of a machine with a spread below 2 %. `npm run bench:repeatability` shows what
  * it is elsewhere (docs/statistics.md).
  */
 export const FLOOR = 0.0055
