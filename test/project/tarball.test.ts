@@ -17,7 +17,7 @@ const MEANT = [
   /^dist\/(gradients|src\/.+)\.(js|d\.ts)$|^dist\/(gradients|program\/parts\/[\w-]+)-LICENSE$/,
   /^dist\/program\/.+\.js$/,
   /^dist\/page\/page\.(css|js)$/,
-  /^docs\/(advice|claims|compare|statistics|your-(model|estimator)|tun(ed|ing)|training|getting-started|reading-tables)\.md$/,
+  /^docs\/(advice|ci|claims|compare|statistics|your-(model|estimator)|tun(ed|ing)|training|getting-started|reading-tables)\.md$/,
   /^docs\/(kernel-estimates|attention-outputs|faq|clusters|runs|inputs|benchmarks|backends)\.md$/,
   /^docs\/(library|python|performance|decisions)\.md$/,
   /^fixtures\/(manifest\.json|LICENSE-Apache-2\.0|NOTICE|minilm\.txt|(charlm|minilm)-layer\d\.safetensors)$/,
