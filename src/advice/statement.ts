@@ -1,5 +1,6 @@
 /** The recommendation on a layer in sentences. */
 
+import {isTold} from '../experiments/bench/times/time-estimates.js'
 import {YARDSTICK} from '../experiments/error-sweep/report/ranking.js'
 import {nanoseconds} from '../report/numbers.js'
 import type {Estimate} from '../stats/index.js'
@@ -89,8 +90,12 @@ const WHY: Record<Obstacle, Reason> = {
   },
   mean: ({metric, wish}) =>
     `What is within ${exactError(metric, wish.tolerance)} is not distinguishable from averaging V.`,
-  time: ({metric, wish, length}, nearest) =>
-    `${within(metric, wish.tolerance, nearest)} not faster for certain at L=${length}${nearest ? `: ${fast(nearest.gain)}` : ''}.`,
+  time: ({metric, wish, length}, nearest) => {
+    const accurate = within(metric, wish.tolerance, nearest)
+    return nearest && !isTold(nearest.gain)
+      ? `${accurate} not timed at L=${length}: the machine was too busy.`
+      : `${accurate} not faster for certain at L=${length}${nearest ? `: ${fast(nearest.gain)}` : ''}.`
+  },
   budget: ({metric, wish}, nearest) =>
     `${within(metric, wish.tolerance, nearest)} faster, but over the budget of ${nanoseconds(wish.budget)}${nearest ? `: it takes ${timeText(nearest.time)}` : ''}.`,
 }

@@ -1,6 +1,6 @@
 /** Errors, speed-ups and lengths of advice as people read them. */
 import {isSettled} from '../experiments/bench/times/time-estimates.js'
-import {MISSING, significant} from '../report/numbers.js'
+import {MISSING, significant, UNSETTLED} from '../report/numbers.js'
 import type {Estimate} from '../stats/index.js'
 import type {AdviceMetric} from './candidates.js'
 
@@ -33,11 +33,12 @@ function shortest(value: number): string {
 /**
  * How many times faster: `3.44x [2.92, 4.18]` where the interval is narrow (`isSettled` of benchmarks), the interval alone
  * where it is not, `2.45-107x`, or its upper end where that is slower, `below 0.585x`. Ends that are not known are left out:
- * `over 2.45x`, `about 4.00x`.
+ * `over 2.45x`, `about 4.00x`; `?` where the machine was too busy.
  */
 export function speedText(gain: Estimate): string {
   const {value, low, high} = gain
   if (!Number.isFinite(value)) return MISSING
+  if (low === 0 && !Number.isFinite(high)) return UNSETTLED
   if (low === high) return `${significant(value)}x`
   if (isSettled(gain)) return `${significant(value)}x [${significant(low)}, ${significant(high)}]`
   if (high < 1) return `below ${significant(high)}x`

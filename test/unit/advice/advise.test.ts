@@ -184,6 +184,19 @@ describe('advise', () => {
     )
   })
 
+  it('does not say what is faster where the machine was too busy', () => {
+    const waited_ns = (samples: readonly number[]) => samples.reduce((sum, x) => sum + x, 0) / 2
+    const busy = time.map(row => {
+      const {result} = row
+      return {...row, result: {...result, threads: 2, waited_ns: waited_ns(result.samples_ns)}}
+    })
+    const layer = adviceOn([erring(0.04, [0.04, 0.04])], {seqLen: 256}, busy)
+    expect(layer).toMatchObject({candidate: null, obstacle: 'time'})
+    expect(layer.statement).toMatch(
+      /favor-pos orth M=64 is within 5 % and not timed at L=256: the machine was too busy\.$/,
+    )
+  })
+
   it('tells what is too slow from what is over the budget', () => {
     const accurate = [erring(0.04, [0.04, 0.04])]
     const short = adviceOn(accurate, {seqLen: 256})

@@ -32,6 +32,8 @@ describe('speedText', () => {
     [4, 4, 4, '4.00x', false],
     [4, Number.NaN, Number.NaN, 'about 4.00x', true],
     [4, 1.5, Number.POSITIVE_INFINITY, 'over 1.50x', true],
+    [4, 0, Number.POSITIVE_INFINITY, '?', true],
+    [4, 0, Number.NaN, '?', true], // as saved
     [Number.NaN, Number.NaN, Number.NaN, '-', false],
   ])('of %d [%d, %d] is %s', (value, low, high, text, unsettled) => {
     expect(speedText({value, low, high})).toBe(text)
