@@ -1,5 +1,5 @@
 /** What the documents say to type works when it is typed, in every shell. Needs the built program. */
-import {readFileSync, writeFileSync} from 'node:fs'
+import {writeFileSync} from 'node:fs'
 import {join} from 'node:path'
 import {beforeAll, describe, expect, it} from 'vitest'
 import {commandIds, loadCommand} from '../helpers/commands.js'
@@ -13,14 +13,10 @@ import {
   writeProgram,
   writePrograms,
 } from '../helpers/typed-commands.js'
+import {documentedEstimator} from './documented-estimator.js'
 
 const README = documentedCommands('README.md')
 const CONTRIBUTING = documentedCommands('CONTRIBUTING.md')
-
-/** The estimator that docs/your-estimator.md begins with. */
-const [, OWN = ''] = /^```js\n([\s\S]*?)^```$/m.exec(
-  readFileSync(new URL('../../docs/your-estimator.md', import.meta.url), 'utf8'),
-)!
 
 describe('the documents', () => {
   it('have commands to try', () => {
@@ -40,7 +36,7 @@ describe('each command of the documents, typed into bash', () => {
     env = writeProgram(folder)
     await writeInputs(folder, ['qkv.npz', 'qkv.safetensors'])
     writeModel(folder)
-    writeFileSync(join(folder, 'my-estimator.js'), OWN)
+    writeFileSync(join(folder, 'my-estimator.js'), documentedEstimator())
     for (const [seed, name] of ['RUN', 'RUN2'].entries()) {
       const {code, stderr} = await type(
         `rfa error-sweep --quick -m elu --seed ${seed} -o results/${name}`,
