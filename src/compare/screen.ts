@@ -151,7 +151,12 @@ function unmeasuredText(wide: readonly ComparedRow[], of: number): string {
   if (wide.some(({ratio_high}) => ratio_high === null)) return `${what}: the machine was too busy.`
   const faster = 1 / Math.min(...wide.map(({ratio_low}) => ratio_low!))
   const slower = Math.max(...wide.map(({ratio_high}) => ratio_high!))
-  return `${what}: B may be ${significant(faster, 2)}x faster or ${significant(slower, 2)}x slower.`
+  // several lines together may leave a line open with an interval on one side of 1
+  const ends = [
+    ...(faster > 1 ? [`${significant(faster, 2)}x faster`] : []),
+    ...(slower > 1 ? [`${significant(slower, 2)}x slower`] : []),
+  ]
+  return `${what}: B may be ${ends.join(' or ')}.`
 }
 
 /** Of the lines in which B has more, or else less, the one that differs most. */

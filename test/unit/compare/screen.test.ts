@@ -158,4 +158,15 @@ describe('comparisonAnswers', () => {
       expect(said).toContain(`, ${Math.max(...slowest).toPrecision(2)}x [`)
     }
   })
+
+  it('names no side that the interval of an open line leaves out', async () => {
+    const {facts} = await factsOf(Object.values(RUNS)[0]!)
+    const row = facts.rows.find(({quantity}) => quantity === 'time')!
+    const said = (ratio_low: number, ratio_high: number) => {
+      const open = {...row, answer: 'cannot_be_told', ratio: 1.4, ratio_low, ratio_high} as const
+      return comparisonAnswers({...facts, rows: [open]}).join(' ')
+    }
+    expect(said(0.7, 2.8)).toContain('B may be 1.4x faster or 2.8x slower.')
+    expect(said(1.02, 1.9)).toContain('B may be 1.9x slower.')
+  })
 })
