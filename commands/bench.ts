@@ -1,15 +1,15 @@
-import {BaselineCommand} from '../src/cli/compare/baseline-command.js'
 import {benchFlags, toBenchPlan} from '../src/cli/plans/bench.js'
 import {fileShape} from '../src/cli/plans/bench-input.js'
 import {asksEstimators} from '../src/cli/plans/method-specs.js'
 import {tunedFile} from '../src/cli/plans/tuned.js'
 import {helpText} from '../src/cli/run/base-command.js'
+import {TimedCommand} from '../src/cli/run/timed-command.js'
 import {BASELINES} from '../src/experiments/bench/fields/baselines.js'
 
-export default class Bench extends BaselineCommand {
+export default class Bench extends TimedCommand {
   static override summary = 'Measure time and memory of forward passes, or of decoding'
   static override description = helpText(
-    `Runs each estimator at each length in several fresh processes, after a check of its accuracy on a short prefix; cells take turns, so that what disturbs the machine for a while falls on all; and compares with both exact forms (${BASELINES.join(', ')}). With --mode decode it passes tokens one by one through the recurrent form.`,
+    `Times each estimator at each length, after a check of its accuracy on a short prefix, in several fresh processes, in which cells take turns, so that what disturbs the machine for a while falls on all; and compares with both exact forms (${BASELINES.join(', ')}). With --mode decode it passes tokens one by one through the recurrent form.`,
   )
   static override examples = [
     '<%= config.bin %> bench --quick',
@@ -17,8 +17,6 @@ export default class Bench extends BaselineCommand {
     '<%= config.bin %> bench --mode decode --methods rfa --seq-len 100,2048',
     '<%= config.bin %> bench --heads 32 --kv-heads 8 --head-dim 128 --seq-len 1024 --causal',
     '<%= config.bin %> bench --input qkv.safetensors --methods favor-pos,rfa',
-    '<%= config.bin %> bench --output results/before',
-    '<%= config.bin %> bench --baseline results/before --fail-on time:10%',
     '<%= config.bin %> bench --seq-len 1024 --min-time 2 --backend wasm --output results/wasm',
   ]
   static override flags = benchFlags
@@ -35,6 +33,6 @@ export default class Bench extends BaselineCommand {
     }
     const file = saved ? undefined : await fileShape(flags, listeners)
     const tuned = saved ? undefined : await tunedFile(flags)
-    return this.runAndCompare(saved ?? toBenchPlan(flags, estimators, file, tuned), flags)
+    return this.runQuietly(saved ?? toBenchPlan(flags, estimators, file, tuned), flags)
   }
 }

@@ -1,13 +1,12 @@
 import * as Args from '@oclif/core/args'
-import {BaselineCommand} from '../src/cli/compare/baseline-command.js'
 import {present} from '../src/cli/flags/kinds.js'
-import {pluginFlag, runFlags} from '../src/cli/flags/shared.js'
-import {baselineFlags} from '../src/cli/plans/compare.js'
+import {pluginFlag, runFlags, timedFlags} from '../src/cli/flags/shared.js'
 import {helpText} from '../src/cli/run/base-command.js'
+import {TimedCommand} from '../src/cli/run/timed-command.js'
 
 const {quick: _quick, seed: _seed, backend: _backend, ...howToRun} = runFlags
 
-export default class Run extends BaselineCommand {
+export default class Run extends TimedCommand {
   static override summary = 'Run a plan out of a file'
   static override description = helpText(
     'Runs what error-sweep, bench or variance has printed under --dry-run --json, wherever the plan was made: its input files must be here under the same names and hold the same. A plan with plug-ins is a program: each of them is named by --plugin or RFA_PLUGINS, and holds what it held.',
@@ -16,7 +15,6 @@ export default class Run extends BaselineCommand {
     '<%= config.bin %> run plan.json',
     '<%= config.bin %> run plan.json --output results/sweep --resume',
     '<%= config.bin %> run plan.json --dry-run',
-    '<%= config.bin %> run plan.json --baseline results/before --fail-on time:10%',
   ]
   static override args = {
     plan: Args.string({
@@ -27,7 +25,7 @@ export default class Run extends BaselineCommand {
   }
   static override flags = {
     ...howToRun,
-    ...baselineFlags,
+    ...timedFlags,
     plugin: pluginFlag('RUN', 'for a plan with its estimators, which is a program'),
   }
 
@@ -44,6 +42,6 @@ export default class Run extends BaselineCommand {
     const read = await readPlanFile(args.plan)
     refuseOtherThreads(args.plan, read, flags.threads)
     const plan = withNamedPlugins(read, {from: args.plan, keeper: 'plan'}, this.plugins)
-    return this.runAndCompare(plan, {...flags, plan: args.plan})
+    return this.runQuietly(plan, {...flags, plan: args.plan})
   }
 }

@@ -67,7 +67,7 @@ async function documentSchemas(): Promise<Named[]> {
     [
       'finished-run',
       'What an experiment or rfa merge prints under --json',
-      documents.withComparison(finishedRunSchema({manifest, record})),
+      finishedRunSchema({manifest, record}),
     ],
     ['apply', 'What rfa apply prints under --json', applyRecord],
     ['export', 'What rfa export prints under --json', exportRecord],

@@ -19,16 +19,9 @@ import type {ComparedRow, ComparedSide, ComparisonFacts, LeftRow} from './schema
 const MOST_WARNINGS = 3
 const MOST_OF_WARNING = 150
 
-/** Blocks of the first screen. @param lines - that it may take; default: those of a screen */
-export function comparisonScreen(
-  facts: ComparisonFacts,
-  {quantities}: Comparison,
-  lines?: number,
-): Block[] {
-  const {rows, left} = facts
-  // below the answer of B, which has said what disturbed it
-  const warnings =
-    lines === undefined ? facts.warnings : facts.warnings.filter(isNotOfB).slice(0, 1)
+/** Blocks of the first screen. */
+export function comparisonScreen(facts: ComparisonFacts, {quantities}: Comparison): Block[] {
+  const {rows, left, warnings} = facts
   const shared = sharedPlace(rows)
   const telling = rows.filter(row => row.answer !== 'same' || row.basis !== 'exact')
   const ranked = (telling.length > 0 ? telling : rows).toSorted(
@@ -40,35 +33,27 @@ export function comparisonScreen(
     ...verdictItems(facts, shared, 1).filter(item => !item.startsWith('regression')),
   ]
   const hiddenWarnings = warnings.length - MOST_WARNINGS
-  return fittedScreen(
-    ranked.length,
-    shown => {
-      const hidden = [
-        ...(shown < ranked.length ? [`${shown} of ${plural(rows.length, 'line')}`] : []),
-        ...(hiddenWarnings > 0 ? [`${MOST_WARNINGS} of ${warnings.length} warnings`] : []),
-      ]
-      const rest =
-        hidden.length > 0
-          ? `Shown: ${listed(hidden)}; --details has the rest.`
-          : '--details has p-values.'
-      return [
-        heading(2, titleOf(facts)),
-        text(comparisonAnswers(facts).join(' ')),
-        ...(ranked.length > 0
-          ? [
-              table(columnsOf(quantities, shared), ranked.slice(0, shown)),
-              text(`B/A: with its 95 % interval. ${rest}`),
-            ]
-          : []),
-        ...list(notes),
-      ]
-    },
-    lines,
-  )
-}
-
-function isNotOfB(warning: string): boolean {
-  return !warning.startsWith('B: ')
+  return fittedScreen(ranked.length, shown => {
+    const hidden = [
+      ...(shown < ranked.length ? [`${shown} of ${plural(rows.length, 'line')}`] : []),
+      ...(hiddenWarnings > 0 ? [`${MOST_WARNINGS} of ${warnings.length} warnings`] : []),
+    ]
+    const rest =
+      hidden.length > 0
+        ? `Shown: ${listed(hidden)}; --details has the rest.`
+        : '--details has p-values.'
+    return [
+      heading(2, titleOf(facts)),
+      text(comparisonAnswers(facts).join(' ')),
+      ...(ranked.length > 0
+        ? [
+            table(columnsOf(quantities, shared), ranked.slice(0, shown)),
+            text(`B/A: with its 95 % interval. ${rest}`),
+          ]
+        : []),
+      ...list(notes),
+    ]
+  })
 }
 
 function titleOf({experiment, related, a, b}: ComparisonFacts): string {

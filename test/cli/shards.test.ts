@@ -75,10 +75,4 @@ describe('--shard', () => {
     await bench('-o', 'dir', '--shard', 'slurm')
     expect(lastRun().options.argv.join(' ')).toMatch(/--shard 2\/3$/)
   })
-
-  it('compares nothing with a baseline, of which it has a part', async () => {
-    const {exitCode, stderr} = await bench('--shard', '1/2', '--baseline', 'before')
-    expect(exitCode).toBe(2)
-    expect(stderr).toMatch(/--shard/)
-  })
 })

@@ -13,7 +13,7 @@ export interface Compared {
   /** All of it. */
   blocks: Block[]
   /** The first screen. @param lines - that it may take; default: those of a screen */
-  screen(lines?: number): Block[]
+  screen(): Block[]
 }
 
 /** One file for browsers, with ratios and their intervals as figures. @param argv - command that makes it */

@@ -12,7 +12,7 @@ import {
 } from '../../compare/match.js'
 import {comparisonCsv, comparisonReport} from '../../compare/report.js'
 import {comparisonScreen} from '../../compare/screen.js'
-import {expected, type RfaError, unknownName} from '../../errors.js'
+import {expected, unknownName} from '../../errors.js'
 import {comparisonOf, experimentNamed} from '../../experiments/index.js'
 import type {ReportedRun} from '../../experiments/run-report.js'
 import {PAGE_START} from '../../report/html/markup.js'
@@ -75,7 +75,7 @@ export async function compareSides([a, b]: readonly [Side, Side], how: How): Pro
   return {
     facts,
     blocks: comparisonReport(facts, comparison),
-    screen: lines => comparisonScreen(facts, comparison, lines),
+    screen: () => comparisonScreen(facts, comparison),
   }
 }
 
@@ -136,7 +136,7 @@ function refuseOverlap(a: Side, b: Side): void {
 }
 
 /** @throws {USAGE} for a limit of what an experiment does not measure */
-export function requireMeasured(
+function requireMeasured(
   limits: readonly Limit[],
   experiment: string,
   names: readonly string[],
@@ -160,20 +160,12 @@ function requirePartners({comparison, related, a, b}: ComparisonRequest): void {
       ? matchRuns(a.records, b.records, comparison)
       : matchMethods([a.records, b.records])
   if (pairs.length > 0) return
-  throw noPartners(
-    b.directory,
-    related === 'runs' ? [a, b].map(({records}) => comparison.measured(records[0]!.cell)) : [],
-  )
-}
-
-/** Error of cells that have nothing in common. @param cells - one of each side, to say how they differ */
-export function noPartners(where: string, cells: readonly object[]): RfaError {
-  const [a, b] = cells
-  const [change] = a && b ? differences(a, b) : []
+  const own = ({records}: Side) => comparison.measured(records[0]!.cell)
+  const [change] = related === 'runs' ? differences(own(a), own(b)) : []
   const remedy = change
     ? [`the first cells differ in ${change.field}: ${change.before} in A, ${change.now} in B`]
     : []
-  return expected('PLAN_MISMATCH', where, 'cells that measure the same', 'none', ...remedy)
+  throw expected('PLAN_MISMATCH', b.directory, 'cells that measure the same', 'none', ...remedy)
 }
 
 /** First line of every comparison in Markdown. */

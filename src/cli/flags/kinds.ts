@@ -232,15 +232,6 @@ export function emptyItem(where: string, what: string) {
   return expected('USAGE', where, what, 'nothing', 'write lists with commas and no spaces: a,b')
 }
 
-/** The same flag among those of a group. @param helpValue - what its values look like, in place of its own */
-export function grouped<F extends {helpGroup?: string}>(
-  flag: F,
-  helpGroup: string,
-  helpValue?: string,
-): F {
-  return {...flag, helpGroup, ...(helpValue !== undefined && {helpValue})}
-}
-
 /** The same flag among those of no group. @param description - in place of its own */
 export function ungrouped<F extends {helpGroup?: string; description?: string}>(
   flag: F,

@@ -26,6 +26,7 @@ import {
   notBeside,
   numberList,
   type OptionAssignment,
+  oneDuration,
   oneName,
   oneNumber,
   oneText,
@@ -288,6 +289,22 @@ export const runFlags = {
       'write a CPU profile of each worker process, profile/worker-N.cpuprofile in the folder of the run, for Chrome DevTools, VS Code or speedscope.app; this slows what bench times',
   }),
   ...computeFlags,
+}
+
+/** The flags of every command that measures times. */
+export const timedFlags = {
+  'wait-quiet': oneDuration({
+    helpGroup: 'RUN',
+    description:
+      'before anything is timed wait until other programs leave the processors alone, at most this long (default: no wait)',
+  }),
+  samples: Flags.boolean({
+    default: false,
+    helpGroup: 'RUN',
+    ...notBeside('dry-run'),
+    description:
+      'write every single time as records_samples.csv, too; with --resume of a run that has ended also later',
+  }),
 }
 
 /** The values of {@link runFlags}, with what every command has, and what was typed of the axes of draws. */

@@ -41,7 +41,6 @@ export const BRIEF_FLAGS: Readonly<Record<string, BriefFlags>> = {
     ...CAUSAL,
     mode: 'forward, decode (token by token) or layer',
     ...OUTPUT,
-    baseline: 'compare with the run in this folder',
     ...DETAILS,
   },
   variance: {

@@ -18,9 +18,8 @@ import {assertTunedFits, type TunedFile} from '../../tuned/index.js'
 import {defaultHelp, type Grid, gridOf} from '../flags/defaults.js'
 import {type FlagValues, nameList, numberList, oneNumber} from '../flags/kinds.js'
 import {COUNT, POSITIVE_INTEGER, SECONDS} from '../flags/ranges.js'
-import {causalFlag, methodFlags, parametersFlag, runFlags} from '../flags/shared.js'
+import {causalFlag, methodFlags, parametersFlag, runFlags, timedFlags} from '../flags/shared.js'
 import {benchInputFlags, type FileShape} from './bench-input.js'
-import {baselineFlags} from './compare.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
 import {withTuned, withTunedDraws} from './tuned.js'
 import {checkedPlan, drawAxesOf, listOr} from './values.js'
@@ -67,7 +66,7 @@ export const BENCH: Record<'standard' | 'quick', BenchGrid> = {
     warmupRuns: 10,
     minRuns: 10,
     maxRuns: 2000,
-    minTime: 0.2,
+    minTime: 0.3,
   },
 }
 
@@ -117,7 +116,7 @@ export const benchFlags = {
   causal: causalFlag('GRID'),
   processes: oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'TIMING',
-    description: `fresh processes for each cell, which its runs and its time are divided among; intervals take two or more ${defaultHelp(BENCH, grid => grid.processes)}`,
+    description: `fresh processes, each of which times all cells in turns; they share the runs and the time of a cell; intervals take two or more ${defaultHelp(BENCH, grid => grid.processes)}`,
   }),
   warmup: oneNumber(COUNT)({
     helpGroup: 'TIMING',
@@ -140,7 +139,7 @@ export const benchFlags = {
     helpGroup: 'TIMING',
     description: 'order of the cells; random spreads drift over all of them (default: random)',
   }),
-  ...baselineFlags,
+  ...timedFlags,
   ...runFlags,
   backend: nameList(
     'backends',

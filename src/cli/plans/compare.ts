@@ -3,7 +3,7 @@ import {extname} from 'node:path'
 import * as Flags from '@oclif/core/flags'
 import {checkLimits, type Limit, parseLimit} from '../../compare/limits.js'
 import {describe, expected} from '../../errors.js'
-import {grouped, notBeside, oneDuration, oneText, present, toggle} from '../flags/kinds.js'
+import {present, toggle} from '../flags/kinds.js'
 
 const limitList = Flags.custom<Limit>({
   multiple: true,
@@ -22,29 +22,6 @@ export const failOnFlags = {
   strict: toggle(
     'also end with exit code 5 for lines that cannot be judged, and for what only A has measured',
   ),
-}
-
-/** `--baseline` and what goes with it, of every command that measures times. */
-export const baselineFlags = {
-  baseline: oneText({
-    helpGroup: 'COMPARISON',
-    helpValue: 'DIR',
-    description: 'compare the run, B, with the one in that folder, A, as rfa compare does',
-  }),
-  'fail-on': grouped(failOnFlags['fail-on'], 'COMPARISON', 'time:25%,memory:0%'),
-  strict: grouped(failOnFlags.strict, 'COMPARISON'),
-  'wait-quiet': oneDuration({
-    helpGroup: 'RUN',
-    description:
-      'before anything is timed wait until other programs leave the processors alone, at most this long (default: no wait)',
-  }),
-  samples: Flags.boolean({
-    default: false,
-    helpGroup: 'RUN',
-    ...notBeside('dry-run'),
-    description:
-      'write every single time as records_samples.csv, too; with --resume of a run that has ended also later',
-  }),
 }
 
 /** Values of {@link failOnFlags}. */

@@ -174,15 +174,6 @@ export const comparisonDocument = z.object({
 })
 export type ComparisonDocument = z.infer<typeof comparisonDocument>
 
-/** A finished run: one of `rfa bench --baseline` has a comparison, too. */
-export function withComparison<Shape extends z.ZodRawShape>(run: z.ZodObject<Shape>) {
-  return run.extend({
-    comparison: comparisonDocument
-      .optional()
-      .describe('With the baseline as A and this run as B; absent: none was asked for.'),
-  })
-}
-
 /** `rfa slurm`. */
 export const slurmDocument = z.object({
   schema: tag('rfa.slurm/1'),

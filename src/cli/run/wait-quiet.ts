@@ -31,7 +31,7 @@ const QUIET = 0.05
 /**
  * Waits until less than 5 % of the processors are in use for three seconds. What a host gives to other machines is not seen.
  *
- * @param limitMs - waits no longer than that
+ * @param limitMs - waits no longer than that, and goes by the last second then
  * @param onBusy - told once, where the machine is not quiet at first
  * @returns `undefined` once it is quiet; else what was in use at last
  */
@@ -49,7 +49,7 @@ export async function waitUntilQuiet(
     quiet = share <= QUIET ? quiet + 1 : 0
     if (quiet === LOOKS) return undefined
     const use = {busy: share * count, count}
-    if (waited >= limitMs) return use
+    if (waited >= limitMs) return quiet > 0 ? undefined : use
     if (quiet === 0 && !told) onBusy(use)
     told ||= quiet === 0
   }

@@ -125,14 +125,6 @@ describe('comparisonScreen', () => {
     expect(lines.filter(line => line.length > 80)).toEqual([])
     expect(`\n${lines.join('\n')}\n`).toMatchSnapshot()
   })
-
-  it('takes fewer lines where there are fewer', async () => {
-    const {facts, comparison} = await factsOf(RUNS['thirty-two cells']!)
-    const screen = comparisonScreen(facts, comparison, 13)
-    const lines = renderTerminal(screen, {width: 80, colour: false}).split('\n')
-    expect(lines.length).toBeLessThanOrEqual(13)
-    expect(lines.at(-1)).toMatch(/--details has the rest\.$/)
-  })
 })
 
 describe('comparisonAnswers', () => {

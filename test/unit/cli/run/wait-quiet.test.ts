@@ -32,6 +32,7 @@ describe('waitUntilQuiet', () => {
       seconds: 20,
       use: {busy: expect.closeTo(0.12, 10), count: 2},
     })
+    expect(await waited([0], 1000)).toMatchObject({seconds: 1, use: undefined})
     expect(await waited([1], 0)).toMatchObject({seconds: 1, told: [], use: {busy: 2, count: 2}})
   })
 })
