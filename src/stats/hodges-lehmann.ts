@@ -24,15 +24,31 @@ export function hodgesLehmann(values: ArrayLike<number>, confidence = CONFIDENCE
   const [first = Number.NaN, last = Number.NaN] = [sorted[0], sorted.at(-1)]
   // NaN sorts last, and opposite infinities have no mean
   if (Number.isNaN(first + last)) return {value: Number.NaN, low: Number.NaN, high: Number.NaN}
-  const all = (sorted.length * (sorted.length + 1)) / 2
-  const middle = smallest(sorted, Math.floor((all + 1) / 2))
-  const next = all % 2 === 1 ? middle : smallest(sorted, all / 2 + 1)
+  const all = pairsOf(sorted)
   const rank = walshRank(sorted.length, (1 - confidence) / 2)
   return {
-    value: middle === next ? middle : (middle + next) / 2,
+    value: middleOf(sorted),
     low: rank === 0 ? Number.NaN : smallest(sorted, rank),
     high: rank === 0 ? Number.NaN : smallest(sorted, all + 1 - rank),
   }
+}
+
+/** The same without its interval; `NaN` for no values, or a `NaN` among them. */
+export function pseudomedian(values: ArrayLike<number>): number {
+  const sorted = Float64Array.from(values).sort()
+  return Number.isNaN(sorted.at(-1) ?? Number.NaN) ? Number.NaN : middleOf(sorted)
+}
+
+/** How many Walsh averages there are. */
+function pairsOf({length}: Float64Array): number {
+  return (length * (length + 1)) / 2
+}
+
+function middleOf(sorted: Float64Array): number {
+  const all = pairsOf(sorted)
+  const middle = smallest(sorted, Math.floor((all + 1) / 2))
+  const next = all % 2 === 1 ? middle : smallest(sorted, all / 2 + 1)
+  return middle === next ? middle : (middle + next) / 2
 }
 
 /** The k-th smallest Walsh average, by halving: memory stays that of the values. */

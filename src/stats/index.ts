@@ -29,7 +29,7 @@ export {
   weightedSum,
 } from './estimate.js'
 export {logLogSlope, type PowerLaw} from './fits.js'
-export {hodgesLehmann} from './hodges-lehmann.js'
+export {hodgesLehmann, pseudomedian} from './hodges-lehmann.js'
 export {holm} from './holm.js'
 export {ratioPValue} from './interval-test.js'
 export {heightAmong, heightAt, type LogLine, type LogPlace, passesOne} from './log-lines.js'

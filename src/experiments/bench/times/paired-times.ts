@@ -8,6 +8,7 @@ import {
   leaning,
   mapped,
   mean,
+  pseudomedian,
   quantile,
   type SharedVariance,
   sharedVariance,
@@ -17,7 +18,7 @@ import {
   welchTest,
 } from '../../../stats/index.js'
 import type {TimedRecord} from '../schema.js'
-import {undisturbedTimes, usualTimes} from './processes.js'
+import {undisturbedTimes, undisturbedTurns, usualTimes} from './processes.js'
 import {FLOOR, MOST_APART, waitingShare} from './time-estimates.js'
 
 /** A record in a sum of logarithms of times. */
@@ -46,21 +47,25 @@ const NOTHING: SharedVariance = {value: 0, degrees: 0}
 /** More make no difference. */
 const MOST_DEGREES = 10_000
 
+/** Logarithms by processes and their turns. */
+type TurnLogs = readonly Float64Array[]
+
 /**
  * Ratios of the times of a run. A ratio is taken process by process, the first ones of both, then the second ones,
- * and so on. Fewer than five processes say little of its spread, so it is shrunk towards the spread of other cells
+ * and so on; within a process turn by turn where each run is known without its waiting. Fewer than five processes say little of its spread, so it is shrunk towards the spread of other cells
  * with the same number of threads, as far as these agree. What the processes of a run have in common they do not show: a
  * measured {@link FLOOR} stands for it.
  */
 export class PairedTimes {
   readonly #shared = new Map<string, SharedVariance>()
   readonly #logs = new Map<TimedRecord, Float64Array>()
+  readonly #turns = new Map<TimedRecord, TurnLogs>()
   readonly #usual = new Map<TimedRecord, Float64Array>()
 
   /** @param records - of one run, all that there are */
   constructor(records: readonly TimedRecord[]) {
     for (const group of groupBy(records, record => this.#kindOf(record))) {
-      this.#shared.set(this.#kindOf(group[0]!), spreadOf(group.map(record => this.logsOf(record))))
+      this.#shared.set(this.#kindOf(group[0]!), this.#spreadOf(group))
     }
   }
 
@@ -116,28 +121,70 @@ export class PairedTimes {
 
   /** @param parts - how much of each is in it */
   #by(parts: readonly Weighted[], of: (logs: readonly number[]) => number): LogTime {
-    const logs = parts.map(({record}) => this.logsOf(record))
-    const values = byProcess(logs, of)
+    const records = parts.map(({record}) => record)
+    const values = this.#valuesOf(records, of)
     const count = values.length
     const value = mean(values)
     if (count < 2) return {value, error: Number.NaN, degrees: 0}
-    const usual = mean(
-      byProcess(
-        parts.map(({record}) => this.#usualOf(record)),
-        of,
-      ),
+    const undisturbed = byProcess(
+      records.map(record => this.logsOf(record)),
+      of,
     )
-    const records = parts.map(({record}) => record)
-    if (isTooBusy(value, usual, records)) return untold(value)
+    const usual = byProcess(
+      records.map(record => this.#usualOf(record)),
+      of,
+    )
+    if (isTooBusy(mean(undisturbed), mean(usual), records)) return untold(value)
     const own = {value: variance(values), degrees: count - 1}
     const found = count < KNOWING ? leaning(own, this.#sharedOf(parts)) : own
     const floor = parts.reduce((sum, {weight}) => sum + (weight * FLOOR) ** 2, 0)
     return withKnown({value: found.value / count, degrees: found.degrees}, floor, value)
   }
 
+  /**
+   * Of each process that all records have. Turns of a round follow each other, so that what is slow for a second is slow in both; a turn
+   * may have a single run, though, so that none of it may have waited.
+   */
+  #valuesOf(
+    records: readonly TimedRecord[],
+    of: (logs: readonly number[]) => number,
+  ): Float64Array {
+    if (records.every(knowsWaits))
+      return byTurns(
+        records.map(record => this.#turnsOf(record)),
+        of,
+      )
+    return byProcess(
+      records.map(record => this.logsOf(record)),
+      of,
+    )
+  }
+
+  /** The variance of single records around what all of them had in common; they have as many processes. */
+  #spreadOf(records: readonly TimedRecord[]): SharedVariance {
+    const [count, processes] = [records.length, this.logsOf(records[0]!).length]
+    if (count < 2 || processes < 2) return NOTHING
+    // a record is itself a part of what all have in common
+    const whole = count / (count - 1)
+    const own = (at: number) => this.#valuesOf(records, logs => logs[at]! - mean(logs))
+    return sharedVariance(
+      records.map((_, at) => variance(own(at)) * whole),
+      processes - 1,
+    )
+  }
+
   /** Logarithms of what undisturbed calls take in the processes of a record; a decode up to one of its tokens has its own. */
   logsOf(record: TimedRecord): Float64Array {
     return logsIn(this.#logs, record, undisturbedTimes)
+  }
+
+  /** The same by turns. */
+  #turnsOf(record: TimedRecord): TurnLogs {
+    const logs =
+      this.#turns.get(record) ??
+      undisturbedTurns(record.result).map(turns => Float64Array.from(turns, Math.log))
+    this.#turns.set(record, logs)
+    return logs
   }
 
   /** The same of usual calls. */
@@ -155,7 +202,7 @@ export class PairedTimes {
   }
 
   #kindOf(record: TimedRecord): string {
-    return `${record.result.threads} ${this.logsOf(record).length}`
+    return `${record.result.threads} ${knowsWaits(record)} ${this.logsOf(record).length}`
   }
 }
 
@@ -177,6 +224,24 @@ function byProcess(
 ): Float64Array {
   const count = Math.min(...logs.map(({length}) => length))
   return Float64Array.from({length: count}, (_, process) => of(logs.map(own => own[process]!)))
+}
+
+/** Whether each run that may have waited was looked at. */
+function knowsWaits({result: {threads, waited_ns}}: TimedRecord): boolean {
+  return threads === 1 && waited_ns !== null
+}
+
+/** The same of each process, from its turns. */
+function byTurns(logs: readonly TurnLogs[], of: (logs: readonly number[]) => number): Float64Array {
+  const count = Math.min(...logs.map(({length}) => length))
+  return Float64Array.from({length: count}, (_, process) =>
+    pseudomedian(
+      byProcess(
+        logs.map(own => own[process]!),
+        of,
+      ),
+    ),
+  )
 }
 
 /** Whether usual calls say something else than undisturbed ones, or none of some record was undisturbed. */
@@ -222,28 +287,6 @@ function withKnown({value: own, degrees}: SharedVariance, known: number, value: 
     error,
     degrees: own === 0 ? MOST_DEGREES : Math.min(MOST_DEGREES, degrees * (all / own) ** 2),
   }
-}
-
-/**
- * The variance of single cells around what all of them had in common. @param logs - by cell, the same number of
- * processes in each
- */
-function spreadOf(logs: readonly Float64Array[]): SharedVariance {
-  const [count, processes] = [logs.length, logs[0]!.length]
-  if (count < 2 || processes < 2) return NOTHING
-  const own = logs.map(values => {
-    const center = mean(values)
-    return values.map(value => value - center)
-  })
-  const common = Float64Array.from({length: processes}, (_, process) =>
-    mean(own.map(values => values[process]!)),
-  )
-  // a cell is itself a part of what all have in common
-  const whole = count / (count - 1)
-  return sharedVariance(
-    own.map(values => variance(values.map((value, at) => value - common[at]!)) * whole),
-    processes - 1,
-  )
 }
 
 /** The weights of a least-squares slope: the exponent of time in length. @param weight - of all */

@@ -22,24 +22,32 @@ export function processMedians(times: InProcesses): number[] {
 }
 
 /**
- * Runs of each process less what they waited for a processor. A long call loses its processor to others more often than a short
+ * The same with runs less what they waited for a processor. A long call loses its processor to others more often than a short
  * one, so that on a busy machine times are wrong by other factors for long calls than for short ones.
  */
-function computingRuns(times: InProcesses): number[][] {
+function computing<Times extends InProcesses>(times: Times): Times {
   const {samples_ns, run_waits_ns = []} = times
-  if (run_waits_ns.length !== samples_ns.length) return processRuns(times)
-  const computing = samples_ns.map((time, run) => time - run_waits_ns[run]!)
-  return processRuns({...times, samples_ns: computing})
+  if (run_waits_ns.length !== samples_ns.length) return times
+  return {...times, samples_ns: samples_ns.map((time, run) => time - run_waits_ns[run]!)}
 }
 
 /** What a call takes that nothing disturbs, by processes, in ns: the 10th percentile of their runs without waiting. */
 export function undisturbedTimes(times: InProcesses): number[] {
-  return computingRuns(times).map(runs => quantile(runs, 0.1))
+  return processRuns(computing(times)).map(fastest)
+}
+
+/** The same by turns, process by process. */
+export function undisturbedTurns(times: InProcesses): number[][] {
+  return byProcess(times, ofTurns(computing(times), fastest))
+}
+
+function fastest(runs: readonly number[]): number {
+  return quantile(runs, 0.1)
 }
 
 /** The same by the median, which agrees where few calls are disturbed. */
 export function usualTimes(times: InProcesses): number[] {
-  return computingRuns(times).map(runs => median(runs))
+  return processRuns(computing(times)).map(runs => median(runs))
 }
 
 /**
@@ -58,18 +66,23 @@ export function ofProcesses(medians: readonly number[]): Estimate {
 }
 
 /** Medians of the runs of each turn, in ns; one for all where turns were not recorded. */
-export function turnMedians({
-  samples_ns,
-  turn_runs,
-}: Pick<InProcesses, 'samples_ns' | 'turn_runs'>): number[] {
-  if (turn_runs.length === 0) return [median(samples_ns)]
-  return slices(samples_ns, turn_runs).map(own => median(own))
+export function turnMedians(times: InTurns): number[] {
+  return ofTurns(times, runs => median(runs))
 }
 
 /** The same, process by process. */
 export function turnMediansByProcess(times: InProcesses): number[][] {
-  const all = turnMedians(times)
-  return times.process_turns.length < 2 ? [all] : slices(all, times.process_turns)
+  return byProcess(times, turnMedians(times))
+}
+
+type InTurns = Pick<InProcesses, 'samples_ns' | 'turn_runs'>
+
+function ofTurns({samples_ns, turn_runs}: InTurns, of: (runs: readonly number[]) => number) {
+  return turn_runs.length === 0 ? [of(samples_ns)] : slices(samples_ns, turn_runs).map(of)
+}
+
+function byProcess({process_turns}: InProcesses, turns: readonly number[]): number[][] {
+  return process_turns.length < 2 ? [[...turns]] : slices(turns, process_turns)
 }
 
 /** Consecutive parts of some lengths; a journal that was tampered with may have any. */
