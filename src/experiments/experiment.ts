@@ -64,6 +64,8 @@ export interface CellContext {
   processes?: number | undefined
   /** Which of the processes of the cell this is, from 0. Default: 0. */
   process?: number | undefined
+  /** What this process does of a cell that several share: it tries it, or it is one of those that follow. Default: all of it. */
+  part?: 'trial' | 'rest' | undefined
   /** Called with the progress of the cell, never while something is timed. */
   onStep?: OnStep | undefined
   /** File in which a cell of minutes keeps how far it is, to go on from there when it is run again. Default: it starts anew. */
@@ -81,17 +83,37 @@ export type YieldTurn = () => Promise<NextTurn>
 /**
  * Called after a step of a cell, such as a replicate, with the steps done and their total. Costs a look at the
  * clock, and a message now and then.
+ *
+ * @param ns - of a timed cell: what its fastest call has taken so far
  */
-export type OnStep = (done: number, total: number) => void
+export type OnStep = (done: number, total: number, ns?: number) => void
+
+/** A timed cell on its way, with what its fastest call has taken so far. */
+export interface TimedSoFar<Cell = object> {
+  cell: Cell
+  ns: number
+}
 
 /** A cell in several fresh processes: what differs from one to the next is then in its result. */
 interface InProcesses<Cell = object, Result = ComputedBy> {
   /** What each of them runs. */
-  of(cell: Cell): readonly Cell[]
-  /** Whether two cells may have one process, which runs both at once: the same text. Default: none may. */
-  shares?(cell: Cell): string | undefined
+  split(cell: Cell): readonly Cell[]
+  /**
+   * What is run before all else: a wrong output, a crash or a want of memory is then found where it costs no other cell anything.
+   * Default: nothing.
+   */
+  trial?(cell: Cell): Trial<Cell> | undefined
+  /** Cells with the same key share a process and run interleaved. Default: no sharing. */
+  sharingKey?(cell: Cell): string | undefined
   /** One result from theirs, in that order; from the available ones if the run was interrupted. */
-  join(results: readonly Result[]): Promise<Result>
+  merge(results: readonly Result[], trial: Result | undefined): Promise<Result>
+}
+
+/** A cell as it is tried. */
+export interface Trial<Cell> {
+  cell: Cell
+  /** Trials with the same key have one process, one after the other, those of the smallest memory first. */
+  key: string
 }
 
 /** A result as reports get it: without the heavy lists of its experiment if the journal is large. */
@@ -126,6 +148,8 @@ export interface Experiment<
   run(cell: Cell, context: CellContext): Promise<CellOutcome<Result>>
   /** How a cell is divided among fresh processes. Default: one computes it. */
   processes?: InProcesses<Cell, Result>
+  /** What progress says of a timed cell next to the others. Default: nothing. */
+  soFar?(own: TimedSoFar<Cell>, all: readonly TimedSoFar<Cell>[]): string | undefined
   /**
    * Cells send what they have when the run is interrupted, if they call {@link CellContext.yieldTurn} now and then. Default: only those
    * with a process of their own do.

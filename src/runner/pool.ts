@@ -5,7 +5,8 @@ import type {Job} from '../experiments/planned-run.js'
 import {type PluginRecord, pluginDigest, pluginOf} from '../plugins/record.js'
 import {parseRecord} from '../results/parse-record.js'
 import type {CellError, CellRecord, Completed, ComputedBy} from '../results/record.js'
-import {type Part, partsOf} from './parts.js'
+import {type Part, partsOf, trialsOf} from './parts.js'
+import type {Progressed} from './protocol.js'
 import type {Schedule} from './schedule.js'
 import {SharedWorkers, type TakenWorker} from './shared-workers.js'
 import {type Place, Turns} from './turns.js'
@@ -37,8 +38,8 @@ export interface PoolOptions extends WorkerOptions {
   /** Called when a job begins in one of its processes, and when it has ended there. */
   onStart?: ((part: Part) => void) | undefined
   onEnd?: ((part: Part) => void) | undefined
-  /** Called with the time that a running process still needs, in ms. */
-  onHeard?: ((part: Part, leftMs: number) => void) | undefined
+  /** Called with how far a running process is. */
+  onHeard?: ((part: Part, how: Progressed) => void) | undefined
   /** Called when a timed cell gives up its turn, and when it has the next. */
   onTurn?: ((part: Part, own: boolean) => void) | undefined
   /** Where each worker writes a profile of itself when it ends; called once for each. Default: nowhere. */
@@ -88,7 +89,8 @@ const END = {value: undefined, done: true} as const
 /** What is known of a job on its way. */
 interface Underway {
   job: Job
-  /** Results of its processes, by their places. */
+  trial?: ComputedBy
+  /** Results of its other processes, by their places. */
   results: Map<number, ComputedBy>
   /** Whether it has its record: results of its other processes are ignored. */
   ended: boolean
@@ -96,6 +98,8 @@ interface Underway {
 
 class Pool {
   readonly #count: number
+  /** Those that have not begun. */
+  readonly #trials: Part[][]
   /** Processes of jobs that have not begun; they are made as they begin. */
   readonly #parts: Iterator<Part>
   readonly #options: PoolOptions
@@ -111,16 +115,16 @@ class Pool {
   /** The worker that was there already, until a lane takes it. */
   #spare: WorkerProcess | undefined
   /** Turns of lanes with timed cells. */
-  readonly #turns: Turns
+  readonly #turns = new Turns()
   #ended = 0
   #stopped = false
 
   constructor(jobs: readonly Job[], options: PoolOptions, onRecord: OnRecord) {
     this.#count = jobs.length
+    this.#trials = trialsOf(jobs, options.experiment)
     this.#parts = partsOf(jobs, options.experiment)
     this.#options = options
     this.#onRecord = onRecord
-    this.#turns = new Turns(options.schedule.preparing)
     this.#spare = options.worker
     this.#shared = new SharedWorkers({
       start: () => this.#workerFor(undefined),
@@ -150,13 +154,11 @@ class Pool {
   }
 
   async run(): Promise<void> {
-    const {processes, fresh, open} = this.#options.schedule
-    const lanes = Math.min(fresh ? open : processes, this.#count)
-    const lane = () => (fresh ? this.#timedLane() : this.#lane())
-    const ends = await Promise.allSettled(Array.from({length: lanes}, lane))
-    await this.#shared.retireAll()
-    const failure = ends.find(end => end.status === 'rejected')
-    if (failure) throw failure.reason
+    const {processes, fresh, open, trials} = this.#options.schedule
+    if (fresh) {
+      await this.#together(trials, () => this.#trialLane())
+      await this.#together(open, () => this.#timedLane())
+    } else await this.#together(processes, () => this.#lane())
     const left = this.#count - this.#ended
     if (left > 0) {
       const partly = await this.#tellPartly()
@@ -165,6 +167,15 @@ class Pool {
       const inPart = partly > 0 ? [`${partly} ${all} measured in part`] : []
       throw new RfaError('INTERRUPTED', `interrupted: ${[...notRun, ...inPart].join(', ')}`)
     }
+  }
+
+  /** Runs lanes until all have ended. @throws what the first one throws that fails */
+  async #together(lanes: number, lane: () => Promise<void>): Promise<void> {
+    const running = Array.from({length: Math.min(lanes, this.#count)}, lane)
+    const ends = await Promise.allSettled(running)
+    await this.#shared.retireAll()
+    const failure = ends.find(end => end.status === 'rejected')
+    if (failure) throw failure.reason
   }
 
   /** Records of jobs that were interrupted, as far as they were measured. @returns how many */
@@ -213,7 +224,25 @@ class Pool {
     this.#killAll()
   }
 
-  /** The same with new workers, and in turns with other such lanes, from the start of each to its end. */
+  /** Takes trials until there are none, those of a process together. */
+  async #trialLane(): Promise<void> {
+    try {
+      for (let parts = this.#trials.shift(); parts; parts = this.#trials.shift()) {
+        let worker: WorkerProcess | undefined
+        for (const part of parts) {
+          if (this.#stopped) break
+          worker = await this.#workerFor(worker)
+          if (!this.#stopped) await this.#runOne(part, worker)
+        }
+        await this.#retire(worker)
+      }
+    } catch (error) {
+      this.#abort()
+      throw error
+    }
+  }
+
+  /** The same with timed cells, in turns with other such lanes, from the start of each to its end. */
   async #timedLane(): Promise<void> {
     const place = this.#turns.place()
     try {
@@ -232,15 +261,21 @@ class Pool {
     }
   }
 
+  /** Where another cell has ended the process that it shared, it begins again in a new one. */
   async #runTimed(part: Part, place: Place): Promise<void> {
-    const {worker, release} = await this.#freshWorkerFor(part)
-    if (!this.#stopped) await this.#runOne(part, worker, place)
-    await release()
+    while (!this.#stopped) {
+      const {worker, release} = await this.#freshWorkerFor(part)
+      const ended = this.#stopped || (await this.#runOne(part, worker, place))
+      if (!ended) place.leave()
+      await release()
+      if (ended) return
+      await place.prepare()
+    }
   }
 
   /** A worker that no other cell has, or that of those which share one in this round. */
   async #freshWorkerFor({cell, index}: Part): Promise<TakenWorker> {
-    const kind = this.#options.experiment.processes?.shares?.(cell)
+    const kind = this.#options.experiment.processes?.sharingKey?.(cell)
     if (kind === undefined) {
       const worker = await this.#workerFor(undefined)
       return {worker, release: () => this.#retire(worker)}
@@ -248,13 +283,18 @@ class Pool {
     return this.#shared.take(kind, index)
   }
 
-  async #runOne(part: Part, worker: WorkerProcess, place?: Place): Promise<void> {
+  /** @returns whether it has ended: not where its process has died in a turn of another cell */
+  async #runOne(part: Part, worker: WorkerProcess, place?: Place): Promise<boolean> {
     const {experiment, schedule, timeoutMs, onStart, onEnd, onHeard, onTurn} = this.#options
     onStart?.(part)
-    const {job, cell} = part
+    const {job, cell, index: process} = part
     const {threadShare, processes} = schedule
     const checkpoint = this.#options.checkpointFile?.(job.key)
-    const context = {threadShare, processes, process: part.index, ...(checkpoint && {checkpoint})}
+    const rest = experiment.processes?.trial?.(job.cell) && {part: 'rest' as const}
+    const context = {
+      ...{threadShare, processes, process, ...(checkpoint && {checkpoint})},
+      ...(part.isTrial ? {part: 'trial' as const} : rest),
+    }
     const plugins = pluginsOf(cell, this.#options.plugins)
     const task = {experiment: experiment.name, cell, context, ...(plugins && {plugins})}
     const yieldTurn = async () => {
@@ -264,14 +304,16 @@ class Pool {
       onTurn?.(part, true)
       return next
     }
-    const heard = (leftMs: number) => onHeard?.(part, leftMs)
+    const heard = (how: Progressed) => onHeard?.(part, how)
     const own = this.#underwayOf(job)
     const end = await worker.run(task, timeoutMs, {onHeard: heard, yieldTurn})
     onEnd?.(part)
+    if (end.kind === 'died' && place && !place.holds && !this.#stopped) return false
     // killed by us, or without a turn: not a fault of the cell
     const unreported = end.kind !== 'reply' || (this.#keepsParts && 'error' in end.reply)
-    if (this.#stopped && unreported) return
+    if (this.#stopped && unreported) return true
     await this.#take(own, part, recordOf(experiment, part, end))
+    return true
   }
 
   #underwayOf(job: Job): Underway {
@@ -281,9 +323,13 @@ class Pool {
   }
 
   /** Takes what a process has found: with the last one, or one that found nothing, the job has its record. */
-  async #take(own: Underway, {index, count}: Part, record: CellRecord): Promise<void> {
+  async #take(own: Underway, {isTrial, index, count}: Part, record: CellRecord): Promise<void> {
     if (own.ended) return
     const completed = record.status === 'completed'
+    if (completed && isTrial) {
+      own.trial = record.result
+      return
+    }
     if (completed) {
       own.results.set(index, record.result)
       // a process that ended after the interrupt may have left out turns
@@ -294,7 +340,7 @@ class Pool {
     const {key, cell} = own.job
     const whole = completed ? await this.#joined(own) : {...record, key, cell}
     own.results.clear()
-    if (count === 1) this.#underway.delete(key)
+    if (count === 1 && !isTrial) this.#underway.delete(key)
     await this.#onRecord(whole)
     const checkpoint = this.#options.checkpointFile?.(key)
     // a cell that failed may go on from there when it is run again
@@ -303,12 +349,12 @@ class Pool {
   }
 
   /** The record of a job from the results that there are. */
-  async #joined({job, results}: Underway): Promise<Completed<object, ComputedBy>> {
+  async #joined({job, trial, results}: Underway): Promise<Completed<object, ComputedBy>> {
     const {experiment} = this.#options
     const found = [...results].sort(([a], [b]) => a - b).map(([, result]) => result)
     const {schema, processes} = experiment
     const {key, cell} = job
-    const result = processes ? await processes.join(found) : found[0]!
+    const result = processes ? await processes.merge(found, trial) : found[0]!
     return {schema, key, cell, status: 'completed', result}
   }
 

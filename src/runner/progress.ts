@@ -1,5 +1,7 @@
+import type {Experiment, TimedSoFar} from '../experiments/experiment.js'
 import type {Job} from '../experiments/planned-run.js'
 import type {Part} from './parts.js'
+import type {Progressed} from './protocol.js'
 import {Stopwatch} from './stopwatch.js'
 
 /** How far a run is. */
@@ -9,6 +11,8 @@ export interface ProgressEvent {
   total: number
   /** The cell that computes; of several, the one begun last. Empty when none runs. */
   label: string
+  /** What is known of it so far; empty: nothing. */
+  soFar: string
   /** Time left, in ms. */
   etaMs: number
   /** Share of this session's time that has gone by, from 0 to 1. */
@@ -22,8 +26,8 @@ export interface ProgressEvent {
 /** Counts cells and estimates the time left. */
 export interface ProgressMeter {
   start(part: Part): ProgressEvent
-  /** Takes what a running cell says of itself: the time that its process still needs, in ms. */
-  hear(part: Part, leftMs: number): void
+  /** Takes what a running cell says of itself. */
+  hear(part: Part, how: Progressed): void
   /** Called when a running cell gives up its turn, and when it has the next: the time between does not count. */
   turn(part: Part, own: boolean): void
   /** Called when a cell has ended in one of its processes. */
@@ -46,13 +50,15 @@ export interface Metered {
   predictedMs(job: Job): number
   /** What the first cell of each process takes besides, in ms. Default: 0. */
   coldMs?: number
+  /** As of its experiment. */
+  soFar?: Experiment['soFar']
   /** Clock in ms, any origin. */
   now?: () => number
 }
 
 /** A cell on its way. */
 interface Running {
-  label: string
+  job: Job
   predictedMs: number
   /** Its own time. */
   watch: Stopwatch
@@ -76,16 +82,23 @@ export function progressMeter(metered: Metered): ProgressMeter {
   let waitingMs = jobs.reduce((sum, job) => sum + predictedMs(job), cold * coldMs)
   const trustMs = Math.min(TRUST.ms, TRUST.share * waitingMs)
   const running = new Map<Part, Running>()
+  const timed = new Map<Job, TimedSoFar>()
+  const soFar = (job: Job | undefined) => {
+    const own = job && timed.get(job)
+    return (own && metered.soFar?.(own, [...timed.values()])) ?? ''
+  }
   const ended = {count: 0, failed: 0, parts: 0, predictedMs: 0, tookMs: 0}
   const begin = now()
   const eta = () => timeLeft([...running.values()], {ended, trustMs, waitingMs, processes})
   const look = (): ProgressEvent => {
     const etaMs = ended.count === jobs.length ? 0 : eta()
     const goneMs = now() - begin
+    const job = shown([...running.values()])?.job
     return {
       done: reused + ended.count,
       total: reused + jobs.length,
-      label: shown([...running.values()])?.label ?? '',
+      label: job?.label ?? '',
+      soFar: soFar(job),
       etaMs,
       share: etaMs > 0 ? goneMs / (goneMs + etaMs) : 1,
       rough: ended.parts === 0 && ![...running.values()].some(({heard}) => heard),
@@ -95,16 +108,19 @@ export function progressMeter(metered: Metered): ProgressMeter {
   return {
     look,
     start(part) {
-      const {job, count} = part
-      const predicted = predictedMs(job) / count + (cold > 0 ? coldMs : 0)
+      const {job, share} = part
+      const predicted = predictedMs(job) * share + (cold > 0 ? coldMs : 0)
       cold = Math.max(0, cold - 1)
       waitingMs = Math.max(0, waitingMs - predicted)
-      running.set(part, {label: job.label, predictedMs: predicted, watch: new Stopwatch(now)})
+      running.set(part, {job, predictedMs: predicted, watch: new Stopwatch(now)})
       return look()
     },
-    hear(part, leftMs) {
+    hear(part, {leftMs, ns = Number.POSITIVE_INFINITY}) {
       const cell = running.get(part)
       if (cell) cell.heard = {leftMs, at: cell.watch.ms}
+      const {job} = part
+      const least = Math.min(ns, timed.get(job)?.ns ?? ns)
+      if (least < Number.POSITIVE_INFINITY) timed.set(job, {cell: job.cell, ns: least})
     },
     turn(part, own) {
       const watch = running.get(part)?.watch

@@ -64,8 +64,16 @@ export type WorkerReply =
   | {id: number; done: true}
   | {id: number; refusal: Refusal}
 
-/** The progress of a cell: how much time of its turns it still needs, in ms. */
-export type Sign = {id: number; leftMs: number}
+/** How far a cell is. */
+export interface Progressed {
+  /** Time of its turns that it still needs, in ms. */
+  leftMs: number
+  /** What its fastest call has taken so far; absent: it is not timed. */
+  ns?: number | undefined
+}
+
+/** The progress of a cell. */
+export type Sign = {id: number} & Progressed
 
 /** A cell gives up its turn, and waits for the next. */
 export type TurnOver = {id: number; turnOver: true}
@@ -143,7 +151,7 @@ async function answerCell(
   const {id} = request
   const own = new Stopwatch()
   const onStep = pacer(
-    leftMs => send({id, leftMs}),
+    how => send({id, ...how}),
     () => own.ms,
   )
   const yieldTurn = async () => {
@@ -168,17 +176,18 @@ async function answerCell(
  * @param now - clock in ms, any origin
  */
 export function pacer(
-  report: (leftMs: number) => void,
+  report: (how: Progressed) => void,
   now: () => number = () => performance.now(),
 ): OnStep {
   let first: {at: number; done: number} | undefined
   let reported = now()
-  return (done, total) => {
+  return (done, total, ns) => {
     const at = now()
     first ??= {at, done}
     if (at - reported < SIGN_MS || done === first.done) return
     reported = at
-    report(((total - done) * (at - first.at)) / (done - first.done))
+    const leftMs = ((total - done) * (at - first.at)) / (done - first.done)
+    report({leftMs, ...(ns !== undefined && {ns})})
   }
 }
 

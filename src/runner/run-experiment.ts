@@ -184,7 +184,11 @@ function inTurn(jobs: readonly Job[], {longestFirst}: Experiment): readonly Job[
   return longestFirst ? jobs.toSorted((a, b) => b.predictedCost - a.predictedCost) : jobs
 }
 
-function meterOf({plan, jobs}: PlannedRun, missing: readonly Job[], schedule: Schedule) {
+function meterOf(
+  {experiment, plan, jobs}: PlannedRun,
+  missing: readonly Job[],
+  schedule: Schedule,
+) {
   const seconds = predictedSeconds(missing, plan, schedule)
   const predicted = new Map(missing.map((job, at) => [job, 1000 * seconds[at]!]))
   return progressMeter({
@@ -193,6 +197,7 @@ function meterOf({plan, jobs}: PlannedRun, missing: readonly Job[], schedule: Sc
     processes: schedule.processes,
     predictedMs: job => predicted.get(job)!,
     coldMs: schedule.fresh ? 0 : 1000 * PROCESS_SECONDS,
+    soFar: experiment.soFar,
   })
 }
 

@@ -16,8 +16,8 @@ export interface Schedule {
   fresh: boolean
   /** Fresh ones that are there at once: they compute in turns, so that what disturbs the machine for a while falls on all. */
   open: number
-  /** Of these, how many may get ready at once, while none is timed. */
-  preparing: number
+  /** Trials at once, before any is timed. */
+  trials: number
   /** Threads that each computes with, where its cells ask for no number; `undefined`: the backend's own choice. */
   threadShare: number | undefined
 }
@@ -41,14 +41,15 @@ export function schedule(
 ): Schedule {
   if (experiment.isolation === 'fresh') {
     const open = openAtOnce(jobs)
-    return {processes: 1, fresh: true, open, preparing: threads, threadShare: undefined}
+    const trials = Math.min(open, threads)
+    return {processes: 1, fresh: true, open, trials, threadShare: undefined}
   }
   const cells = Math.max(1, jobs.length)
   return {
     processes: Math.min(threads, cells),
     fresh: false,
     open: 0,
-    preparing: 0,
+    trials: 0,
     threadShare: threading === 'one' ? 1 : Math.max(1, Math.floor(threads / cells)),
   }
 }
@@ -62,6 +63,9 @@ function openAtOnce(jobs: readonly PredictedCell[]): number {
 
 /** Start of one process with its backend, or the first cell of one that has started: code that runs for the first time. Seconds. */
 export const PROCESS_SECONDS = 0.5
+
+/** The same of a cell in each of the processes that it shares with others, and of its trial. Seconds. */
+export const SHARING_SECONDS = 0.2
 
 /**
  * Predicted seconds of each cell (on the plan's first backend) in its processes, with their start where none is
@@ -83,7 +87,7 @@ export function predictedSeconds(
       if (before < processes) cost += part.cost
       begun.set(part.id, before + 1)
     }
-    return (Number.isFinite(cost) ? cost : 0) / rate + (fresh ? own * PROCESS_SECONDS : 0)
+    return (Number.isFinite(cost) ? cost : 0) / rate + (fresh ? (own + 1) * SHARING_SECONDS : 0)
   })
 }
 

@@ -4,32 +4,28 @@ import {type RandomStream, randomStream, shuffled} from '../random/index.js'
 /** A place that waits for its turn. */
 interface Waiting {
   place: Place
-  /** Whether others may prepare meanwhile. */
+  /** Whether it has yet to prepare. */
   prepares: boolean
   begin(): void
 }
 
 /**
- * Turns for cells that compute one at a time. Several may prepare at the same time, but not while one computes. They go by
- * rounds: whoever has come before a round begins has one turn in it, those that prepare first, the others in random
- * order, so that no cell always follows the same one.
+ * Turns for cells that prepare or compute one at a time. They go by rounds: whoever has come before a round begins has one turn
+ * in it, those that prepare first, the others in random order, so that no cell always follows the same one.
  */
 export class Turns {
-  /** Most that prepare at once. */
-  readonly #together: number
   readonly #order: RandomStream
   /** Those that wait for their turn in this round, the first of them next. */
   #line: Waiting[] = []
   /** Those of the next round. */
   #later: Waiting[] = []
-  /** Places that have their turn: one that computes, or several that prepare. */
-  readonly #holders = new Map<Place, {prepares: boolean}>()
+  /** The place that has its turn. */
+  #holder: Waiting | undefined
   /** The place that had the last turn. */
   #last: Place | undefined
   #closed = false
 
-  constructor(together = 1, order = randomStream(0, 'turns')) {
-    this.#together = together
+  constructor(order = randomStream(0, 'turns')) {
     this.#order = order
   }
 
@@ -49,7 +45,7 @@ export class Turns {
     if (this.#closed) return Promise.resolve()
     return new Promise(begin => {
       this.#later.push({place, prepares, begin})
-      this.#holders.delete(place)
+      this.#give(place)
       this.#last = place
       this.#admit()
     })
@@ -67,7 +63,12 @@ export class Turns {
 
   /** Whether a place has the turn to compute. */
   computes(place: Place): boolean {
-    return this.#holders.get(place)?.prepares === false
+    return this.holds(place) && !this.#holder?.prepares
+  }
+
+  /** Whether a place has the turn. */
+  holds(place: Place): boolean {
+    return this.#holder?.place === place
   }
 
   /** Ends the turn of a place, or its waiting for one. */
@@ -75,22 +76,23 @@ export class Turns {
     const others = (waiting: readonly Waiting[]) => waiting.filter(one => one.place !== place)
     this.#line = others(this.#line)
     this.#later = others(this.#later)
-    this.#holders.delete(place)
+    this.#give(place)
     this.#admit()
   }
 
-  #admit(): void {
-    for (let next = this.#next(); next && this.#mayBegin(next); next = this.#next()) {
-      this.#line.shift()
-      this.#holders.set(next.place, next)
-      next.begin()
-    }
+  #give(place: Place): void {
+    if (this.holds(place)) this.#holder = undefined
   }
 
-  /** The first of the round; of a new one where it has ended: whoever computes has a place in the next one. */
+  #admit(): void {
+    if (this.#holder) return
+    this.#holder = this.#next()
+    this.#holder?.begin()
+  }
+
+  /** The first of the round; of a new one where it has ended. */
   #next(): Waiting | undefined {
-    const ended = [...this.#holders.values()].every(({prepares}) => prepares)
-    if (this.#line.length === 0 && ended) {
+    if (this.#line.length === 0) {
       const came = this.#later.splice(0)
       const computing = shuffled(
         came.filter(({prepares}) => !prepares),
@@ -100,13 +102,7 @@ export class Turns {
       if (computing[0]?.place === this.#last) computing.push(computing.shift()!)
       this.#line = [...came.filter(({prepares}) => prepares), ...computing]
     }
-    return this.#line[0]
-  }
-
-  #mayBegin({prepares}: Waiting): boolean {
-    if (this.#holders.size === 0) return true
-    const others = [...this.#holders.values()]
-    return prepares && others.length < this.#together && others.every(one => one.prepares)
+    return this.#line.shift()
   }
 }
 
@@ -129,6 +125,11 @@ export class Place {
     if (this.#turns.computes(this) && !this.#turns.wanted) return 'alone'
     await this.#turns.take(this, false)
     return this.#turns.closed ? 'none' : 'after others'
+  }
+
+  /** Whether it has its turn. */
+  get holds(): boolean {
+    return this.#turns.holds(this)
   }
 
   /** Ends its turn, or its waiting: a promise of a turn then stays open. */

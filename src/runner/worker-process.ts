@@ -8,6 +8,7 @@ import {packageRoot} from '../package.js'
 import type {CellError} from '../results/record.js'
 import {
   isWorkerMessage,
+  type Progressed,
   type Turn,
   type WorkerReply,
   type WorkerRequest,
@@ -54,8 +55,8 @@ export function workerPath(): string {
 
 /** What the parent does while a cell is on its way. */
 export interface During {
-  /** Called with the time that it still needs, in ms. */
-  onHeard?: ((leftMs: number) => void) | undefined
+  /** Called with how far it is. */
+  onHeard?: ((how: Progressed) => void) | undefined
   /** Lets others compute and waits for its next turn. Default: it goes on alone. */
   yieldTurn?: YieldTurn | undefined
 }
@@ -93,7 +94,7 @@ export class WorkerProcess {
     })
     this.#child.on('message', message => {
       if (!isWorkerMessage(message)) return // a plug-in may send whatever it likes
-      if ('leftMs' in message) this.#tasks.get(message.id)?.onHeard?.(message.leftMs)
+      if ('leftMs' in message) this.#tasks.get(message.id)?.onHeard?.(message)
       else if ('turnOver' in message) void this.#yieldTurn(message.id)
       else this.#end(message.id, {kind: 'reply', reply: message})
     })

@@ -216,7 +216,16 @@ describe('an experiment', () => {
 
     it('tells how to go on once a cell had begun, and not before', async () => {
       runner.runExperiment.mockImplementationOnce(async (_, {onProgress}) => {
-        onProgress?.({done: 0, total: 2, label: '', etaMs: 0, share: 0, rough: true, failed: 0})
+        onProgress?.({
+          done: 0,
+          total: 2,
+          label: '',
+          soFar: '',
+          etaMs: 0,
+          share: 0,
+          rough: true,
+          failed: 0,
+        })
         throw full
       })
       expect(await errorSweep('--quick', '-o', 'out')).toMatchObject({

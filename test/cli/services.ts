@@ -52,7 +52,16 @@ export const run = (command: unknown, id: string, argv: string[]) =>
 /** Makes the runner answer with these records. */
 export function answerWith(...records: CellRecord[]): void {
   runner.runExperiment.mockImplementation(async ({plan}, {directory, onProgress}) => {
-    onProgress?.({done: 1, total: 1, label: '', etaMs: 0, share: 1, rough: false, failed: 0})
+    onProgress?.({
+      done: 1,
+      total: 1,
+      label: '',
+      soFar: '',
+      etaMs: 0,
+      share: 1,
+      rough: false,
+      failed: 0,
+    })
     const counts = countRecords(records)
     const manifest = {...BENCH_MANIFEST, plan}
     return {schema: 'rfa.finished-run/1', directory, manifest, records, counts, verdicts: []}

@@ -57,9 +57,12 @@ const native: Backend = {
 }
 export default native
 
-/** Default threads: the number that this process may run at once. */
+let atFirst: number | undefined
+
+/** Default threads: the number that this process may run at once, as long as none is bound to a processor. */
 function ownThreads(): number {
-  return Math.min(availableParallelism(), MAX_THREADS)
+  atFirst ??= Math.min(availableParallelism(), MAX_THREADS)
+  return atFirst
 }
 
 function addonOf(): Addon {

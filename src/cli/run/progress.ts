@@ -22,14 +22,14 @@ export interface ProgressOptions {
 /** Between two plain lines, in ms. */
 const PLAIN_INTERVAL_MS = 10_000
 
-/** One event as text, e.g. `37/96 cells, 41 %, ETA 3m 10s, favor-pos L=4096`: cells that take turns end all at last. */
+/** One event as text, e.g. `0/12 cells, 41 %, ETA 10s, elu L=1024 (8.6x so far)`: cells that take turns end all at last. */
 export function progressText(event: ProgressEvent): string {
-  const {done, total, label, etaMs, share, rough, failed} = event
+  const {done, total, label, soFar, etaMs, share, rough, failed} = event
   const parts = [`${done}/${total} cells`]
   if (failed > 0) parts.push(`${failed} failed`)
   if (done < total) {
     parts.push(`${Math.floor(100 * share)} %`, `ETA ${rough ? 'about ' : ''}${duration(etaMs)}`)
-    if (label) parts.push(label)
+    if (label) parts.push(soFar ? `${label} (${soFar})` : label)
   }
   return printable(parts.join(', '))
 }

@@ -3,7 +3,8 @@ import {type Row, recordTable, requestedTable, rowTable} from '../../results/tab
 import {defineExperiment} from '../experiment.js'
 import {type Breakdown, partRow} from './fields/breakdown.js'
 import {markRow} from './fields/token-marks.js'
-import {processCells} from './measure/process-cells.js'
+import {sharingKey, splitCell, trialOf} from './measure/process-cells.js'
+import {soFarText} from './measure/so-far.js'
 import {sampleRow, sampleRows} from './report/samples.js'
 import {type BenchResult, benchCell, benchPlan, benchResult} from './schema.js'
 
@@ -38,11 +39,13 @@ export default defineExperiment({
   load: () => Promise.all([import('./grid.js'), import('./measure/cell.js')]),
   run: async (cell, context) => (await import('./measure/cell.js')).runBenchCell(cell, context),
   processes: {
-    of: processCells,
-    // loading a peer takes seconds
-    shares: ({peer, threads}) => peer && `${peer} ${threads}`,
-    join: async results => (await import('./measure/join.js')).joinProcesses(results),
+    split: splitCell,
+    trial: trialOf,
+    sharingKey,
+    merge: async (results, trial) =>
+      (await import('./measure/merge.js')).mergeProcesses(results, trial),
   },
+  soFar: soFarText,
   findings: async records => (await import('./report/fits.js')).benchFindings(records),
   highlights: async records => {
     const {benchAnswers, benchView} = await import('./report/answers.js')

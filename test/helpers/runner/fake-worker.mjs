@@ -60,6 +60,11 @@ const BEHAVIOURS = {
     note(`stuck ${seed}`)
     for (;;);
   },
+  turnThenDie: async ({seed}, _, id) => {
+    await yieldTurn(id)
+    note(`turn ${seed}`)
+    process.exit(7)
+  },
   turnAndDie: (_, __, id) => {
     yieldTurn(id)
     setTimeout(() => process.exit(7), 50)
@@ -73,8 +78,13 @@ const BEHAVIOURS = {
     await until(() => seen(process.env.RFA_TEST_GATE))
     return completed()
   },
-  waitAndSkip: async () => {
-    await until(() => seen(process.env.RFA_TEST_GATE))
+  // let others have their turns meanwhile
+  late: async (cell, _, id) => {
+    await takeTurns(cell, id, {isLast: () => seen(process.env.RFA_TEST_GATE)})
+    return completed()
+  },
+  lateAndSkip: async (cell, _, id) => {
+    await takeTurns(cell, id, {isLast: () => seen(process.env.RFA_TEST_GATE)})
     return {outcome: {status: 'skipped', reason: 'late'}}
   },
   skip: () => ({outcome: {status: 'skipped', reason: 'not for this shape'}}),

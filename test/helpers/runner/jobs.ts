@@ -36,8 +36,8 @@ export const timedExperiment: typeof varianceExperiment = {
   ...varianceExperiment,
   isolation: 'fresh',
   processes: {
-    of: ({method, ...cell}) => method.split('+').map(own => ({...cell, method: own})),
-    join: async results => {
+    split: ({method, ...cell}) => method.split('+').map(own => ({...cell, method: own})),
+    merge: async results => {
       const kernel = results.map(one => one.kernel).join(', ')
       const expectation = results.reduce((sum, one) => 10 * sum + one.expectation!, 0)
       return {...results[0]!, kernel, expectation}

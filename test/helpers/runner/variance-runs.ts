@@ -19,7 +19,7 @@ export const OPTIONS: RunExperimentOptions = {
   argv: ['rfa', 'variance'],
   timeoutMs: null,
   formats: ['csv'],
-  schedule: {processes: 2, fresh: false, open: 0, preparing: 0, threadShare: 1},
+  schedule: {processes: 2, fresh: false, open: 0, trials: 0, threadShare: 1},
   workerPath: fakeWorker,
 }
 /** One cell after the other. */

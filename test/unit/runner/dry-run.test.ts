@@ -24,7 +24,7 @@ async function described(plan: Plan, processes = 1) {
     processes,
     fresh: false,
     open: 0,
-    preparing: 0,
+    trials: 0,
     threadShare: 1,
   })
 }
@@ -86,7 +86,7 @@ describe('describeRun', () => {
       processes: 1,
       fresh: true,
       open: 2,
-      preparing: 1,
+      trials: 1,
       threadShare: undefined,
     })
     expect(described.predicted_peak_bytes).toBe(leaderBytes(6) + sizes[0]! + sizes[1]!)
@@ -98,7 +98,7 @@ describe('describeRun', () => {
     const of = (plugins: string[], processes = 1, fresh = false) => {
       const own = plugins.map(plugin => ({...elu!, cell: {...elu!.cell, plugin}}))
       const jobs = [elu!, ...own]
-      const how = {processes, fresh, open: 1, preparing: 1, threadShare: 1}
+      const how = {processes, fresh, open: 1, trials: 1, threadShare: 1}
       return describeRun({...run, jobs}, how).predicted_peak_bytes - leaderBytes(jobs.length)
     }
     const each = elu!.predictedBytes
@@ -182,7 +182,7 @@ describe('describeRun', () => {
     const plan = sweep({methods: names.map(name => method(name)), seq_lens: [4096], scales: [1]})
     const run = await planRun({...plan, backend: 'native'} as Plan)
     const seconds = (processes: number) =>
-      describeRun(run, {processes, fresh: false, open: 0, preparing: 0, threadShare: 1})
+      describeRun(run, {processes, fresh: false, open: 0, trials: 0, threadShare: 1})
         .predicted_seconds - PROCESS_SECONDS
     const [context] = run.jobs[0]!.shared!
     expect(run.jobs.map(({shared}) => shared)).toEqual(new Array(4).fill([context]))
@@ -223,7 +223,7 @@ describe('describeRun', () => {
   it('predicts no other time for auto than for the backend that it takes', async () => {
     const seconds = async (backend: string) => {
       const run = await planRun({...sweep({scales: [1]}), backend} as Plan)
-      return describeRun(run, {processes: 1, fresh: false, open: 0, preparing: 0, threadShare: 1})
+      return describeRun(run, {processes: 1, fresh: false, open: 0, trials: 0, threadShare: 1})
         .predicted_seconds
     }
     expect(await seconds('auto')).toMatchReference(await seconds(await meteredBackend('auto')), 9)

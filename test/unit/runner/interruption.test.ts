@@ -40,7 +40,7 @@ import {
 /** Two cells take turns. */
 const TIMED: Schedule = {
   ...{processes: 1, fresh: true, threadShare: undefined},
-  ...{open: 2, preparing: 2},
+  ...{open: 2, trials: 1},
 }
 
 describe('runExperiment, interrupted', () => {

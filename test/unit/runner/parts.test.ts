@@ -2,7 +2,7 @@ import {describe, expect, it} from 'vitest'
 import type {Job} from '../../../src/experiments/planned-run.js'
 import type {VarianceCell} from '../../../src/experiments/variance/schema.js'
 import type {CellRecord} from '../../../src/results/record.js'
-import {type Part, partsOf} from '../../../src/runner/parts.js'
+import {type Part, partsOf, trialsOf} from '../../../src/runner/parts.js'
 import {type PoolOptions, runJobs} from '../../../src/runner/pool.js'
 import type {Schedule} from '../../../src/runner/schedule.js'
 import {
@@ -37,15 +37,36 @@ describe('partsOf', () => {
   it('gives each job once, its cell as it is, where an experiment divides none', () => {
     const jobs = jobsFor('a+b', 'c')
     const parts = [...partsOf(jobs, {})]
-    expect(parts).toEqual(jobs.map(job => ({job, cell: job.cell, index: 0, count: 1})))
+    const whole = {isTrial: false, index: 0, count: 1, share: 1}
+    expect(parts).toEqual(jobs.map(job => ({job, cell: job.cell, ...whole})))
     expect([...partsOf([], timedExperiment)]).toEqual([])
   })
 })
 
-/** So many cells take turns, and so many get ready at once. */
-const together = (open: number, preparing = open): Schedule => ({
+describe('trialsOf', () => {
+  it('gives those with the same key together, the smallest first', () => {
+    const jobs = jobsFor('a+b', 'c', 'd+e+f').map((job, at) => ({...job, predictedBytes: 3 - at}))
+    const trial = (cell: VarianceCell) => ({cell: {...cell, norm: 7}, key: `${cell.seed % 2}`})
+    const tried = {processes: {...timedExperiment.processes!, trial}}
+    const found = trialsOf(jobs, tried)
+    expect(found.map(group => group.map(({job}) => job.label))).toEqual([
+      ['d+e+f 2', 'a+b 0'],
+      ['c 1'],
+    ])
+    const [[first]] = found as [[Part]]
+    expect(first).toMatchObject({isTrial: true, count: 3, share: 1 / 4, cell: {norm: 7}})
+    expect([...partsOf(jobs, tried)][0]).toMatchObject({isTrial: false, share: 1 / 3})
+  })
+
+  it('gives none of what is not tried', () => {
+    expect(trialsOf(jobsFor('a'), timedExperiment)).toEqual([])
+  })
+})
+
+/** So many cells take turns. */
+const together = (open: number): Schedule => ({
   ...{processes: 1, fresh: true, threadShare: undefined},
-  ...{open, preparing},
+  ...{open, trials: 2},
 })
 
 const options: PoolOptions = {
@@ -94,13 +115,13 @@ describe('runJobs, a cell in several processes', () => {
   it('joins what they found in their order, whichever ends first', async () => {
     const {open} = await gate()
     const ended: string[] = []
-    const {records} = await run(jobsFor('wait+process+process', 'ok'), {
+    const {records} = await run(jobsFor('late+process+process', 'ok'), {
       schedule: together(2),
       onEnd: part => {
         if (ended.push(nameOf(part)) === 3) open()
       },
     })
-    expect(ended.at(-1)).toBe('wait+process+process 0: 0')
+    expect(ended.at(-1)).toBe('late+process+process 0: 0')
     expect(records.map(foundIn)).toEqual([1, 112])
   })
 
@@ -129,12 +150,12 @@ describe('runJobs, a cell in several processes', () => {
 
   it('keeps nobody waiting where processes are left out by several at once', async () => {
     const jobs = jobsFor(...Array.from({length: 4}, () => 'refuse+ok'), 'ok+ok')
-    const {records} = await run(jobs, {schedule: together(5, 2)})
+    const {records} = await run(jobs, {schedule: together(5)})
     const by = new Map(records.map(({key, status}) => [key, status]))
     expect(jobs.map(({key}) => by.get(key))).toEqual([...Array(4).fill('failed'), 'completed'])
   })
 
-  it.each(['wait', 'waitAndSkip'])(
+  it.each(['late', 'lateAndSkip'])(
     'makes one record of a cell, whatever comes of a process (%s) that still runs',
     async method => {
       const {open} = await gate()
@@ -153,15 +174,15 @@ describe('runJobs, a cell in several processes', () => {
 describe('runJobs, cells that share processes', () => {
   /** Those do whose seeds have the same remainder. */
   const sharing = (kinds: number): Partial<PoolOptions> => {
-    const shares = ({seed}: VarianceCell) => `remainder ${seed % kinds}`
-    const processes = {...timedExperiment.processes!, shares}
+    const sharingKey = ({seed}: VarianceCell) => `remainder ${seed % kinds}`
+    const processes = {...timedExperiment.processes!, sharingKey}
     const experiment: typeof timedExperiment = {...timedExperiment, processes}
     return {experiment}
   }
 
   it('have one for a round, which is ended before the next, and take their turns in it', async () => {
     const file = await notes()
-    const jobs = [jobFor('together+ok', 0, 2), jobFor('together+ok', 1, 2), jobFor('ok', 2)]
+    const jobs = [jobFor('turns+ok', 0), jobFor('turns+ok', 1), jobFor('ok', 2)]
     const records: CellRecord[] = []
     const stillThere: boolean[] = []
     const onStart = ({index}: Part) => {
@@ -198,21 +219,103 @@ describe('runJobs, cells that share processes', () => {
     expect(after).not.toBe(before)
     expect(later).toBe(after)
   })
+
+  it('begin again in another one where one of them has ended theirs in its turn', async () => {
+    const jobs = [jobFor('turns', 0), jobFor('turnThenDie', 1), jobFor('turns', 2)]
+    const {records, began} = await run(jobs, {...sharing(1), schedule: together(3)})
+    const by = new Map(records.map(record => [record.key, record]))
+    const [first, dead, last] = jobs.map(({key}) => by.get(key)) as [
+      CellRecord,
+      CellRecord,
+      CellRecord,
+    ]
+    expect([first, dead, last].map(({status}) => status)).toEqual([
+      ...['completed', 'failed', 'completed'],
+    ])
+    expect(began.filter(name => name.startsWith('turnThenDie'))).toHaveLength(1)
+    expect(pidsOf(first)).toEqual(pidsOf(last))
+  })
+
+  it('begin again, too, where it took too long', async () => {
+    const jobs = [jobFor('stuck', 0), jobFor('turns', 1)]
+    const {records} = await run(jobs, {...sharing(1), schedule: together(2), timeoutMs: 1000})
+    const by = new Map(records.map(record => [record.key, record]))
+    expect(jobs.map(({key}) => by.get(key))).toMatchObject([
+      {status: 'failed', error: {code: 'CELL_TIMEOUT'}},
+      {status: 'completed'},
+    ])
+  })
+})
+
+describe('runJobs, trials', () => {
+  /** Each cell is tried as the first of its methods, alone or with those of the same seed modulo 2. */
+  const tried = (key = ({seed}: VarianceCell) => `${seed}`): Partial<PoolOptions> => {
+    const trial = ({method, ...cell}: VarianceCell) => ({
+      cell: {...cell, method: method.split('+')[0]!},
+      key: key({...cell, method}),
+    })
+    const split = ({method, ...cell}: VarianceCell) =>
+      method
+        .split('+')
+        .slice(1)
+        .map(own => ({...cell, method: own}))
+    const merge: NonNullable<typeof timedExperiment.processes>['merge'] = async (all, one) => {
+      const {merge: join} = timedExperiment.processes!
+      const whole = await join(all, undefined)
+      return {...whole, kernel: `${whole.kernel}, ${one?.kernel}`}
+    }
+    return {experiment: {...timedExperiment, processes: {split, trial, merge}}}
+  }
+
+  it('come before all others, and are merged with them', async () => {
+    const jobs = jobsFor('ok+ok+ok', 'ok+ok')
+    const {records, began} = await run(jobs, tried())
+    expect(new Set(began.slice(0, 2))).toEqual(new Set(jobs.map(({label}) => `${label}: 0`)))
+    expect(began).toHaveLength(5)
+    expect(records.map(record => pidsOf(record).length).sort()).toEqual([2, 3])
+    expect(new Set(records.flatMap(pidsOf)).size).toBe(5)
+  })
+
+  it('end a cell that fails, whatever process it has, before any of it is timed', async () => {
+    const jobs = jobsFor('kill+ok', 'refuse+ok', 'skip+ok', 'ok+ok')
+    const {records, began} = await run(
+      jobs,
+      tried(() => 'all'),
+    )
+    const by = new Map(records.map(({key, status}) => [key, status]))
+    expect(jobs.map(({key}) => by.get(key))).toEqual([
+      ...['failed', 'failed'],
+      ...['skipped', 'completed'],
+    ])
+    expect(began).toHaveLength(5)
+  })
+
+  it('have one process where they have the same key', async () => {
+    const both = ({seed}: VarianceCell) => `${seed % 2}`
+    const {records} = await run(jobsFor('ok+ok', 'ok+ok', 'ok+ok', 'ok+ok'), tried(both))
+    const trials = records.map(record => pidsOf(record)[1])
+    expect(new Set(trials).size).toBe(2)
+  })
+
+  it('leave no record where a run is interrupted before anything is timed', async () => {
+    const controller = new AbortController()
+    const {records, error} = await run(jobsFor('ok+ok', 'hang+ok'), {
+      ...tried(() => 'all'),
+      signal: controller.signal,
+      onStart: ({job}) => {
+        if (job.label.startsWith('hang')) controller.abort()
+      },
+    })
+    expect(error).toMatchObject({code: 'INTERRUPTED', message: 'interrupted: 2 of 2 cells not run'})
+    expect(records).toEqual([])
+  })
 })
 
 describe('runJobs, timed cells', () => {
-  it('get ready side by side', async () => {
-    await notes()
-    // each waits for the others
-    const jobs = [0, 1, 2].map(seed => jobFor('together', seed, 3))
-    const {records} = await run(jobs, {schedule: together(3)})
-    expect(records.map(({status}) => status)).toEqual(['completed', 'completed', 'completed'])
-  })
-
-  it('get ready beside no turn, and have no two turns at once', async () => {
+  it('get ready, and have their turns, one at a time', async () => {
     const file = await notes()
     const jobs = Array.from({length: 6}, (_, seed) => jobFor('together+turns', seed, 1))
-    const {records} = await run(jobs, {schedule: together(3, 2)})
+    const {records} = await run(jobs, {schedule: together(3)})
     expect(records).toHaveLength(6)
     const said = lines(file).filter(line => line !== 'cell')
     const preparing = new Set<string>()
@@ -224,7 +327,7 @@ describe('runJobs, timed cells', () => {
       if (what === 'begin') expect(turn).toBeUndefined()
       if (what === 'turn') turn = seed
       if (what === 'over') turn = undefined
-      expect(preparing.size).toBeLessThanOrEqual(2)
+      expect(preparing.size).toBeLessThanOrEqual(1)
     }
     expect(said.filter(line => line.startsWith('turn'))).toHaveLength(6 * 2 * 2)
   })

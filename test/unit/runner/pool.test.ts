@@ -23,7 +23,7 @@ import {
 
 const options: PoolOptions = {
   experiment,
-  schedule: {processes: 1, fresh: false, open: 1, preparing: 1, threadShare: 1},
+  schedule: {processes: 1, fresh: false, open: 1, trials: 1, threadShare: 1},
   timeoutMs: null,
   workerPath: fakeWorker,
 }
@@ -334,7 +334,7 @@ describe('runJobs, profiled', () => {
 describe('a cell on its way', () => {
   it('is heard, under its job', async () => {
     const heard: [string, number][] = []
-    const onHeard = ({job}: Part, leftMs: number) => void heard.push([job.key, leftMs])
+    const onHeard = ({job}: Part, {leftMs}: {leftMs: number}) => void heard.push([job.key, leftMs])
     const jobs = [jobFor('sign', 0, 70), jobFor('ok', 1), jobFor('sign', 2, 30)]
     await runJobs(jobs, {...options, onHeard}, () => {})
     expect(heard.sort(([, a], [, b]) => b - a)).toEqual([

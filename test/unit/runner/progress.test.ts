@@ -7,7 +7,13 @@ import {jobFor} from '../../helpers/runner/jobs.js'
 function session(times: number[], {reused = 0, processes = 1, coldMs = 0, each = 1} = {}) {
   const jobs = times.map((predictedCost, seed) => ({...jobFor('job', seed), predictedCost}))
   const parts = jobs.map(job =>
-    Array.from({length: each}, (_, index): Part => ({job, cell: job.cell, index, count: each})),
+    Array.from(
+      {length: each},
+      (_, index): Part => ({
+        ...{job, cell: job.cell, isTrial: false},
+        ...{index, count: each, share: 1 / each},
+      }),
+    ),
   )
   const clock = {ms: 1000}
   const meter = progressMeter({
@@ -16,6 +22,7 @@ function session(times: number[], {reused = 0, processes = 1, coldMs = 0, each =
     processes,
     coldMs,
     predictedMs: ({predictedCost}) => predictedCost,
+    soFar: ({ns}, all) => `${ns} of ${all.map(other => other.ns)}`,
     now: () => clock.ms,
   })
   /** Ends a cell of one process. */
@@ -33,6 +40,7 @@ describe('progressMeter', () => {
       done: 0,
       total: 2,
       label: 'job 0',
+      soFar: '',
       etaMs: 4000,
       share: 0,
       rough: true,
@@ -69,12 +77,28 @@ describe('progressMeter', () => {
     const {parts, clock, meter} = session([10_000, 10_000])
     meter.start(parts[0]![0]!)
     clock.ms += 10_000
-    meter.hear(parts[0]![0]!, 30_000) // four times as long
+    meter.hear(parts[0]![0]!, {leftMs: 30_000}) // four times as long
     const slowness = (1000 + 10_000) / (1000 + 2500)
     expect(meter.look()).toMatchObject({rough: false})
     expect(meter.look().etaMs).toMatchReference(30_000 + 10_000 * slowness, 7)
     clock.ms += 5000
     expect(meter.look().etaMs).toMatchReference(25_000 + 10_000 * slowness, 7)
+  })
+
+  it('tells what is known of a timed cell so far, by the fastest of all processes', () => {
+    const {parts, meter} = session([1000, 1000], {each: 2})
+    const [[first, again], [other]] = parts as [[Part, Part], [Part]]
+    for (const part of [first, other]) meter.start(part)
+    expect(meter.look().soFar).toBe('')
+    meter.hear(first, {leftMs: 1, ns: 5})
+    meter.hear(other, {leftMs: 1, ns: 7})
+    expect(meter.look()).toMatchObject({label: 'job 1', soFar: '7 of 5,7'})
+    meter.end(first)
+    meter.end(other)
+    meter.start(again)
+    expect(meter.look()).toMatchObject({label: 'job 0', soFar: '5 of 5,7'})
+    meter.hear(again, {leftMs: 1, ns: 6})
+    expect(meter.look().soFar).toBe('5 of 5,7')
   })
 
   it('takes longer for a cell that takes longer than predicted, in silence', () => {
@@ -152,7 +176,7 @@ describe('progressMeter', () => {
     meter.turn(one, false)
     meter.start(two)
     clock.ms += 3000
-    meter.hear(two, 7000)
+    meter.hear(two, {leftMs: 7000})
     expect(meter.look().etaMs).toMatchReference(10_000 + 7000, 7)
     meter.turn(two, false)
     meter.turn(one, true)

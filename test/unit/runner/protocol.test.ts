@@ -76,7 +76,7 @@ describe('a cell on its way', () => {
     const clock = {ms: 0}
     const told: number[] = []
     const onStep = pacer(
-      leftMs => void told.push(leftMs),
+      ({leftMs}) => void told.push(leftMs),
       () => clock.ms,
     )
     const step = (ms: number, done: number) => {
@@ -98,7 +98,7 @@ describe('a cell on its way', () => {
     const told: number[] = []
     const clock = {ms: 0}
     const onStep = pacer(
-      leftMs => void told.push(leftMs),
+      ({leftMs}) => void told.push(leftMs),
       () => clock.ms,
     )
     clock.ms = 3000 // start and warm-up

@@ -2,7 +2,7 @@ import {availableParallelism, totalmem} from 'node:os'
 import {describe, expect, it} from 'vitest'
 import bench from '../../../src/experiments/bench/index.js'
 import sweep from '../../../src/experiments/error-sweep/index.js'
-import {PROCESS_SECONDS, predictedSeconds, schedule} from '../../../src/runner/schedule.js'
+import {predictedSeconds, SHARING_SECONDS, schedule} from '../../../src/runner/schedule.js'
 import {jobFor} from '../../helpers/runner/jobs.js'
 
 const jobs = (count: number) => Array.from({length: count}, (_, seed) => jobFor('ok', seed))
@@ -15,7 +15,7 @@ describe('schedule', () => {
     ['no cells need none', 0, 4, {processes: 1, threadShare: 4}],
   ])('divides the threads among the cells: %s', (_, cells, threads, expected) => {
     const run = {experiment: sweep, jobs: jobs(cells)}
-    expect(schedule(run, threads)).toEqual({fresh: false, open: 0, preparing: 0, ...expected})
+    expect(schedule(run, threads)).toEqual({fresh: false, open: 0, trials: 0, ...expected})
   })
 
   it('gives no process threads that its backend does not have', () => {
@@ -28,15 +28,15 @@ describe('schedule', () => {
     const run = {experiment: sweep, jobs: jobs(2 * processors)}
     expect(schedule(run)).toEqual({
       ...{processes: processors, fresh: false},
-      ...{open: 0, preparing: 0, threadShare: 1},
+      ...{open: 0, trials: 0, threadShare: 1},
     })
   })
 
-  it('runs what is timed alone, on the threads of its plan, and prepares as many cells at once as there are threads', () => {
+  it('runs what is timed alone, on the threads of its plan, and tries as many cells at once as there are threads', () => {
     const run = {experiment: bench, jobs: jobs(5)}
     expect(schedule(run, 4)).toEqual({
       ...{processes: 1, fresh: true},
-      ...{open: 5, preparing: 4, threadShare: undefined},
+      ...{open: 5, trials: 4, threadShare: undefined},
     })
   })
 
@@ -69,9 +69,9 @@ describe('predictedSeconds', () => {
     expect(predictedSeconds(cells, native, how({threadShare: 4}))).toEqual([1 / 4, 0])
   })
 
-  it('starts as many fresh processes as a cell takes', () => {
+  it('tries a timed cell, and gets it ready in each of its processes', () => {
     const seconds = (processes: number) =>
       predictedSeconds([{predictedCost: 6e10, processes}], native, how({fresh: true}))
-    expect(seconds(5)).toEqual([1 + 5 * PROCESS_SECONDS])
+    expect(seconds(5)).toEqual([1 + 6 * SHARING_SECONDS])
   })
 })

@@ -16,32 +16,50 @@ import type {BenchCell, BenchResult} from '../schema.js'
 import {startBreakdown} from './breakdown.js'
 import {looking, watchConditions} from './conditions.js'
 import {timeDecodeCell} from './decode-cell.js'
-import {type Forward, forwardOf, warmCode} from './forward.js'
-import {passGate} from './gate.js'
+import {FEW_CALLS, type Forward, forwardOf, warmCode} from './forward.js'
+import {GATE_ROWS, passGate} from './gate.js'
 import {newSource} from './inputs.js'
-import {startPeakMemory} from './memory.js'
+import {residentBytes, startPeakMemory} from './memory.js'
 import {bestPeak, measurePeak} from './peak.js'
 import {runPeerCell} from './peers/peer-cell.js'
 import {monotonic, type Others, type TimedCell, timeRuns} from './timing.js'
 import {startRunWait} from './waiting.js'
 import {whyNotTimed} from './why-not-timed.js'
 
-/** Runs one cell of a benchmark. Use a fresh process: its memory is then the cell's. */
+type Gate = NonNullable<BenchResult['gate']>
+
+/** What this process held before its first trial, in bytes. */
+let untouched: number | null | undefined
+/** What has passed in its trials. */
+const passed = new Map<string, Gate>()
+
+/** Of longer cells the same rows are judged: once. */
+async function onceFor(cell: BenchCell, judge: () => Promise<Gate>): Promise<Gate> {
+  const {timing: _, lengths: __, ...judged} = cell
+  const key = JSON.stringify({...judged, seq_len: Math.min(GATE_ROWS, cell.seq_len)})
+  const gate = passed.get(key) ?? (await judge())
+  passed.set(key, gate)
+  return gate
+}
+
+/** Runs one cell of a benchmark, or its part. All of it, and a trial, takes a fresh process: its memory is then the cell's. */
 export async function runBenchCell(
   cell: BenchCell,
   context: CellContext = {},
 ): Promise<CellOutcome<BenchResult>> {
   if (cell.peer) return runPeerCell(cell, context)
-  const {threadShare, process = 0, ...others} = context
+  const {threadShare, part, ...others} = context
   const threads = cell.threads ?? undefined
   const backend = await useBackend(cell.backend, {threads, threadShare})
   const method = await resolveMethod(cell)
   const reason = whyNotTimed(cell, method)
   if (reason) return {status: 'skipped', reason}
   // a decode is long enough to warm itself
-  if (cell.mode !== 'decode') warmCode({cell, method})
+  if (cell.mode !== 'decode') warmCode({cell, method}, part === 'trial' ? FEW_CALLS : undefined)
   await bindThreads(backend.name)
-  const peakMemory = startPeakMemory()
+  if (part === 'trial') untouched ??= residentBytes()
+  const peakMemory =
+    part === 'rest' ? () => null : startPeakMemory(part === 'trial' ? untouched : undefined)
   const tuned = await tunedOf(cell)
   const {source, projection_ns} = learnedSource(tuned) ?? projectionSource(cell, method)
   const before = measurePeak()
@@ -54,8 +72,11 @@ export async function runBenchCell(
       : await timeForward({cell, method, source, tuned: callOf(tuned)}, backend.name, watched)
   const conditions = watch.end()
   const peak = peakMemory()
-  // once timed, as it leaves traces in what V8 compiles; its other processes run the same code
-  const gate = process === 0 ? await passGate(cell, method, backend.name) : null
+  source?.dispose()
+  // once timed, as it leaves traces in what V8 compiles
+  const judge = () => passGate(cell, method, backend.name)
+  const gate =
+    part === 'rest' ? null : part === 'trial' ? await onceFor(cell, judge) : await judge()
   return {
     status: 'completed',
     result: {
@@ -85,12 +106,13 @@ async function timeForward(
   others: Others,
 ): Promise<TimedCell> {
   const {cell, method} = timed
-  const {forward, tensors, options} = forwardOf(timed)
+  const {forward, tensors, options, dispose} = forwardOf(timed)
   const {operations} = recordOperations(forward)
   const breaking =
     cell.breakdown && tensors && startBreakdown({...drawing(cell, method), tensors, options})
   const timing = await timeRuns(forward, cell.timing, breaking ? breaking.watch(others) : others)
   const breakdown = breaking && {breakdown: breaking.end(timing)}
+  dispose()
   const held = footprint(method.estimator, method.options, benchShape(cell), backend)
   const around = copiedBytes(cell) + (cell.mode === 'layer' ? layerBytes(cell).made : 0)
   const live_bytes = around + Math.max(0, held - outputBytes(cell))
@@ -117,7 +139,12 @@ function callOf(tuned: TunedFile | undefined) {
 /** Learned random vectors in place of drawn ones, if there are any. */
 function learnedSource(tuned: TunedFile | undefined) {
   const learned = tuned && learnedProjection(tuned, tuned.layers[0]?.layer, 0)
-  return learned && {source: {next: () => learned}, projection_ns: null}
+  return (
+    learned && {
+      source: {next: () => learned, dispose: () => learned.dispose()},
+      projection_ns: null,
+    }
+  )
 }
 
 /** Draws what the redraw policy draws once, and times that; the rest is drawn inside the timed region. */

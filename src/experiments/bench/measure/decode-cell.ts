@@ -52,6 +52,7 @@ export async function timeDecodeCell(
     ...others,
     warmedNs: WARMED_NS,
   })
+  tf.dispose(decoding.tokens.flat())
   return {...timed, operations, live_bytes: states.at(-1)!}
 }
 

@@ -13,7 +13,7 @@ import {benchArrays, newSource} from './inputs.js'
 import {type Attention, layerForward, makeLayer} from './layer.js'
 import {monotonic} from './timing.js'
 
-/** What is computed, and where its projections come from. */
+/** What is computed, and where its projections come from, which outlive it. */
 export interface Forward {
   cell: BenchCell
   method: ResolvedMethod
@@ -22,7 +22,7 @@ export interface Forward {
   tuned?: TunedCall | undefined
 }
 
-/** One forward pass, and what it computes with. */
+/** One forward pass, and what it computes with until that is disposed of. */
 export function forwardOf({cell, method, source, tuned}: Forward) {
   const {estimator, options: methodOptions} = method
   // drawn before the timed region, as a trained model would have it
@@ -37,8 +37,11 @@ export function forwardOf({cell, method, source, tuned}: Forward) {
   }
   // the maps of a model are part of its projections: of a layer, too, they take no time
   const tensors = cell.mode === 'layer' ? undefined : mapped(benchTensors(cell), tuned)
-  const pass = tensors ? () => attention(...tensors) : layerOf(cell, attention)
-  return {forward: () => tf.dispose(tf.tidy(pass)), tensors, options}
+  const layer = tensors ? undefined : makeLayer(cell)
+  const pass = (): tf.Tensor =>
+    layer ? layerForward(layer, cell, attention) : attention(...tensors!)
+  const dispose = () => tf.dispose([noise, tensors, layer].flatMap(own => Object.values(own ?? {})))
+  return {forward: () => tf.dispose(tf.tidy(pass)), tensors, options, dispose}
 }
 
 type Inputs = [query: tf.Tensor4D, key: tf.Tensor4D, value: tf.Tensor4D]
@@ -51,32 +54,37 @@ function mapped([query, key, value]: Inputs, tuned: TunedCall | undefined): Inpu
   return [own.query, own.key, value]
 }
 
-/** The forward of a layer around attention. */
-function layerOf(cell: BenchCell, attention: Attention): () => tf.Tensor {
-  const layer = makeLayer(cell)
-  return () => layerForward(layer, cell, attention)
-}
-
 /**
  * Calls of a small forward after which V8 has compiled what they run, and the most that they may take together: backends without
  * vector instructions get fewer.
  */
-const WARM = {calls: 3000, ns: 0.5e9, rows: 64}
+const WARM = {calls: 1000, ns: 0.25e9, rows: 64}
+/** Calls after which a forward takes no memory for the first time. */
+export const FEW_CALLS = 10
+
+/** What is warm in this process: cells of other lengths run the same code. */
+const warm = new Set<string>()
 
 /**
  * Runs what is to be timed on a few rows of one head until its code is compiled. A call with cold code takes some
  * 50 us longer, whether short or long, and processes differ in when that ends.
  */
-export function warmCode({cell, method}: Pick<Forward, 'cell' | 'method'>): void {
+export function warmCode(
+  {cell, method}: Pick<Forward, 'cell' | 'method'>,
+  calls = WARM.calls,
+): void {
   // repeated heads are code, too
   const heads = keyHeads(cell) === cell.heads ? 1 : 2
   const kv_heads = heads === 1 ? undefined : 1
   const few = {...cell, batch: 1, heads, kv_heads, seq_len: Math.min(cell.seq_len, WARM.rows)}
+  const key = JSON.stringify(few)
+  if (warm.has(key)) return
+  warm.add(key)
   const source = newSource(few, method)
   tf.tidy(() => {
     const {forward} = forwardOf({cell: few, method, source})
     const start = monotonic()
-    for (let i = 0; i < WARM.calls && monotonic() - start < WARM.ns; i++) forward()
+    for (let i = 0; i < calls && monotonic() - start < WARM.ns; i++) forward()
   })
   source?.dispose()
 }

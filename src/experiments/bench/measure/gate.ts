@@ -12,7 +12,7 @@ import {RAW_TARGET, type ResolvedMethod} from '../../method.js'
 import type {BenchCell, BenchResult} from '../schema.js'
 
 /** Rows of the prefix that is checked. */
-const GATE_ROWS = 96
+export const GATE_ROWS = 96
 /** Standard deviation of q and k: small norms, at which every estimator is well-conditioned. */
 const GATE_SCALE = 0.5
 

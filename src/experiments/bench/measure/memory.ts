@@ -1,22 +1,35 @@
 import {readFileSync, writeFileSync} from 'node:fs'
+import {setFlagsFromString} from 'node:v8'
+import {runInNewContext} from 'node:vm'
 
 /**
- * Starts measuring the process's peak resident memory over what it holds now (Linux: the kernel's
- * own high-water mark, which can be reset).
+ * Starts measuring the process's peak resident memory (Linux: the kernel's own high-water mark, which can be reset).
  *
- * @returns a function giving the peak since then, in bytes over the start; `null` elsewhere than on Linux
+ * @param before - what it is counted from, in bytes. Default: what the process holds now
+ * @returns a function giving the peak since then, in bytes over that; `null` elsewhere than on Linux
  */
-export function startPeakMemory(): () => number | null {
+export function startPeakMemory(before = residentBytes()): () => number | null {
+  residentBytes()
+  return () => {
+    const after = highWaterMark()
+    return before === null || after === null ? null : Math.max(0, after - before)
+  }
+}
+
+/** What the process holds now, where the high-water mark begins anew; `null` elsewhere than on Linux. */
+export function residentBytes(): number | null {
+  collectGarbage()
   try {
     writeFileSync('/proc/self/clear_refs', '5') // resets VmHWM to the current resident size
   } catch {
-    return () => null
+    return null
   }
-  const before = highWaterMark()
-  return () => {
-    const after = highWaterMark()
-    return before === null || after === null ? null : after - before
-  }
+  return highWaterMark()
+}
+
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
 }
 
 function highWaterMark(): number | null {

@@ -137,7 +137,7 @@ export async function timeMeasured(
   for (;;) {
     if (next === 'after others' && taken.fastest < warmedNs) await warmUp()
     if (await takeTurn(measure, protocol, taken, others)) break
-    onStep?.(Math.floor(STEPS * shareOf(taken, protocol)), STEPS)
+    onStep?.(Math.floor(STEPS * shareOf(taken, protocol)), STEPS, taken.fastest)
     next = await yieldTurn?.()
     if (next === 'none') break
   }

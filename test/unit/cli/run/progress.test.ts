@@ -5,6 +5,7 @@ const event = {
   done: 37,
   total: 96,
   label: 'favor-pos L=4096',
+  soFar: '',
   etaMs: 190_000,
   share: 0.419,
   rough: false,
@@ -31,6 +32,13 @@ function fakeStream(shape: {isTTY?: boolean; columns?: number} = {}) {
 describe('progressText', () => {
   it('tells cells, time left and the current cell', () => {
     expect(progressText(event)).toBe('37/96 cells, 41 %, ETA 3m 10s, favor-pos L=4096')
+  })
+
+  it('tells what is known of the current cell so far', () => {
+    const soFar = '8.6x so far'
+    expect(progressText({...event, soFar})).toBe(
+      '37/96 cells, 41 %, ETA 3m 10s, favor-pos L=4096 (8.6x so far)',
+    )
   })
 
   it('tells how many cells failed', () => {

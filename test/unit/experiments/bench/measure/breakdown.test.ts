@@ -4,7 +4,7 @@ import type {Breakdown} from '../../../../../src/experiments/bench/fields/breakd
 import benchExperiment from '../../../../../src/experiments/bench/index.js'
 import {PartTimer, type TimedPart} from '../../../../../src/experiments/bench/measure/breakdown.js'
 import {runBenchCell} from '../../../../../src/experiments/bench/measure/cell.js'
-import {joinProcesses} from '../../../../../src/experiments/bench/measure/join.js'
+import {mergeProcesses} from '../../../../../src/experiments/bench/measure/merge.js'
 import {benchReport} from '../../../../../src/experiments/bench/report/report.js'
 import {
   type BenchPlan,
@@ -144,7 +144,7 @@ describe('the table of parts', () => {
     return timed({}, 1, {samples_ns, turn_runs, breakdown: timer.result({samples_ns, turn_runs})})
   }
   const processes = [1, 1.1, 1 / 1.1].map(processOf)
-  const result = joinProcesses(processes.map(record => record.result))
+  const result = mergeProcesses(processes.map(record => record.result))
   const none = {
     parts: [],
     sum_over_whole: null,

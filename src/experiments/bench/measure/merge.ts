@@ -10,13 +10,25 @@ import {markOf} from './decoding.js'
 import {bestPeak} from './peak.js'
 import {quoted} from './timing.js'
 
-/** @param results - of processes that ran the same, in their order; at least one */
-export function joinProcesses(results: readonly BenchResult[]): BenchResult {
+/**
+ * @param results - of processes that ran the same, in their order; at least one
+ * @param trial - what was judged, and took memory, in a process of its own
+ */
+export function mergeProcesses(
+  results: readonly BenchResult[],
+  trial?: Pick<BenchResult, 'gate' | 'peak_rss_over_baseline_bytes'>,
+): BenchResult {
+  const merged = results.length === 1 ? results[0]! : mergedTimes(results)
+  if (!trial) return merged
+  const {gate, peak_rss_over_baseline_bytes} = trial
+  return {...merged, gate, peak_rss_over_baseline_bytes}
+}
+
+function mergedTimes(results: readonly BenchResult[]): BenchResult {
   const [first] = results
-  if (results.length === 1) return first!
   const times = {
     samples_ns: results.flatMap(({samples_ns}) => samples_ns),
-    run_waits_ns: joinWaits(results),
+    run_waits_ns: mergedWaits(results),
     turn_runs: results.flatMap(({turn_runs}) => turn_runs),
     process_turns: results.map(({turn_runs}) => turn_runs.length),
   }
@@ -27,19 +39,19 @@ export function joinProcesses(results: readonly BenchResult[]): BenchResult {
     ...first!,
     gate: results.find(({gate}) => gate)?.gate ?? null,
     ...quoted(times, sumOrNull(results.map(({waited_ns}) => waited_ns))),
-    conditions: joinConditions(results.map(({conditions}) => conditions)),
+    conditions: mergedConditions(results.map(({conditions}) => conditions)),
     fma_peak_gflops: bestPeak(results.map(({fma_peak_gflops}) => fma_peak_gflops)),
     peak_rss_over_baseline_bytes: mostOf(
       results.map(({peak_rss_over_baseline_bytes: bytes}) => bytes),
     ),
     ...(firsts.length > 0 && {first_token_ns: median(firsts)}),
-    ...(marks.length > 0 && {marks: joinMarks(marks, times)}),
-    ...(broken.length > 0 && {breakdown: joinBreakdowns(broken)}),
+    ...(marks.length > 0 && {marks: mergedMarks(marks, times)}),
+    ...(broken.length > 0 && {breakdown: mergedBreakdowns(broken)}),
   }
 }
 
 /** Of all runs, or of none. */
-function joinWaits(results: readonly BenchResult[]): number[] {
+function mergedWaits(results: readonly BenchResult[]): number[] {
   if (results.every(({run_waits_ns}) => run_waits_ns.length === 0)) return []
   return results.flatMap(({samples_ns, run_waits_ns}) =>
     run_waits_ns.length > 0 ? run_waits_ns : samples_ns.map(() => 0),
@@ -48,7 +60,7 @@ function joinWaits(results: readonly BenchResult[]): number[] {
 
 type Turns = Pick<BenchResult, 'turn_runs' | 'process_turns'>
 
-function joinMarks(each: readonly DecodeMark[][], turns: Turns): DecodeMark[] {
+function mergedMarks(each: readonly DecodeMark[][], turns: Turns): DecodeMark[] {
   return each[0]!.map(({tokens, state_bytes}, at) => {
     const own = each.map(marks => marks[at]!)
     const totals = own.flatMap(({total_samples_ns}) => total_samples_ns)
@@ -57,17 +69,17 @@ function joinMarks(each: readonly DecodeMark[][], turns: Turns): DecodeMark[] {
   })
 }
 
-function joinBreakdowns(each: readonly Breakdown[]): Breakdown {
+function mergedBreakdowns(each: readonly Breakdown[]): Breakdown {
   const [first] = each
   const {value, low, high} = estimateOf(each.map(({sum_over_whole}) => sum_over_whole))
   return {
     none: first!.none,
     ...{sum_over_whole: value, sum_over_whole_low: low, sum_over_whole_high: high},
-    parts: first!.parts.map((_, at) => joinParts(each.map(({parts}) => parts[at]!))),
+    parts: first!.parts.map((_, at) => mergedParts(each.map(({parts}) => parts[at]!))),
   }
 }
 
-function joinParts(each: readonly BreakdownPart[]): BreakdownPart {
+function mergedParts(each: readonly BreakdownPart[]): BreakdownPart {
   const [first] = each
   const time = estimateOf(each.map(({median_ns}) => median_ns))
   const share = estimateOf(each.map(part => part.share))
@@ -89,7 +101,7 @@ function estimateOf(values: readonly (number | null)[]) {
 }
 
 /** The extremes of what was seen. */
-function joinConditions(all: readonly (Conditions | null)[]): Conditions | null {
+function mergedConditions(all: readonly (Conditions | null)[]): Conditions | null {
   const known = all.filter(one => one !== null)
   if (known.length === 0) return null
   const of = (name: Exclude<keyof Conditions, 'unknown'>, pick: (...all: number[]) => number) => {

@@ -1,7 +1,7 @@
 import {describe, expect, it} from 'vitest'
 import type {Breakdown} from '../../../../../src/experiments/bench/fields/breakdown.js'
 import type {Conditions} from '../../../../../src/experiments/bench/fields/conditions.js'
-import {joinProcesses} from '../../../../../src/experiments/bench/measure/join.js'
+import {mergeProcesses} from '../../../../../src/experiments/bench/measure/merge.js'
 import {quoted} from '../../../../../src/experiments/bench/measure/timing.js'
 import {type BenchResult, benchResult} from '../../../../../src/experiments/bench/schema.js'
 import {ofProcesses} from '../../../../../src/experiments/bench/times/processes.js'
@@ -13,9 +13,9 @@ const processOf = (turns: readonly number[][], result: Partial<BenchResult> = {}
   return timed({}, 1, {samples_ns: turns.flat(), turn_runs, ...result}).result
 }
 
-describe('joinProcesses', () => {
+describe('mergeProcesses', () => {
   const parts = [processOf([[10, 12], [11]]), processOf([[20], [22], [21, 27]]), processOf([[15]])]
-  const joined = joinProcesses(parts)
+  const joined = mergeProcesses(parts)
 
   it('has all runs in order, with their turns and processes', () => {
     expect(benchResult.parse(joined)).toEqual(joined)
@@ -35,12 +35,19 @@ describe('joinProcesses', () => {
   })
 
   it('is the result itself of one process', () => {
-    expect(joinProcesses(parts.slice(0, 1))).toBe(parts[0])
+    expect(mergeProcesses(parts.slice(0, 1))).toBe(parts[0])
+  })
+
+  it('has the gate and the memory of a trial, also where a single process was timed', () => {
+    const gate = {max_abs_error: 1e-8, bound: 1e-5, rows: 3}
+    const trial = {gate, peak_rss_over_baseline_bytes: 5}
+    expect(mergeProcesses(parts, trial)).toEqual({...joined, ...trial})
+    expect(mergeProcesses(parts.slice(0, 1), trial)).toEqual({...parts[0], ...trial})
   })
 
   it('sums what was waited for, which is unknown where one part of it is', () => {
     const waited = (...each: (number | null)[]) =>
-      joinProcesses(each.map(waited_ns => processOf([[10]], {waited_ns}))).waited_ns
+      mergeProcesses(each.map(waited_ns => processOf([[10]], {waited_ns}))).waited_ns
     expect(waited(3, 0, 4)).toBe(7)
     expect(waited(3, null, 4)).toBeNull()
   })
@@ -48,14 +55,14 @@ describe('joinProcesses', () => {
   it('has the gate of the process that checked, and none where that was interrupted', () => {
     const gate = {max_abs_error: 1e-8, bound: 1e-5, rows: 3}
     const of = (...gates: BenchResult['gate'][]) =>
-      joinProcesses(gates.map(one => processOf([[10]], {gate: one}))).gate
+      mergeProcesses(gates.map(one => processOf([[10]], {gate: one}))).gate
     expect(of(gate, null, null)).toEqual(gate)
     expect(of(null, null)).toBeNull()
   })
 
   it('has the best peak, and the most memory, of those that are known', () => {
     const of = (...each: [number | null, number | null][]) => {
-      const {fma_peak_gflops, peak_rss_over_baseline_bytes} = joinProcesses(
+      const {fma_peak_gflops, peak_rss_over_baseline_bytes} = mergeProcesses(
         each.map(([peak, bytes]) =>
           processOf([[10]], {fma_peak_gflops: peak, peak_rss_over_baseline_bytes: bytes}),
         ),
@@ -73,7 +80,7 @@ describe('joinProcesses', () => {
       ...changes,
     })
     const of = (...each: (Conditions | null)[]) =>
-      joinProcesses(each.map(one => processOf([[10]], {conditions: one}))).conditions
+      mergeProcesses(each.map(one => processOf([[10]], {conditions: one}))).conditions
     const other = {load_before: 0.5, load_after: 3, steal_share: 0, lowest_mhz: 2000}
     expect(of(conditions(), conditions({...other, highest_mhz: 3500}), null)).toEqual({
       ...{load_before: 0.5, load_after: 3, steal_share: 0.1, lowest_mhz: 2000, highest_mhz: 3500},
@@ -89,7 +96,7 @@ describe('joinProcesses', () => {
       ...decoded({}, {token: 10}, oneProcess(samples), [25, 100]).result,
       first_token_ns,
     })
-    const {marks = [], first_token_ns} = joinProcesses([
+    const {marks = [], first_token_ns} = mergeProcesses([
       one([1, 2], 7),
       one([4, 4, 4], 9),
       one([2], 20),
@@ -122,7 +129,7 @@ describe('joinProcesses', () => {
       ...{sum_over_whole: ns / 200, sum_over_whole_low: null, sum_over_whole_high: null},
       none: null,
     })
-    const found = joinProcesses(
+    const found = mergeProcesses(
       [40, 50, 45].map(ns => processOf([[100]], {breakdown: breakdown(ns)})),
     ).breakdown!
     const {value, low, high} = ofProcesses([40, 50, 45])
@@ -147,7 +154,7 @@ describe('joinProcesses', () => {
       ...{parts: [], sum_over_whole: null, sum_over_whole_low: null, sum_over_whole_high: null},
       none: 'one whole',
     }
-    const {breakdown} = joinProcesses([10, 11].map(ns => processOf([[ns]], {breakdown: none})))
+    const {breakdown} = mergeProcesses([10, 11].map(ns => processOf([[ns]], {breakdown: none})))
     expect(breakdown).toEqual(none)
   })
 })
