@@ -1,10 +1,12 @@
 /** Times and memory of two cells: of two benchmarks, or of two methods of one. */
-import {mapped, superiority} from '../../../stats/index.js'
+import {groupBy} from '../../../report/groups.js'
+import {canonicalJson} from '../../../results/keys.js'
+import {mapped, median, superiority} from '../../../stats/index.js'
 import type {ComparedLine, Comparison, Place, Quantity, UncomparedLine} from '../../comparison.js'
 import {methodLabel, projectionLabel} from '../../labels.js'
 import type {BenchCell, TimedRecord} from '../schema.js'
 import {intervalOf, PairedTimes, pDiffers} from '../times/paired-times.js'
-import {medianOf} from '../times/time-estimates.js'
+import {MOST_APART, medianOf} from '../times/time-estimates.js'
 import {decodeTo} from './decode-to.js'
 import {busyText, machineVerdictOf} from './machine-verdict.js'
 import {rowsInOrder} from './variants.js'
@@ -16,7 +18,7 @@ const TIME: Quantity = {
   less: 'faster',
   unit: 'ns',
   legend: {
-    runs: "A, B: medians. B/A: ratio of undisturbed calls (p10 of each process) with its 95 % interval, Welch's t on their logarithms: a slower machine looks like slower code. p: of that test, adjusted for all lines (Holm). P(B > A): chance that a timed run of B is slower than one of A.",
+    runs: "A, B: medians. B/A: ratio of undisturbed calls (p10 of each process) with its 95 % interval, Welch's t on their logarithms; what all times differ by, up to 25 %, counts as the machine's. p: of that test, adjusted for all lines (Holm). P(B > A): chance that a timed run of B is slower than one of A.",
     methods:
       'A, B: medians. B/A: ratio of undisturbed calls (p10 of each process), process by process, with its 95 % interval, t on their logarithms. p: of that test, adjusted for all lines (Holm). P(B > A): chance that a timed run of B is slower than one of A.',
   },
@@ -63,7 +65,7 @@ export const benchComparison: Comparison<BenchCell, TimedRecord> = {
   },
   between(related, all) {
     const times = new PairedTimes(all)
-    const compared = related === 'methods' ? ofOneRun(times) : ofTwoRuns(times)
+    const compared = related === 'methods' ? ofOneRun(times) : ofTwoRuns(times, shiftOf(times, all))
     return {
       lines: (a, b) =>
         a.cell.mode === 'decode'
@@ -111,12 +113,27 @@ function ofOneRun(times: PairedTimes): Compared {
   }
 }
 
-function ofTwoRuns(times: PairedTimes): Compared {
+function ofTwoRuns(times: PairedTimes, shift: number): Compared {
   return (a, b) => {
-    const found = times.logRatioOfRuns(b, a)
+    const found = times.logRatioOfRuns(b, a, shift)
     const ratio = mapped(intervalOf(found), Math.exp)
     return {ratio, pValue: pDiffers(found), basis: 'medians'}
   }
+}
+
+/** Fewest cells of two runs that can have a shift in common. */
+const SHIFTED = 6
+
+/**
+ * What the times of two runs differ by as a whole, as a logarithm: machines are faster or slower by up to a quarter from one run to the
+ * next, which no process of either shows. Beyond, it is the code. @param all - the records of one run before those of the other
+ */
+function shiftOf(times: PairedTimes, all: readonly TimedRecord[]): number {
+  const same = groupBy(all, ({cell}) => canonicalJson(benchComparison.measured(cell)))
+  const pairs = same.filter(({length}) => length === 2)
+  if (pairs.length < SHIFTED) return 0
+  const shift = median(pairs.map(([a, b]) => times.logRatioOfRuns(b!, a!).value))
+  return Math.abs(shift) > MOST_APART ? 0 : shift
 }
 
 /** Nothing where neither holds anything, or it was not counted. */

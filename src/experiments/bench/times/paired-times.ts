@@ -82,15 +82,19 @@ export class PairedTimes {
     ])
   }
 
-  /** Logarithm of the time of a record over that of one of another run, whose processes are not the same. */
-  logRatioOfRuns(above: TimedRecord, below: TimedRecord): LogTime {
+  /**
+   * Logarithm of the time of a record over that of one of another run, whose processes are not the same.
+   *
+   * @param shift - what the runs differ by as a whole, as a logarithm. Default: nothing
+   */
+  logRatioOfRuns(above: TimedRecord, below: TimedRecord, shift = 0): LogTime {
     const [own, other] = [this.logsOf(above), this.logsOf(below)]
     const {standardError, degrees, estimate} = welchTest(own, other)
     const usual = mean(this.#usualOf(above)) - mean(this.#usualOf(below))
     const {value} = estimate
     if (Number.isNaN(standardError)) return {value, error: Number.NaN, degrees: 0}
     if (isTooBusy(value, usual, [above, below])) return untold(value)
-    return withKnown({value: standardError ** 2, degrees}, 2 * FLOOR ** 2, value)
+    return withKnown({value: standardError ** 2, degrees}, 2 * FLOOR ** 2 + shift ** 2, value)
   }
 
   /** Exponent of time in length. @param records - at least two lengths */

@@ -42,6 +42,30 @@ describe('benchComparison', () => {
     expect(memory).toMatchObject({quantity: 'memory', basis: 'exact', ratio: {value: 1, low: 1}})
   })
 
+  it('takes what all times of two runs differ by for the machine, up to a quarter', () => {
+    const run = (factor: number, changed = 1) =>
+      [1, 2, 3, 4, 5, 6, 7].map(M =>
+        timed(
+          {num_features: M},
+          1,
+          inProcesses([1, 1.02, 1.01].map(x => 1e6 * M * factor * (M === 7 ? changed : 1) * x)),
+        ),
+      )
+    const answers = (b: TimedRecord[], number: number) => {
+      const a = run(1)
+      const compared = benchComparison.between('runs', [...a, ...b].slice(0, 7 + number))
+      return b
+        .slice(0, number)
+        .map((record, at) => (compared.lines(a[at]!, record)[0] as ComparedLine).ratio.low > 1)
+    }
+    const none = new Array(7).fill(false)
+    expect(answers(run(1.15), 7)).toEqual(none)
+    expect(answers(run(1.15, 1.5), 7)).toEqual([...none.slice(1), true])
+    expect(answers(run(1.3), 7)).toEqual(new Array(7).fill(true))
+    // five lines may have changed together
+    expect(answers(run(1.15), 5)).toEqual(new Array(5).fill(true))
+  })
+
   it('compares methods of one run process by process, beside its other cells', () => {
     const [a, b] = [timed({method: 'softmax'}, 1e6), timed({method: 'elu'}, 3e6)]
     const all = [a, b, ...[1, 2, 3, 4, 5].map(at => timed({num_features: at}, at * 1e6))]
