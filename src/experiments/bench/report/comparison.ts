@@ -1,12 +1,12 @@
 /** Times and memory of two cells: of two benchmarks, or of two methods of one. */
 import {groupBy} from '../../../report/groups.js'
 import {canonicalJson} from '../../../results/keys.js'
-import {mapped, median, superiority} from '../../../stats/index.js'
+import {mapped, quantile, superiority} from '../../../stats/index.js'
 import type {ComparedLine, Comparison, Place, Quantity, UncomparedLine} from '../../comparison.js'
 import {methodLabel, projectionLabel} from '../../labels.js'
 import type {BenchCell, TimedRecord} from '../schema.js'
 import {intervalOf, PairedTimes, pDiffers} from '../times/paired-times.js'
-import {MOST_APART, medianOf} from '../times/time-estimates.js'
+import {medianOf} from '../times/time-estimates.js'
 import {decodeTo} from './decode-to.js'
 import {busyText, machineVerdictOf} from './machine-verdict.js'
 import {rowsInOrder} from './variants.js'
@@ -18,7 +18,7 @@ const TIME: Quantity = {
   less: 'faster',
   unit: 'ns',
   legend: {
-    runs: "A, B: medians. B/A: ratio of undisturbed calls (p10 of each process) with its 95 % interval, Welch's t on their logarithms; what all times differ by, up to 25 %, counts as the machine's. p: of that test, adjusted for all lines (Holm). P(B > A): chance that a timed run of B is slower than one of A.",
+    runs: "A, B: medians. B/A: ratio of undisturbed calls (p10 of each process) with its 95 % interval, Welch's t on their logarithms; what most times differ by, up to a factor of two, counts as the machine's. p: of that test, adjusted for all lines (Holm). P(B > A): chance that a timed run of B is slower than one of A.",
     methods:
       'A, B: medians. B/A: ratio of undisturbed calls (p10 of each process), process by process, with its 95 % interval, t on their logarithms. p: of that test, adjusted for all lines (Holm). P(B > A): chance that a timed run of B is slower than one of A.',
   },
@@ -121,19 +121,24 @@ function ofTwoRuns(times: PairedTimes, shift: number): Compared {
   }
 }
 
-/** Fewest cells of two runs that can have a shift in common. */
-const SHIFTED = 6
+/**
+ * Fewest cells of two runs that can have a shift in common, and its most, as a logarithm: a thread that shares its core has half of it.
+ */
+const SHIFT = {cells: 6, most: Math.LN2}
 
 /**
- * What the times of two runs differ by as a whole, as a logarithm: machines are faster or slower by up to a quarter from one run to the
- * next, which no process of either shows. Beyond, it is the code. @param all - the records of one run before those of the other
+ * What the times of two runs differ by as a whole, as a logarithm: from one run to the next a machine is faster or slower, which no
+ * process of either shows. Three quarters of the times differ by that much or more, the same way; beyond a factor of two it is the code.
+ *
+ * @param all - the records of one run before those of the other
  */
 function shiftOf(times: PairedTimes, all: readonly TimedRecord[]): number {
   const same = groupBy(all, ({cell}) => canonicalJson(benchComparison.measured(cell)))
   const pairs = same.filter(({length}) => length === 2)
-  if (pairs.length < SHIFTED) return 0
-  const shift = median(pairs.map(([a, b]) => times.logRatioOfRuns(b!, a!).value))
-  return Math.abs(shift) > MOST_APART ? 0 : shift
+  if (pairs.length < SHIFT.cells) return 0
+  const logs = pairs.map(([a, b]) => times.logRatioOfRuns(b!, a!).value)
+  const shift = Math.max(0, quantile(logs, 0.25), -quantile(logs, 0.75))
+  return shift > SHIFT.most ? 0 : shift
 }
 
 /** Nothing where neither holds anything, or it was not counted. */
