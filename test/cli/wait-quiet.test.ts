@@ -27,12 +27,12 @@ const bench = (...argv: string[]) =>
 
 describe('rfa bench --wait-quiet', () => {
   it('runs in the end, and says what other programs use', async () => {
-    waitUntilQuiet.mockResolvedValueOnce({busy: 1, count: 2})
+    waitUntilQuiet.mockResolvedValueOnce({busy: 1.5, count: 2})
     expect(await bench('--wait-quiet', '90s')).toMatchObject({
       exitCode: 0,
       stdout: expect.stringMatching(/^rfa bench: /),
       stderr: expect.stringMatching(
-        /^warning: the machine was not quiet within 1m 30s: other programs use 1 of 2 processors$/m,
+        /^warning: the machine was not quiet within 1m 30s: other programs use 1\.5 of 2 processors$/m,
       ),
     })
     expect(waitUntilQuiet).toHaveBeenCalledWith(90_000, expect.any(Function))

@@ -116,7 +116,7 @@ export const benchFlags = {
   causal: causalFlag('GRID'),
   processes: oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'TIMING',
-    description: `fresh processes, each of which times all cells in turns; they share the runs and the time of a cell; intervals take two or more ${defaultHelp(BENCH, grid => grid.processes)}`,
+    description: `fresh processes; each times all cells in turns, and a cell's runs and time are divided among them; intervals take two or more ${defaultHelp(BENCH, grid => grid.processes)}`,
   }),
   warmup: oneNumber(COUNT)({
     helpGroup: 'TIMING',

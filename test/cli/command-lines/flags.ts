@@ -68,7 +68,6 @@ export const OPPOSITES: readonly Row[] = [
   ['bench --no-quick', 2, /without --quick it is off/, /mean --quick/],
   ['bench --save-baseline main', 2, /Nonexistent flag: --save-baseline/],
   ['bench --no-exac', 2, /did you mean --no-exact\?/, /mean --exact/],
-  ['bench --no-baseline', 2, /did you mean --no-exact\?/],
   ['bench --baseline results/before', 2, /Nonexistent flag: --baseline/],
   ['bench --without-exact', 2, /did you mean --no-exact\?/],
   ['bench --no-output', 2, /Nonexistent flag: --no-output/, /did you mean/],

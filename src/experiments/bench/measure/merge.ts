@@ -12,7 +12,7 @@ import {quoted} from './timing.js'
 
 /**
  * @param results - of processes that ran the same, in their order; at least one
- * @param trial - what was judged, and took memory, in a process of its own
+ * @param trial - what was judged, and took memory, in a separate process
  */
 export function mergeProcesses(
   results: readonly BenchResult[],
