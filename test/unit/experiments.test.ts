@@ -264,14 +264,14 @@ describe('a cell of a benchmark', () => {
     expect(result.min_ns).toBeGreaterThan(0)
   })
 
-  it('is checked by the first of its processes alone', async () => {
+  it('is checked in its trial alone', async () => {
     const [job] = (await planRun(benchPlan)).jobs
-    const gateOf = async (process: number) => {
-      const outcome = await bench.run(job!.cell as BenchCell, {process})
+    const gateOf = async (part: 'trial' | 'rest') => {
+      const outcome = await bench.run(job!.cell as BenchCell, {part})
       return outcome.status === 'completed' ? outcome.result.gate : expect.unreachable()
     }
-    expect(await gateOf(0)).toMatchObject({rows: 41})
-    expect(await gateOf(1)).toBeNull()
+    expect(await gateOf('trial')).toMatchObject({rows: 41})
+    expect(await gateOf('rest')).toBeNull()
   })
 
   it.each(['call', 'every:2', 'pool:5'])('draws projections anew as told: %s', async redraw => {

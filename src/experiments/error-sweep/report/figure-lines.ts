@@ -37,7 +37,7 @@ const FEATURE_LENGTH: Variable = {
   read: ({result}) => (result.feature_dim > 0 ? result.feature_dim : null),
   law: {label: '1/sqrt(F)', exponent: -1 / 2},
 }
-export const NORM: Variable = {
+const NORM: Variable = {
   name: 'error-over-norm',
   title: 'Error over the norm of queries and keys',
   label: 'E|x|^2, canonical queries',
@@ -157,15 +157,6 @@ export function scalesOf(records: readonly CompletedSweep[]): number[] {
 
 function predictedLabel(label: string): string {
   return `${label}, predicted`
-}
-
-/** The records of a predicted line. @param records - of its figure */
-export function recordsOf(
-  line: Series,
-  variable: Variable,
-  records: readonly CompletedSweep[],
-): CompletedSweep[] {
-  return records.filter(record => predictedLabel(labelOf(variable, record)) === line.label)
 }
 
 /** What averaging V gets wrong at a place. */

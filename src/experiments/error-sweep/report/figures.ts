@@ -24,7 +24,6 @@ import {headsFigures, layersFigures} from './heads-figure.js'
 import {lowestError} from './lowest-errors.js'
 import {positionFigures} from './positions.js'
 import {type Ranking, rankingsWith, YARDSTICK} from './ranking.js'
-import {type Ringed, withRings} from './rings.js'
 
 /** Facts of a cell that are the same all over a figure; a line may differ in the other ones. */
 const SHARED = ['input', 'layer', 'seq_len', 'scale', 'logit_scale', 'causal', 'target'] as const
@@ -137,12 +136,7 @@ function figureOf(
   const levels = compared.map(own => averages(variable, own, span))
   const drawn = shown.filter(isLine)
   const measured = linesOf(variable, drawn, span)
-  const theory = linesOf(variable, drawn, span, true)
-  const predicted = withRings(theory, {
-    variable,
-    records: drawn,
-    levels: levels.length > 1 ? [] : levels.flat(),
-  })
+  const predicted = linesOf(variable, drawn, span, true)
   const guides = levels.flatMap(own => averageGuide(own, span))
   const limit = limitOf(measured, guides)
   const left = [
@@ -152,13 +146,13 @@ function figureOf(
   return {
     name: variable.name,
     title: [variable.title, ...placeOf(variable, records[0]!)].join(', '),
-    caption: [captionOf(predicted, limit), ...left].join(' '),
+    caption: [captionOf(predicted.length > 0, limit), ...left].join(' '),
     x: {label: variable.label, scale: 'log'},
     y: {
       ...{label: 'error, % of the exact output', scale: 'log', percent: true},
       ...(limit !== undefined && {limit}),
     },
-    series: [...measured, ...predicted.lines],
+    series: [...measured, ...predicted],
     guides: [...lawGuide(variable, measured, span), ...guides],
     table: pointTable(variable, all, rankingsWith(all, completed)),
   }
@@ -196,11 +190,10 @@ function thinnedBy(
   })
 }
 
-function captionOf({lines, says}: Ringed, limit: number | undefined): string {
+function captionOf(isPredicted: boolean, limit: number | undefined): string {
   return [
     'Median over draws of |estimate - exact| / |exact| (rel L2); bars are 95 % intervals.',
-    ...(lines.length > 0 ? ['Broad pale lines are predicted from the input.'] : []),
-    ...(says.length > 0 ? [`Rings: by that prediction ${says.join(', or ')}.`] : []),
+    ...(isPredicted ? ['Broad pale lines are predicted from the input.'] : []),
     ...(limit === undefined ? [] : ['Values above the frame are beyond its axis.']),
   ].join(' ')
 }

@@ -156,28 +156,6 @@ describe('figures of an error sweep', () => {
     expect(lines([sweep(), failedSweep('CELL_CRASHED', 'no')])).toEqual([])
   })
 
-  it('marks where theory predicts a method to be worse than averaging V', () => {
-    // averaging V: 1 everywhere; predicted 0.5 and 2: between them, at the geometric mean
-    const records = [0.5, 2].map(norm =>
-      sweep(
-        {scale: norm},
-        {
-          statistics: {...sweep().result.statistics, query_norm2: norm},
-          rel_l2: metric(0.5),
-          mse: metric(0.25),
-          mean_value_mse: 1,
-          predicted_rel_l2: norm,
-        },
-      ),
-    )
-    const [figure] = lines(records)
-    const predicted = figure!.series.find(({computed}) => computed)!
-    expect(predicted.crossings).toHaveLength(1)
-    expect(predicted.crossings![0]!.x).toMatchReference(1, 12)
-    expect(predicted.crossings![0]!.y).toMatchReference(1, 12)
-    expect(figure!.caption).toContain('Rings: by that prediction')
-  })
-
   it('has a line of averaging V where that differs along the axis', () => {
     const records = [1, 4].map(norm =>
       sweep(
