@@ -52,9 +52,9 @@ type TurnLogs = readonly Float64Array[]
 
 /**
  * Ratios of the times of a run. A ratio is taken process by process, the first ones of both, then the second ones,
- * and so on; within a process turn by turn where each run is known without its waiting. Fewer than five processes say little of its spread, so it is shrunk towards the spread of other cells
- * with the same number of threads, as far as these agree. What the processes of a run have in common they do not show: a
- * measured {@link FLOOR} stands for it.
+ * and so on; within a process turn by turn where each run is known without its waiting. Fewer than five processes say little of its
+ * spread, so it is shrunk towards the spread of other cells with the same number of threads, as far as these agree. What the
+ * processes of a run have in common they do not show: a measured {@link FLOOR} stands for it.
  */
 export class PairedTimes {
   readonly #shared = new Map<string, SharedVariance>()
@@ -126,7 +126,7 @@ export class PairedTimes {
   /** @param parts - how much of each is in it */
   #by(parts: readonly Weighted[], of: (logs: readonly number[]) => number): LogTime {
     const records = parts.map(({record}) => record)
-    const values = this.#valuesOf(records, of)
+    const values = byTurns(this.#turnsOf(records), of)
     const count = values.length
     const value = mean(values)
     if (count < 2) return {value, error: Number.NaN, degrees: 0}
@@ -146,22 +146,12 @@ export class PairedTimes {
   }
 
   /**
-   * Of each process that all records have. Turns of a round follow each other, so that what is slow for a second is slow in both; a turn
-   * may have a single run, though, so that none of it may have waited.
+   * By turns, which follow each other in a round, so that what is slow for a second is slow in all records. A turn may have a single run,
+   * though: where some may have waited, a process is taken as one turn.
    */
-  #valuesOf(
-    records: readonly TimedRecord[],
-    of: (logs: readonly number[]) => number,
-  ): Float64Array {
-    if (records.every(knowsWaits))
-      return byTurns(
-        records.map(record => this.#turnsOf(record)),
-        of,
-      )
-    return byProcess(
-      records.map(record => this.logsOf(record)),
-      of,
-    )
+  #turnsOf(records: readonly TimedRecord[]): TurnLogs[] {
+    if (records.every(knowsWaits)) return records.map(record => this.#everyTurnOf(record))
+    return records.map(record => Array.from(this.logsOf(record), log => Float64Array.of(log)))
   }
 
   /** The variance of single records around what all of them had in common; they have as many processes. */
@@ -170,9 +160,15 @@ export class PairedTimes {
     if (count < 2 || processes < 2) return NOTHING
     // a record is itself a part of what all have in common
     const whole = count / (count - 1)
-    const own = (at: number) => this.#valuesOf(records, logs => logs[at]! - mean(logs))
+    const turns = this.#turnsOf(records)
+    const common = Array.from({length: processes}, (_, process) =>
+      byProcess(
+        turns.map(own => own[process]!),
+        mean,
+      ),
+    )
     return sharedVariance(
-      records.map((_, at) => variance(own(at)) * whole),
+      turns.map(own => variance(byTurns([own, common], ([log, all]) => log! - all!)) * whole),
       processes - 1,
     )
   }
@@ -182,8 +178,7 @@ export class PairedTimes {
     return logsIn(this.#logs, record, undisturbedTimes)
   }
 
-  /** The same by turns. */
-  #turnsOf(record: TimedRecord): TurnLogs {
+  #everyTurnOf(record: TimedRecord): TurnLogs {
     const logs =
       this.#turns.get(record) ??
       undisturbedTurns(record.result).map(turns => Float64Array.from(turns, Math.log))
