@@ -1,17 +1,14 @@
-import {describe, expect, it} from 'vitest'
+import {afterAll, describe, expect, it} from 'vitest'
 import {
   residentBytes,
   startPeakMemory,
 } from '../../../../../src/experiments/bench/measure/memory.js'
 
-const SIZE = 64 * 2 ** 20
+/** Far more than what others have left in this process, and may be freed meanwhile. */
+const SIZE = 256 * 2 ** 20
 const kept: Uint8Array[] = []
-
-/** Pages that this process has not had before, and keeps: what is freed stays resident for a while, and is used again. */
-function hold(): void {
-  const {buffer} = new WebAssembly.Memory({initial: SIZE / 2 ** 16})
-  kept.push(new Uint8Array(buffer).fill(1))
-}
+const hold = () => void kept.push(new Uint8Array(SIZE).fill(1))
+afterAll(() => void kept.splice(0))
 
 describe.runIf(process.platform === 'linux')('startPeakMemory', () => {
   it('gives the most that was held meanwhile, over what there was', () => {
