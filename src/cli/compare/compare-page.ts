@@ -12,7 +12,7 @@ export interface Compared {
   facts: ComparisonFacts
   /** All of it. */
   blocks: Block[]
-  /** The first screen. @param lines - that it may take; default: those of a screen */
+  /** The first screen. */
   screen(): Block[]
 }
 

@@ -129,16 +129,22 @@ const SHIFT = {cells: 6, most: Math.LN2}
 /**
  * What the times of two runs differ by as a whole, as a logarithm: from one run to the next a machine is faster or slower, which no
  * process of either shows. Three quarters of the times differ by that much or more, the same way; beyond a factor of two it is the code.
+ * Nothing where they were computed otherwise, which explains it.
  *
  * @param all - the records of one run before those of the other
  */
 function shiftOf(times: PairedTimes, all: readonly TimedRecord[]): number {
   const same = groupBy(all, ({cell}) => canonicalJson(benchComparison.measured(cell)))
   const pairs = same.filter(({length}) => length === 2)
-  if (pairs.length < SHIFT.cells) return 0
+  const alike = pairs.every(([a, b]) => computedHow(a!) === computedHow(b!))
+  if (pairs.length < SHIFT.cells || !alike) return 0
   const logs = pairs.map(([a, b]) => times.logRatioOfRuns(b!, a!).value)
   const shift = Math.max(0, quantile(logs, 0.25), -quantile(logs, 0.75))
   return shift > SHIFT.most ? 0 : shift
+}
+
+function computedHow({result: {backend, threads, instruction_set}}: TimedRecord): string {
+  return JSON.stringify([backend, threads, instruction_set])
 }
 
 /** Nothing where neither holds anything, or it was not counted. */
