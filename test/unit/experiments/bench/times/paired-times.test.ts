@@ -121,6 +121,32 @@ describe('ratios of fewer than six cells', () => {
   })
 })
 
+describe('ratios within a process', () => {
+  /** Two processes of three turns, the first of which is faster for all cells. */
+  const drifting = (factor: number, turns: readonly number[], changes: object = {}) => {
+    const process = turns.flatMap((runs, turn) =>
+      new Array<number>(runs).fill(1e6 * factor * (turn === 0 ? 1 : 1.1)),
+    )
+    return timed({num_features: factor}, 1, {
+      ...{samples_ns: [...process, ...process], turn_runs: [...turns, ...turns]},
+      ...{process_turns: [3, 3], threads: 1},
+      ...changes,
+    })
+  }
+  const ratioOfBoth = (changes: object = {}) => {
+    const [long, short] = [drifting(2, [1, 9, 9], changes), drifting(1, [9, 1, 1], changes)]
+    return new PairedTimes([long, short]).ratio(long, short).value
+  }
+
+  it('go turn by turn where waits are known, so that what slows both for a while cancels', () => {
+    expect(ratioOfBoth()).toMatchReference(2, 12)
+  })
+
+  it.each([{threads: 2}, {waited_ns: null}])('go by all runs of a process with %j', changes => {
+    expect(ratioOfBoth(changes)).toMatchReference(2.2, 12)
+  })
+})
+
 describe('ratios of six cells and more', () => {
   const all = [A, B, C, ...OTHERS]
   const times = new PairedTimes(all)
