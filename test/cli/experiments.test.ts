@@ -36,7 +36,9 @@ describe('an experiment', () => {
     expect(stdout).not.toContain('\u001b')
     const details = await errorSweep('--quick', '--details')
     expect(details.stdout).toContain('Error against softmax of the given q and k')
-    expect(untimed(stderr)).toBe(saved('results/error-sweep-now'))
+    const next = 'next: rfa swap --quick   what does a whole model lose?\n'
+    expect(untimed(stderr)).toBe(saved('results/error-sweep-now') + next)
+    expect(details.stderr).not.toContain('next: ') // only after the first run
     expect(exitCode).toBe(0)
   })
 
@@ -346,7 +348,7 @@ describe('an experiment', () => {
 
   it('says how many threads are used where the backend has one and there are fewer cells', async () => {
     answerWith(sweep())
-    const alone = ['--quick', '--methods', 'elu', '--backend', 'wasm', '--quiet']
+    const alone = ['--quick', '--scales', '1', '--methods', 'elu', '--backend', 'wasm', '--quiet']
     const {stderr} = await errorSweep(...alone, '--threads', '2')
     expect(stderr).toBe(
       'warning: threads: using 1 of 2, as this backend has one thread for each cell and the plan 1 cell; the native backend divides a cell among threads\n',
@@ -491,7 +493,7 @@ describe('--dry-run', () => {
   it('prints the cells and runs none', async () => {
     const {stdout} = await errorSweep('--quick', '--dry-run', '--methods', 'elu,mean-value')
     expect(stdout).toMatch(
-      /^error-sweep: 2 cells, predicted time \S+ \w+, predicted peak memory \d+ MiB\n\n- elu L=\d+ raw\n/,
+      /^error-sweep: 4 cells, predicted time \S+ \w+, predicted peak memory \d+ MiB\n\n- elu L=\d+ raw\n/,
     )
     expect(runner.prepareRun).not.toHaveBeenCalled()
     expect(runner.runExperiment).not.toHaveBeenCalled()
@@ -510,8 +512,8 @@ describe('--dry-run', () => {
     const {stdout} = await errorSweep(...argv)
     expect(JSON.parse(stdout)).toMatchObject({
       schema: 'rfa.dry-run/1',
-      cells: 1,
-      plan: {experiment: 'error-sweep', seed: 0},
+      cells: 2,
+      plan: {experiment: 'error-sweep', seed: 0, scales: [1, 0.25]},
     })
   })
 })

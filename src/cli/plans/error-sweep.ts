@@ -40,7 +40,7 @@ import {checkedPlan, drawAxesOf, listOr, onlyWithUntilCi, replicatesOf} from './
 
 /** An error sweep also scales queries and keys, and repeats random draws. */
 interface ErrorSweepGrid extends Grid {
-  /** Factors on queries and keys. */
+  /** Factors on queries and keys, where these are not the user's. */
   scales: readonly number[]
   replicates: number
 }
@@ -48,7 +48,7 @@ interface ErrorSweepGrid extends Grid {
 /**
  * The quick sweep keeps one method of each kind, the yardstick, and the exact form as a check. Sine and cosine features of the given
  * q and k are in neither: on arrays of trained models their denominators change sign, and an error of 400 times the output hides all
- * others in a figure.
+ * others in a figure. It shows the packaged layer with a sixteenth of its logits, too, where random features work.
  */
 export const ERROR_SWEEP: Record<'standard' | 'quick', ErrorSweepGrid> = {
   standard: {
@@ -60,9 +60,9 @@ export const ERROR_SWEEP: Record<'standard' | 'quick', ErrorSweepGrid> = {
   },
   quick: {
     methods: ['favor-pos', 'rfa', 'elu', 'mean-value', 'softmax'],
-    projections: ['iid', 'orth'],
+    projections: ['orth'],
     numFeatures: [64, 256],
-    scales: [1],
+    scales: [1, 0.25],
     replicates: 9, // six have an interval, nine tell differences of a few per cent
   },
 }
@@ -88,7 +88,7 @@ export const errorSweepFlags = {
   }),
   scales: numberList(SCALE)({
     helpGroup: 'GRID',
-    description: `factors on queries and keys, an axis of the grid, e.g. 0.25..4x2 ${defaultHelp(ERROR_SWEEP, grid => grid.scales)}; --scale is the factor on q.k`,
+    description: `factors on queries and keys, an axis of the grid, e.g. 0.25..4x2 ${defaultHelp(ERROR_SWEEP, grid => grid.scales)}, with --input 1; --scale is the factor on q.k`,
   }),
   targets: nameList('targets', ['raw', 'matched'] as const)({
     helpGroup: 'GRID',
@@ -153,7 +153,7 @@ export function toErrorSweepPlan(
     methods: withTuned(toMethodSpecs(flags, grid.methods, estimators), tuned),
     ...drawAxesOf(flags, grid),
     seq_lens: seqLens(flags, input.kind),
-    scales: listOr(flags.scales, '--scales', grid.scales),
+    scales: listOr(flags.scales, '--scales', flags.input ? [1] : grid.scales),
     ...(flags.scale !== undefined && {logit_scale: flags.scale}),
     targets: [...new Set(flags.targets ?? (['raw', 'matched'] as const))],
     ...countsOf(flags, grid),

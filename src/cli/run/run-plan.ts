@@ -242,9 +242,27 @@ export function closing(
     `${partName(manifest)}${[done + time, ...others].join(', ')}, saved in ${directory}${failed === 0 ? mergeAdvice(manifest, bin) : ''}`,
     ...(records.some(mayPass) ? [runAgain(records, argv, directory)] : []),
     ...(failed === 0 && completed > 0 && !manifest.shard
-      ? [whereTheRestIs([bin, 'report', typeablePath(directory)], details)]
+      ? [
+          whereTheRestIs([bin, 'report', typeablePath(directory)], details),
+          ...afterQuick(manifest.plan.experiment, argv),
+        ]
       : []),
   ]
+}
+
+/** What people ask after a first run on what is packaged: the command, and its question. */
+const NEXT: ReadonlyMap<string, readonly [command: string, question: string]> = new Map([
+  ['error-sweep', ['swap', 'what does a whole model lose?']],
+  ['swap', ['tune', 'how much of it does learning mend?']],
+  ['bench', ['error-sweep', 'how far off is each method?']],
+])
+
+/** The next question after `--quick` alone. */
+function afterQuick(experiment: string, [bin, ...words]: readonly string[]): string[] {
+  const next = NEXT.get(experiment)
+  return next && words.length === 2 && words[1] === '--quick'
+    ? [`next: ${bin} ${next[0]} --quick   ${next[1]}`]
+    : []
 }
 
 /** Columns of a line, less those of `npx `, which commands may begin with. */

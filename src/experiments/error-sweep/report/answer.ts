@@ -15,7 +15,7 @@ import {logitSizeName} from '../../logit-scale.js'
 import {type CompletedSweep, type ErrorSweepRecord, replicatesOf} from '../schema.js'
 import {isDrawn, medianOf} from './comparison.js'
 import {leadingError} from './leading.js'
-import {axesOf, type Place, placeLabel, placesOf} from './places.js'
+import {axesOf, contrastOf, type Place, type PlaceAxis, placeLabel, placesOf} from './places.js'
 import {errorOf, type Ranking, rankingOf} from './ranking.js'
 import {
   averageError,
@@ -37,11 +37,51 @@ export function errorSweepHighlights(records: readonly ErrorSweepRecord[]): stri
   return answerSentences(placesOf(records.filter(record => record.status === 'completed')))
 }
 
-/** The same of places. @param ranking - of the rows of a single one, where it is known */
-export function answerSentences(places: readonly Place[], ranking?: Ranking): string[] {
+/** The same of places. @param rankings - of each of them, where they are known */
+export function answerSentences(places: readonly Place[], rankings?: readonly Ranking[]): string[] {
   const [first, ...others] = places
   if (!first) return []
-  return others.length > 0 ? overPlaces(places) : onePlace(first, ranking ?? rankingOf(first))
+  if (others.length === 0) {
+    const ranking = rankings?.[0] ?? rankingOf(first)
+    return [...onePlace(first, ranking), ...whyOf(first)]
+  }
+  const contrast = contrastOf(places)
+  if (!contrast) return overPlaces(places)
+  return sideBySide(places, rankings ?? places.map(rankingOf), contrast)
+}
+
+/** Two places, each with its answer, and how large logits are where that differs. */
+function sideBySide(
+  places: readonly Place[],
+  rankings: readonly Ranking[],
+  {preposition, name}: NonNullable<PlaceAxis['contrast']>,
+): string[] {
+  const answers = places.map((rows, at) => {
+    const [answer, ...rest] = onePlace(rows, rankings[at]!, at > 0)
+    return [`${capital(preposition)} ${name(rows[0])}, ${withinSentence(answer!)}`, ...rest]
+  })
+  return [...answers.flat(), ...(sizeDecides(places) ?? sizesSentence(places))]
+}
+
+/** Where nothing but the factor on q and k differs, and the lowest errors do beyond their intervals; `undefined` elsewhere. */
+function sizeDecides(places: readonly Place[]): string[] | undefined {
+  const [a, b] = places.map(([first]) => first) as [CompletedSweep, CompletedSweep]
+  const [own, other] = placeAnswers(places).map(({lowest}) => lowest && endsOf(lowest))
+  const differ = own && other && (own[1] < other[0] || other[1] < own[0])
+  if (a.cell.scale === b.cell.scale || a.cell.target !== 'raw' || !differ) return undefined
+  const [size, changed] = [a, b].map(({result}) => significant(result.statistics.sum_norm2, 2))
+  return [`The size of logits decides: mean ${logitSizeName(a.result)} is ${size} and ${changed}.`]
+}
+
+/** A sentence behind a comma: `The best` and `No method` are no names. */
+function withinSentence(sentence: string): string {
+  return /^(The|No|Averaging|This|Exact) /.test(sentence)
+    ? `${sentence[0]!.toLowerCase()}${sentence.slice(1)}`
+    : sentence
+}
+
+function capital(word: string): string {
+  return `${word[0]!.toUpperCase()}${word.slice(1)}`
 }
 
 /** How exact attention is called, or what else estimates are held against. */
@@ -49,8 +89,12 @@ function targetName({cell, result}: CompletedSweep): string {
   return cell.target === 'raw' ? 'exact attention' : `its limit, ${result.target_label}`
 }
 
-/** The best method, how far it is off, what ties with it, what averaging V does, and why. */
-function onePlace(rows: Place, ranking: Ranking): string[] {
+/**
+ * The best method, how far it is off, what ties with it, and what averaging V does.
+ *
+ * @param known - whether it was said before what averaging V is. Default: false
+ */
+function onePlace(rows: Place, ranking: Ranking, known = false): string[] {
   const {exact, yardstick, broken, unusable, worse, better} = byStanding(rows)
   const estimates = [...broken, ...unusable, ...worse, ...better]
   const average = averageError(rows)
@@ -64,17 +108,24 @@ function onePlace(rows: Place, ranking: Ranking): string[] {
       bestSentence(best, {estimates, other: exactHere.length > 0 ? ' other' : ''}),
       ...tunedSentences(rows, ranking),
       ...tieSentence(best, better, ranking),
-      ...againstAverage(best, {ranking, average, yardstick: yardstick[0]}),
-      ...(errorOf(best) > CLOSE ? whySentences(rows, best) : []),
+      ...againstAverage(best, {ranking, average, yardstick: yardstick[0], known}),
     ]
   }
   const [closest] = byError(worse)
   if (closest) {
-    const ties = tiesWithAverage(closest, {ranking, average, yardstick: yardstick[0]})
-    const none = {closest, worse, average, than: ties ? 'not distinguishable from' : 'more than'}
-    return [noneSentence(none), ...tunedSentences(rows, ranking), ...whySentences(rows, closest)]
+    const ties = tiesWithAverage(closest, {ranking, average, yardstick: yardstick[0], known})
+    const than = ties ? 'not distinguishable from' : 'more than'
+    const none = {closest, worse, average, than, what: known ? '' : `, ${IGNORES}`}
+    return [noneSentence(none), ...tunedSentences(rows, ranking)]
   }
   return [...noneUsable(unusable, broken), ...averageSentence(average)]
+}
+
+/** Why the lowest error of a place is not close to zero. */
+function whyOf(rows: Place): string[] {
+  const [lowest] = placeAnswers([rows]).flatMap(({lowest}) => lowest ?? [])
+  if (!lowest || tellsNothing(rows) || errorOf(lowest) <= CLOSE) return []
+  return whySentences(rows, lowest)
 }
 
 /** Whether a row is of a method that is no exact form. */
@@ -189,19 +240,22 @@ interface Yardstick {
   average: number | undefined
   /** Its row, where it was measured. */
   yardstick: CompletedSweep | undefined
+  /** Whether it was said before what averaging V is. */
+  known: boolean
 }
 
 /** How averaging V does, and whether the best row is distinguishable from it. */
 function againstAverage(best: CompletedSweep, yardstick: Yardstick): string[] {
-  const {average} = yardstick
+  const {average, known} = yardstick
+  const what = known ? '' : `, ${IGNORES}`
   if (!average) return averageSentence(average)
   const own = errorText(average)
   if (tiesWithAverage(best, yardstick)) {
-    return [`It is not distinguishable from averaging V (${own} off), ${IGNORES}.`]
+    return [`It is not distinguishable from averaging V (${own} off)${what}.`]
   }
   // two digits may hide the difference
   const digits = own === errorText(errorOf(best)) ? 3 : 2
-  return [`Averaging V, ${IGNORES}, is ${offBy(errorText(average, digits))}.`]
+  return [`Averaging V${what}${known ? '' : ','} is ${offBy(errorText(average, digits))}.`]
 }
 
 /** Whether a row is not distinguishable from averaging V, as far as there are draws enough to say. */
@@ -218,15 +272,17 @@ interface NoneBetter {
   average: number | undefined
   /** How the closest compares with averaging V. */
   than: string
+  /** What averaging V is, behind a comma. */
+  what: string
 }
 
-function noneSentence({closest, worse, average, than}: NoneBetter): string {
+function noneSentence({closest, worse, average, than, what}: NoneBetter): string {
   const name = variantLabel(closest.cell)
   const off = offBy(errorPhrase(closest))
   const yardstick = average ? `averaging V (${errorText(average)} off)` : 'averaging V'
   return worse.length === 1
-    ? `${name} is ${off}, ${than} ${yardstick}, ${IGNORES}.`
-    : `No method${upToFeatures(worse)} has a lower error than ${yardstick}, ${IGNORES}; the closest, ${name}, is ${off}.`
+    ? `${name} is ${off}, ${than} ${yardstick}${what}.`
+    : `No method${upToFeatures(worse)} has a lower error than ${yardstick}${what}; the closest, ${name}, is ${off}.`
 }
 
 function noneUsable(

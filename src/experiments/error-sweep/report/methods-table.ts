@@ -8,7 +8,7 @@ import {methodLabel, projectionLabel, variantLabel} from '../../labels.js'
 import type {CompletedSweep} from '../schema.js'
 import {medianOf} from './comparison.js'
 import {leadingError} from './leading.js'
-import type {Place} from './places.js'
+import {type Place, type PlaceAxis, placeKey} from './places.js'
 import {errorOf, type Ranking} from './ranking.js'
 import {atLargestFeatures} from './sections.js'
 import {byError, isOfZero, methodsOf, type Standing, standingOf} from './standing.js'
@@ -34,34 +34,38 @@ interface MethodRow {
   note: string
 }
 
-/** What a row of a method is judged by. */
+/** What rows of methods are judged by. */
 interface Judged {
-  ranking: Ranking
-  /** Errors against what methods converge to, by {@link variantLabel}. */
+  /** Of their places. */
+  rankings: readonly Ranking[]
+  /** Errors against what methods converge to, by {@link limitKey}. */
   limits: ReadonlyMap<string, number>
 }
 
 /** Of each variant that converges to something else than softmax: how far it is off that. */
 export function limitsOf(completed: readonly CompletedSweep[]): Judged['limits'] {
   const matched = completed.filter(({cell}) => cell.target === 'matched')
-  return new Map(matched.map(row => [variantLabel(row.cell), errorOf(row)]))
+  return new Map(matched.map(row => [limitKey(row), errorOf(row)]))
 }
 
-/** A row for each method, the lowest error first, exact forms last. */
-export function methodsTable(place: Place, judged: Judged): CutTable {
-  const all = methodRows(place, judged)
-  const counts = evenly(
-    [...new Set(place.flatMap(({cell}) => cell.num_features ?? []))].sort((a, b) => a - b),
-    MOST_COUNTS,
-  )
+function limitKey(row: CompletedSweep): string {
+  return `${variantLabel(row.cell)} ${placeKey(row)}`
+}
+
+/**
+ * A row for each method, the lowest error first, exact forms last; the columns of M once for each place.
+ *
+ * @param contrast - what several places differ in
+ */
+export function methodsTable(
+  places: readonly Place[],
+  judged: Judged,
+  contrast?: NonNullable<PlaceAxis['contrast']>,
+): CutTable {
+  const all = methodRows(places.flat(), judged)
   const columns: ColumnSpec<MethodRow>[] = [
     {title: 'method', align: 'left', cell: ({name}) => name},
-    ...(counts.length === 0 ? [null] : counts).map(
-      (count, at): ColumnSpec<MethodRow> => ({
-        title: count === null ? 'error' : `M=${count}`,
-        cell: ({rows}) => cellText(rows, count, at === 0),
-      }),
-    ),
+    ...places.flatMap(place => errorColumns(place, contrast?.name(place[0]))),
     {
       title: 'features',
       cell: ({rows}) => featuresText(rows),
@@ -72,13 +76,32 @@ export function methodsTable(place: Place, judged: Judged): CutTable {
       align: 'left',
       flexible: true,
       cell: ({note}) => note,
-      tells: ({note}) => note !== '',
+      tells: ({note}) => note !== '' && places.length === 1,
     },
   ]
   return {
     count: all.length,
     blocks: rows => [table(columns, kept(all, rows))],
   }
+}
+
+/** The errors of a place, a column for each M. @param name - of the place, above the first of them */
+function errorColumns(place: Place, name: string | undefined): ColumnSpec<MethodRow>[] {
+  const counts = evenly(
+    [...new Set(place.flatMap(({cell}) => cell.num_features ?? []))].sort((a, b) => a - b),
+    MOST_COUNTS,
+  )
+  const key = placeKey(place[0])
+  return (counts.length === 0 ? [null] : counts).map((count, at) => {
+    const title = count === null ? 'error' : `M=${count}`
+    return {
+      title: at === 0 && name ? `${name}\n${title}` : title,
+      cell: ({rows}) => {
+        const here = rows.filter(row => placeKey(row) === key)
+        return cellText(here, count, at === 0)
+      },
+    }
+  })
 }
 
 /** The first rows, with the yardstick in the place of the last where it would be left out. */
@@ -90,17 +113,23 @@ function kept(all: readonly MethodRow[], count: number): readonly MethodRow[] {
 }
 
 /** A row for each method, with a name that is short and still unique. */
-function methodRows(place: Place, judged: Judged): MethodRow[] {
-  const names = methodsOf(place)
+function methodRows(measured: readonly CompletedSweep[], judged: Judged): MethodRow[] {
+  const names = methodsOf(measured)
   const most = [NAME, LONG_NAME].find(
     most => new Set(names.map(name => shortened(name, most))).size === names.length,
   )
-  return rowsNamed(place, judged, name => shortened(name, most ?? NAME))
+  return rowsNamed(measured, judged, name => shortened(name, most ?? NAME))
 }
 
-function rowsNamed(place: Place, judged: Judged, short: (name: string) => string): MethodRow[] {
-  const exact = place.filter(row => standingOf(row) === 'exact' && row.cell.num_features === null)
-  const others = place.filter(row => !exact.includes(row))
+function rowsNamed(
+  measured: readonly CompletedSweep[],
+  judged: Judged,
+  short: (name: string) => string,
+): MethodRow[] {
+  const exact = measured.filter(
+    row => standingOf(row) === 'exact' && row.cell.num_features === null,
+  )
+  const others = measured.filter(row => !exact.includes(row))
   const rows = groupBy(others, ({cell}) => methodLabel(cell)).flatMap(own =>
     variantsOf(own, judged, short),
   )
@@ -110,9 +139,9 @@ function rowsNamed(place: Place, judged: Judged, short: (name: string) => string
   ]
 }
 
-/** What broke last, before it what is unusable; else by the error at the largest M. */
+/** What broke last, before it what is unusable; else by the lowest error at the largest M of a place. */
 function orderOf({rows}: MethodRow): number {
-  const [best] = byError(atLargestFeatures(rows))
+  const [best] = byError(groupBy(rows, placeKey).flatMap(here => atLargestFeatures(here)))
   const penalty: Partial<Record<Standing, number>> = {unusable: 1e30, broken: 1e60, exact: 1e90}
   return Math.min(1e29, errorOf(best!)) + (penalty[standingOf(best!)] ?? 0)
 }
@@ -127,7 +156,7 @@ function variantsOf(
   const projections = groupBy(own, ({cell}) => projectionLabel(cell) ?? '')
   if (projections.length === 1) return [{name, rows: own, note: noteOf(own, judged)}]
   const names = projections.map(([first]) => projectionLabel(first!.cell) ?? '')
-  if (!differ(own, judged.ranking)) {
+  if (!judged.rankings.some(ranking => differ(own, ranking))) {
     const alike = `${listed(names)} not distinguishable`
     return [{name, rows: own, note: noteOf(own, judged) || alike}]
   }
@@ -138,9 +167,10 @@ function variantsOf(
   }))
 }
 
-/** Whether two projections differ at any M. */
-function differ(own: readonly CompletedSweep[], {compare}: Ranking): boolean {
-  return groupBy(own, ({cell}) => String(cell.num_features)).some(same => {
+/** Whether two projections differ at any M of one place. */
+function differ(own: readonly CompletedSweep[], {rows, compare}: Ranking): boolean {
+  const here = own.filter(row => rows.includes(row))
+  return groupBy(here, ({cell}) => String(cell.num_features)).some(same => {
     const able = same.filter(row => standingOf(row) !== 'unusable' && standingOf(row) !== 'broken')
     if (able.length > 0 && able.length < same.length) return true
     return able.some((a, at) =>
@@ -150,7 +180,7 @@ function differ(own: readonly CompletedSweep[], {compare}: Ranking): boolean {
 }
 
 /** What stands out of a row: the gravest first. */
-function noteOf(rows: readonly CompletedSweep[], {ranking, limits}: Judged): string {
+function noteOf(rows: readonly CompletedSweep[], {rankings, limits}: Judged): string {
   const standings = rows.map(standingOf)
   const all = (own: Standing) => standings.every(standing => standing === own)
   const at = (own: Standing) =>
@@ -168,7 +198,9 @@ function noteOf(rows: readonly CompletedSweep[], {ranking, limits}: Judged): str
   }
   if (all('yardstick')) return 'averages V, ignores q and k'
   const largest = atLargestFeatures(rows)
-  if (largest.every(row => isWorse(row, ranking))) return 'worse than averaging V'
+  if (largest.every(row => rankings.some(ranking => isWorse(row, ranking)))) {
+    return 'worse than averaging V'
+  }
   if (rows.some(({result}) => result.means_unknown === 'sign_changes')) {
     return 'denominators change sign: rare large errors'
   }
@@ -191,12 +223,13 @@ const NEAR = 1 / 3
 
 /** Whether most of an error is what the method converges to. */
 function isNearLimit(row: CompletedSweep, limits: Judged['limits']): boolean {
-  const off = limits.get(variantLabel(row.cell))
+  const off = limits.get(limitKey(row))
   return row.cell.target === 'raw' && off !== undefined && off < NEAR * errorOf(row)
 }
 
 /** Whether averaging V has the lower error beyond doubt. */
 function isWorse(row: CompletedSweep, {rows, compare}: Ranking): boolean {
+  if (!rows.includes(row)) return false
   const average = rows.find(one => standingOf(one) === 'yardstick')
   return average ? compare(row, average).answer === 'more' : standingOf(row) === 'worse'
 }

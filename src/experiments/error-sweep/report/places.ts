@@ -18,12 +18,17 @@ export type Place = readonly [CompletedSweep, ...CompletedSweep[]]
 export function placesOf(completed: readonly CompletedSweep[]): Place[] {
   const raw = completed.filter(({cell}) => cell.target === 'raw')
   const rows = raw.length > 0 ? raw : completed
-  const groups = groupBy(rows, ({cell, result}) => {
-    const {input, seq_len, scale, logit_scale, causal, layer, target} = cell
-    const label = target === 'raw' ? '' : result.target_label
-    return JSON.stringify([input, seq_len, scale, logit_scale, causal, layer, label])
+  const groups = groupBy(rows, row => {
+    const label = row.cell.target === 'raw' ? '' : row.result.target_label
+    return `${placeKey(row)} ${label}`
   })
   return groups.map(([first, ...others]) => [first!, ...others])
+}
+
+/** The same of rows on one input at one length, scale, causality and layer, whatever they are compared with. */
+export function placeKey({cell}: CompletedSweep): string {
+  const {input, seq_len, scale, logit_scale, causal, layer} = cell
+  return JSON.stringify([input, seq_len, scale, logit_scale, causal, layer])
 }
 
 /** In what places differ. */
@@ -35,6 +40,8 @@ export interface PlaceAxis {
   value(row: CompletedSweep): string
   /** A value within a sentence. */
   phrase(value: string): string
+  /** How two places that differ in it alone are called side by side; absent: they are not shown so. */
+  contrast?: {preposition: 'at' | 'in' | 'with'; name(row: CompletedSweep): string}
 }
 
 const INPUT: PlaceAxis = {
@@ -53,6 +60,7 @@ const AXES: readonly PlaceAxis[] = [
     plural: 'head dimensions',
     value: ({result}) => String(result.head_dim),
     phrase: value => `D=${value}`,
+    contrast: {preposition: 'with', name: ({result}) => `D=${result.head_dim}`},
   },
   {
     title: 'layer',
@@ -60,6 +68,7 @@ const AXES: readonly PlaceAxis[] = [
     plural: 'layers',
     value: ({cell}) => String(cell.layer ?? '-'),
     phrase: value => `layer ${value}`,
+    contrast: {preposition: 'in', name: ({cell}) => `layer ${cell.layer}`},
   },
   {
     title: 'tokens',
@@ -67,6 +76,7 @@ const AXES: readonly PlaceAxis[] = [
     plural: 'lengths',
     value: ({result}) => String(result.query_len),
     phrase: value => `${value} tokens`,
+    contrast: {preposition: 'at', name: ({result}) => `${result.query_len} tokens`},
   },
   {
     title: 'q, k times',
@@ -74,6 +84,7 @@ const AXES: readonly PlaceAxis[] = [
     plural: 'scales',
     value: ({cell}) => shortNumber(cell.scale),
     phrase: value => `q and k times ${value}`,
+    contrast: {preposition: 'with', name: ({cell}) => logitsTimes(cell.scale)},
   },
   {
     title: 'compared with',
@@ -83,6 +94,19 @@ const AXES: readonly PlaceAxis[] = [
     phrase: value => value,
   },
 ]
+
+/** `logits / 16` of a factor 0.25 on q and k. */
+function logitsTimes(scale: number): string {
+  if (scale === 1) return 'logits as given'
+  const factor = Number((scale < 1 ? scale ** -2 : scale ** 2).toPrecision(2))
+  return `logits ${scale < 1 ? '/' : 'x'} ${factor}`
+}
+
+/** Two places that differ in one axis alone, which names them side by side; `undefined` of others. */
+export function contrastOf(places: readonly Place[]): PlaceAxis['contrast'] {
+  const [axis, ...others] = axesOf(places)
+  return places.length === 2 && others.length === 0 ? axis?.contrast : undefined
+}
 
 /** The axes in which places differ. */
 export function axesOf(places: readonly Place[]): PlaceAxis[] {
@@ -120,7 +144,7 @@ export function measuredLabel(places: readonly Place[]): string {
     causalLabel(cell.causal, alike ? result.ran_causal : null) +
       cornerText({queryLen: result.query_len, keyLen: result.key_len}, viewOf(cell)),
     ...(unusual.length > 0 ? [ranged(unusual, value => `logits ${value} q.k`)] : []),
-    ...(scales.some(scale => scale !== 1)
+    ...(scales.some(scale => scale !== 1) && !contrastOf(places)
       ? [ranged(scales, value => `q and k times ${value}`)]
       : []),
   ]

@@ -13,7 +13,7 @@ import {overTexts} from './columns.js'
 import {isDrawn} from './comparison.js'
 import {type CutTable, limitsOf, methodsTable} from './methods-table.js'
 import {inputNotes, precisionNotes, roundingNotes} from './notes.js'
-import {measuredLabel, type Place, placesOf} from './places.js'
+import {contrastOf, measuredLabel, type Place, placesOf} from './places.js'
 import {placesTable} from './places-table.js'
 import {rankingOf} from './ranking.js'
 import {rowSentence} from './row-columns.js'
@@ -31,12 +31,13 @@ export function errorSweepScreen(records: readonly ErrorSweepRecord[]): Block[] 
   const places = placesOf(completed)
   const [first] = places
   if (!first) return list(troubleSentences(records))
-  const ranking = places.length > 1 ? undefined : rankingOf(first)
+  const contrast = contrastOf(places)
+  const rankings = contrast || places.length === 1 ? places.map(rankingOf) : undefined
   const parts: Parts = {
     title: `Error on ${measuredLabel(places)}`,
-    sentences: answerSentences(places, ranking).join(' '),
-    table: ranking
-      ? methodsTable(first, {ranking, limits: limitsOf(completed)})
+    sentences: answerSentences(places, rankings).join(' '),
+    table: rankings
+      ? methodsTable(places, {rankings, limits: limitsOf(completed)}, contrast)
       : placesTable(places),
     legend: legend(places),
     notes: screenNotes(records, completed, places),

@@ -439,30 +439,32 @@ describe('errorSweepScreen', () => {
       drawn('favor-pos', error, {layer}),
       averaging({layer}),
     ]
-    expect(screen([...at(0, 0.3), ...at(1, 1.5)])).toMatchInlineSnapshot(`
-      "Error on tiny.safetensors: layers 0 and 1, 2 heads, 31 tokens, bidirectional
+    expect(screen([...at(0, 0.3), ...at(1, 1.5), ...at(2, 1.5)])).toMatchInlineSnapshot(`
+      "Error on tiny.safetensors: layers 0, 1 and 2, 2 heads, 31 tokens, bidirectional
 
       The lowest error against exact attention is 30 % (layer 0: favor-pos orth M=64).
-      For 1 of the 2 layers no method with up to M=64 has a lower error than averaging
+      For 2 of the 3 layers no method with up to M=64 has a lower error than averaging
       V. Averaging V, which ignores q and k, is 94 % off.
 
       layer  lowest error  method               averaging V
       -----  ------------  -------------------  -----------
           0       29-31 %  favor-pos orth M=64         94 %
           1     145-155 %  favor-pos orth M=64         94 %
+          2     145-155 %  favor-pos orth M=64         94 %
 
       Error: |estimate-exact|/|exact|, 95 % interval over 9 draws. M: random vectors."
     `)
-    expect(screen([...at(0, 1.3), ...at(1, 1.5)])).toMatchInlineSnapshot(`
-      "Error on tiny.safetensors: layers 0 and 1, 2 heads, 31 tokens, bidirectional
+    expect(screen([...at(0, 1.3), ...at(1, 1.5), ...at(2, 1.5)])).toMatchInlineSnapshot(`
+      "Error on tiny.safetensors: layers 0, 1 and 2, 2 heads, 31 tokens, bidirectional
 
-      No method with up to M=64 has a lower error than averaging V for any of the 2
+      No method with up to M=64 has a lower error than averaging V for any of the 3
       layers. Averaging V, which ignores q and k, is 94 % off.
 
       layer  lowest error  method               averaging V
       -----  ------------  -------------------  -----------
           0     126-135 %  favor-pos orth M=64         94 %
           1     145-155 %  favor-pos orth M=64         94 %
+          2     145-155 %  favor-pos orth M=64         94 %
 
       Error: |estimate-exact|/|exact|, 95 % interval over 9 draws. M: random vectors."
     `)
@@ -655,16 +657,17 @@ describe('what the screen does not claim', () => {
 
   it('says first how many settings cannot tell methods apart, and ranks the others', () => {
     const far = [drawn('favor-pos', 0.3, {layer: 0}), averaging({layer: 0})]
-    const near = [
-      drawn('favor-pos', 0.001, {layer: 1}, squares([0.001], 0.03)),
-      fixed('mean-value', 0.03, 1, {layer: 1}, squares([0.03], 0.03)),
+    const near = (layer: number) => [
+      drawn('favor-pos', 0.001, {layer}, squares([0.001], 0.03)),
+      fixed('mean-value', 0.03, 1, {layer}, squares([0.03], 0.03)),
     ]
-    const text = said([...far, ...near])
-    expect(text).toMatch(/^1 of the 2 layers cannot tell methods apart: averaging V is within 5 %/)
+    const text = said([...far, ...near(1), ...near(2)])
+    expect(text).toMatch(/^2 of the 3 layers cannot tell methods apart: averaging V is within 5 %/)
     expect(text).toContain('is 30 % (layer 0')
-    expect(said([...near, ...near.map(row => ({...row, cell: {...row.cell, layer: 2}}))])).toMatch(
-      /^None of the 2 layers can tell methods apart/,
+    expect(said([...near(0), ...near(1), ...near(2)])).toMatch(
+      /^None of the 3 layers can tell methods apart/,
     )
+    expect(said([...far, ...near(1)])).toMatch(/In layer 1, this input cannot tell methods apart/)
   })
 
   it('names every row that the test cannot tell from the best', () => {
@@ -790,7 +793,7 @@ describe('the answer', () => {
           .map((sweep, layer) => recordsOf(sweep, {layer}))
           .filter(({length}) => length > 0)
         screen(places.flat())
-        if (places.length < 2) return
+        if (places.length < 3) return
         const said = answerSentences(placesOf(places.flat())).join(' ')
         const lowest = places.flatMap(rows => {
           const better = rows.filter(({result}) => (result.mse_over_mean_value ?? 0) <= 1)
@@ -813,6 +816,68 @@ describe('the answer', () => {
       }),
       {numRuns: 40},
     )
+  })
+})
+
+describe('two places', () => {
+  const logits = (scale: number, size: number, errors: readonly [number, number]) => [
+    ...both('favor-pos', errors, {scale}, () => ({
+      statistics: {...STATISTICS, sum_norm2: size},
+      ...squares([errors[0]], 0.9),
+    })),
+    ...both('rfa', [0.845, 0.84], {scale, spread: 0.01}, twice),
+    averaging({scale}),
+    {...softmax, cell: {...softmax.cell, scale}},
+  ]
+
+  it('that differ in the size of logits stand side by side, the answer of each first', () => {
+    const records = [...logits(1, 8.3, [0.88, 0.8]), ...logits(0.25, 0.52, [0.05, 0.023])]
+    expect(screen(records)).toMatchInlineSnapshot(`
+      "Error on tiny.safetensors: 2 heads, 31 tokens, bidirectional
+
+      With logits as given, no method with up to M=256 comes close to exact attention:
+      the best, favor-pos orth M=256, is 80 % [77, 83] off. Not distinguishable from
+      it: favor-pos iid M=256. Averaging V, which ignores q and k, is 94 % off. With
+      logits / 16, favor-pos orth M=256 comes within 5 % of exact attention: it is
+      2.3 % [2.2, 2.4] off. Not distinguishable from it: favor-pos iid M=256.
+      Averaging V is 94 % off. The size of logits decides: mean |q+k|^2/sqrt(D) is 8.3
+      and 0.52.
+
+                  logits as given           logits / 16
+      method                 M=64    M=256         M=64      M=256  features
+      ----------  ---------------  -------  -----------  ---------  --------
+      favor-pos           85-91 %  77-83 %    4.8-5.2 %  2.2-2.4 %         M
+      rfa                 84-85 %     84 %      84-85 %       84 %        2M
+      mean-value             94 %                  94 %                    1
+      softmax               exact                 exact                    -
+
+      Error: |estimate-exact|/|exact|, 95 % interval over 9 draws. M: random vectors."
+    `)
+  })
+
+  it('that do not differ beyond their intervals leave open what decides', () => {
+    const records = [...logits(1, 8.3, [0.88, 0.8]), ...logits(0.25, 0.52, [0.88, 0.8])]
+    const said = answerSentences(placesOf(records)).join(' ')
+    expect(said).toContain('The size of logits, mean |q+k|^2/sqrt(D), goes from 0.52 to 8.3.')
+    expect(said).not.toContain('decides')
+  })
+
+  it('that differ in more than one axis, or in the input, have a row each', () => {
+    const [as, other] = [logits(1, 8.3, [0.88, 0.8]), logits(0.25, 0.52, [0.05, 0.023])]
+    const layered = [as, other].flatMap((rows, layer) =>
+      rows.map(row => ({...row, cell: {...row.cell, layer}})),
+    )
+    expect(screen(layered)).toContain('lowest error')
+    expect(screen([...as, ...other])).not.toContain('lowest error')
+  })
+
+  it.each([
+    [0.5, 'logits / 4'],
+    [2, 'logits x 4'],
+    [0.3, 'logits / 11'],
+  ])('calls a factor %d on q and k by what logits become', (scale, name) => {
+    const records = [...logits(1, 8.3, [0.88, 0.8]), ...logits(scale, 4, [0.3, 0.2])]
+    expect(screen(records)).toContain(name)
   })
 })
 
