@@ -399,3 +399,36 @@ it('what export and tune name as next runs as typed', async () => {
   ])
   expect(stdout).toContain('favor-pos (tuned) orth')
 })
+
+it('tunes a model from its folder to what it loses on other texts, and goes on where it was stopped', async () => {
+  const model = join(root, 'fixtures', 'charlm')
+  const few = '--layers 0,2 --max-texts 9 --max-tokens 24 --steps 3 --draws 2'
+  const line = `tune --model ${model} ${few} --output whole.safetensors`
+  const {code, stdout, stderr} = await rfa(...line.split(' '))
+  expect(code, stderr).toBe(0)
+  expect(stdout).toContain('Tuning takes the loss of favor-pos orth M=64 from ')
+  expect(stdout).toContain('favor-pos orth M=1024')
+  expect(stdout).toContain('Learned on 6 texts, judged on 3 others.')
+  expect(readdirSync(join(folder, 'whole')).sort()).toEqual([
+    ...['judged.jsonl', 'learn', 'learned.jsonl', 'swap'],
+  ])
+  const textsIn = (name: string) =>
+    readFileSync(join(folder, 'whole', name), 'utf8')
+      .trim()
+      .split('\n')
+  expect(new Set([...textsIn('learned.jsonl'), ...textsIn('judged.jsonl')]).size).toBe(9)
+  const swap = readFileSync(join(folder, 'whole', 'swap', 'records.jsonl'), 'utf8')
+  const cells = swap
+    .trim()
+    .split('\n')
+    .map(text => JSON.parse(text).cell)
+  expect(cells.every(cell => cell.layers.join() === '0,2')).toBe(true)
+  expect(cells[0].texts.path).toBe(join('whole', 'judged.jsonl'))
+
+  const learned = readFileSync(join(folder, 'whole.safetensors'))
+  rmSync(join(folder, 'whole', 'swap'), {recursive: true})
+  const again = await rfa(...line.split(' '), '--resume', '--json')
+  expect(again.code, again.stderr).toBe(0)
+  expect(JSON.parse(again.stdout).counts).toMatchObject({failed: 0, total: cells.length})
+  expect(readFileSync(join(folder, 'whole.safetensors'))).toEqual(learned)
+})

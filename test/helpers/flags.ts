@@ -18,3 +18,4 @@ export const BENCH_FLAGS = {
 export const VARIANCE_FLAGS = RUN
 export const SWAP_FLAGS = RUN
 export const TRAIN_FLAGS = RUN
+export const TUNE_FLAGS = RUN

@@ -82,6 +82,8 @@ export const BRIEF_FLAGS: Readonly<Record<string, BriefFlags>> = {
   },
   tune: {
     ...QUICK,
+    model: 'folder of a model: all layers, judged by what it loses',
+    texts: 'file of texts, one a line, or folder of .txt files',
     ...INPUT,
     ...LAYER,
     method: 'estimator; rfa methods lists them',

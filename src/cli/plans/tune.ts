@@ -25,6 +25,7 @@ import {
 } from '../flags/shared.js'
 import {inputFlags, toInputSpec, toLayers, type WithCausal} from './input-spec.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
+import {modelTuneFlags} from './model-tune.js'
 import {checkedPlan, listOr} from './values.js'
 
 /** What runs where nothing is typed. Quick: seconds on the packaged layer. */
@@ -58,6 +59,7 @@ const tunedPlace = Flags.custom<string>({
 /** The flags of `rfa tune`. */
 export const tuneFlags = {
   ...inputFlags,
+  ...modelTuneFlags,
   method: oneName(
     'methods',
     methodNames,
@@ -120,7 +122,9 @@ export const tuneFlags = {
   }),
   ...howToRun,
 }
-export type TuneFlags = WithCausal<FlagValues<typeof tuneFlags>>
+/** What `rfa tune` was asked for; a missing value was not typed. */
+export type TypedTuneFlags = FlagValues<typeof tuneFlags>
+export type TuneFlags = WithCausal<TypedTuneFlags>
 
 /**
  * The plan of a `rfa tune`.

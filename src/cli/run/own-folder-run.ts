@@ -3,6 +3,7 @@ import {join} from 'node:path'
 import {RfaError} from '../../errors.js'
 import {resumeLine} from '../../report/command-line.js'
 import type {CellRecord, Plan} from '../../results/record.js'
+import type {ExperimentRun} from '../../runner/finished-run.js'
 import type {WorkerProcess} from '../../runner/worker-process.js'
 import type {RunOptions} from '../flags/shared.js'
 import type {Invocation} from '../program/services.js'
@@ -29,10 +30,20 @@ export class OwnRuns {
    * Runs a plan.
    *
    * @typeParam Record - of the plan's experiment
+   * @throws as {@link runOf}
+   */
+  async recordsOf<Record extends CellRecord>(plan: Plan, own: OwnRun): Promise<Record[]> {
+    const {records} = await this.runOf(plan, own)
+    return records as Record[]
+  }
+
+  /**
+   * Runs a plan.
+   *
    * @throws {INTERRUPTED} after Ctrl-C, saying how to continue the whole command
    * @throws what running a plan throws
    */
-  async recordsOf<Record extends CellRecord>(plan: Plan, own: OwnRun): Promise<Record[]> {
+  async runOf(plan: Plan, own: OwnRun): Promise<ExperimentRun> {
     const flags = runOptions(own)
     try {
       const worker = await this.#workerFor(plan)
@@ -43,7 +54,7 @@ export class OwnRuns {
         this.#invocation,
       )
       if (fault) throw fault
-      return run.records as Record[]
+      return run
     } catch (error) {
       throw withOwnHint(error, own.directory, this.#invocation.argv)
     }

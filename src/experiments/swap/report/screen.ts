@@ -3,6 +3,7 @@ import {basename, dirname} from 'node:path'
 import {type Block, type ColumnSpec, list, table, text} from '../../../report/document.js'
 import {groupBy} from '../../../report/groups.js'
 import {MISSING, plural, significant} from '../../../report/numbers.js'
+import {type Estimate, ratioOfMeans} from '../../../stats/index.js'
 import {troubleItems, variantLabel} from '../../labels.js'
 import {layersText} from '../layers-text.js'
 import {type CompletedSwap, isGuessing, type SwapRecord} from '../schema.js'
@@ -110,15 +111,15 @@ function setSentences(rows: readonly CompletedSwap[]): string[] {
   const where = `With attention exchanged in ${layersText(best.cell.layers, best.result.model_layers)}`
   if (estimates.every(losesNothing)) {
     return [
-      `${where}, ${nothingLost(estimates)}`,
       ...tuned,
+      `${where}, ${nothingLost(estimates)}`,
       ...(average ? [averageText(average)] : []),
     ]
   }
   if (average && byDamage(average, best) <= 0) {
     return [
-      `${where}, no method loses less than averaging V, which loses ${lossText(average)}. The best is ${variantLabel(best.cell)}: ${lossText(best)}.`,
       ...tuned,
+      `${where}, no method loses less than averaging V, which loses ${lossText(average)}. The best is ${variantLabel(best.cell)}: ${lossText(best)}.`,
     ]
   }
   const ties = others.filter(other => overlaps(best, other))
@@ -132,7 +133,7 @@ function setSentences(rows: readonly CompletedSwap[]): string[] {
   const least = others.length === 0 ? 'loses' : 'loses least:'
   const loses = losesNothing(best) ? 'does not lose measurably:' : least
   const own = `${where}, ${variantLabel(best.cell)} ${loses} ${lossText(best)}.${overlap}`
-  return [own, ...tuned, ...(average ? [averageText(average)] : [])]
+  return [...tuned, own, ...(average ? [averageText(average)] : [])]
 }
 
 /** What learned parameters do to the loss. */
@@ -142,8 +143,25 @@ function tunedSentences(rows: readonly CompletedSwap[]): string[] {
     const label = variantLabel(plain)
     const other = rows.find(({cell}) => !cell.tuned && variantLabel(cell) === label)
     if (!tuned || !other) return []
-    return [`Tuning takes the loss of ${label} from ${lossText(other)} to ${lossText(row)}.`]
+    const ratio = lossRatio(row, other)
+    const times = ratio ? `, ${two(ratio.value)}x [${two(ratio.low)}, ${two(ratio.high)}]` : ''
+    return [
+      `Tuning takes the loss of ${label} from ${lossText(other)} to ${lossText(row)}${times}.`,
+    ]
   })
+}
+
+/** Loss of a row over that of another on the same draws and texts; `undefined` where records keep no parts, or too few for an interval. */
+function lossRatio(row: CompletedSwap, other: CompletedSwap): Estimate | undefined {
+  const [a, b] = [row, other].map(({result: {parts}}) =>
+    groupBy(parts ?? [], ({draw}) => String(draw)).map(own =>
+      own.map(({damage}) => damage ?? Number.NaN),
+    ),
+  ) as [number[][], number[][]]
+  const alike = a.length === b.length && a.every((own, draw) => own.length === b[draw]!.length)
+  if (!alike || a.flat().length === 0) return undefined
+  const {estimate} = ratioOfMeans(a, b)
+  return [estimate.value, estimate.low, estimate.high].every(Number.isFinite) ? estimate : undefined
 }
 
 /** What rounding changes in exact attention: the floor of all effects. */

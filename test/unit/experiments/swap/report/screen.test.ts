@@ -283,6 +283,33 @@ it('says what learned parameters do to the loss', () => {
   expect(text).toMatch(/favor-pos \(tuned\) orth M=64 +0\.40/)
 })
 
+it('has the ratio of the losses with and without learning, on the same draws and texts', () => {
+  const part = (draw: number, group: number, damage: number) => {
+    const none = {rel_l2: null, token_mean_rel_l2: null, residual: null, token_mean_residual: null}
+    return {draw, group, damage, hidden_error: [], attention_errors: none}
+  }
+  // learning halves each loss but for a percent, while losses differ twofold
+  const losses = [0.5, 0.7, 0.9, 1.1]
+  const partsOf = (factor: (at: number) => number) =>
+    [0, 1].flatMap(draw =>
+      losses.map((loss, group) => part(draw, group, loss * factor(draw + group))),
+    )
+  const withParts = (one: CompletedSwap, factor: (at: number) => number) => ({
+    ...one,
+    result: {...one.result, parts: partsOf(factor)},
+  })
+  const tuned = {path: 't', digest: '', projection: 'orth' as const, num_features: 64, draws: null}
+  const own = withParts(row('favor-pos', 0.4), at => (at % 2 ? 0.495 : 0.505))
+  const text = renderTerminal(
+    swapScreen([withParts(row('favor-pos', 0.8), () => 1), {...own, cell: {...own.cell, tuned}}]),
+    {width: 200, colour: false},
+  )
+  const [, ratio, low, high] = /, ([\d.]+)x \[([\d.]+), ([\d.]+)\]\./.exec(text)!.map(Number)
+  expect(ratio).toBeCloseTo(0.5, 2)
+  expect(low!).toBeGreaterThan(0.45) // unpaired, losses alone would give a factor of two
+  expect(high!).toBeLessThan(0.55)
+})
+
 describe('what a swap cannot tell', () => {
   const said = (rows: readonly CompletedSwap[]) =>
     renderTerminal(swapScreen(rows), {width: 80, colour: false}).replaceAll(/\s+/g, ' ')

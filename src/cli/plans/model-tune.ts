@@ -1,0 +1,102 @@
+/** What `rfa tune --model` learns on, and what it judges. */
+import {expected} from '../../errors.js'
+import {oneNumber, oneText} from '../flags/kinds.js'
+import {POSITIVE_INTEGER} from '../flags/ranges.js'
+import {layerSets, swapFlags} from './swap.js'
+import type {TuneFlags, TypedTuneFlags} from './tune.js'
+
+/** Texts that are read, a third of them to judge on, and tokens at which they are cut. */
+const MODEL_TUNE = {standard: {texts: 90, maxTokens: 128}, quick: {texts: 45, maxTokens: 64}}
+
+/** Texts that are read at least: fewer have no interval of what the model loses, or nothing that decides when to stop. */
+const LEAST_TEXTS = 6
+
+/** M of the method untuned over M of what is learned: a row to hold learning against. */
+export const MORE_FEATURES = 16
+
+/** Flags of `rfa tune` that a model answers. */
+const OF_INPUT = [
+  ...['input', 'layer', 'query-name', 'key-name', 'value-name', 'key-mask-name', 'layout'],
+  ...['scale', 'causal', 'causal-align', 'shard', 'dry-run'],
+] as const satisfies readonly (keyof TuneFlags)[]
+
+const {standard, quick} = MODEL_TUNE
+
+/** The flags that belong to `--model`. */
+export const modelTuneFlags = {
+  model: oneText({
+    helpGroup: 'MODEL',
+    helpValue: 'DIR',
+    description:
+      'folder of a model as Hugging Face writes it: learns every layer, then runs the model on other texts with what was learned and without',
+  }),
+  texts: swapFlags.texts,
+  'max-texts': oneNumber(POSITIVE_INTEGER)({
+    helpGroup: 'MODEL',
+    description: `first texts to read, a third of them to judge on (default: ${standard.texts}; quick: ${quick.texts})`,
+  }),
+  'max-tokens': oneNumber(POSITIVE_INTEGER)({
+    helpGroup: 'MODEL',
+    description: `tokens at which a text is cut (default: ${standard.maxTokens}; quick: ${quick.maxTokens})`,
+  }),
+  layers: oneText({
+    helpGroup: 'MODEL',
+    helpValue: 'all|N,N',
+    description: 'layers that learn: lists 0,3, ranges 0..3, first:2, last:2 (default: all)',
+  }),
+  budget: swapFlags.budget,
+}
+
+/** Flags of `--model` that say nothing without it. */
+const OF_MODEL = ['texts', 'max-texts', 'max-tokens', 'layers', 'budget'] as const
+
+/** @throws {USAGE} for a flag of a model where there is none */
+export function refuseModelFlags(flags: Pick<TuneFlags, (typeof OF_MODEL)[number]>): void {
+  const given = OF_MODEL.find(name => flags[name] !== undefined)
+  if (given === undefined) return
+  throw expected('USAGE', `--${given}`, '--model with it', 'none', 'name a folder: --model DIR')
+}
+
+/** Layers that learn. @throws {USAGE} for several sets, or a layer that the model does not have */
+export function learnedLayers({layers = 'all'}: Pick<TuneFlags, 'layers'>, count: number) {
+  const [own, another] = layerSets(layers, count)
+  if (another === undefined) return own!
+  throw expected('USAGE', '--layers', 'all or some layers', layers, 'all learns each by itself')
+}
+
+/**
+ * How many texts are read, and where they are cut.
+ *
+ * @throws {USAGE} for a flag of an input next to `--model`
+ */
+export function textSizes(flags: TypedTuneFlags): {texts: number; maxTokens: number} {
+  const isTyped = (name: (typeof OF_INPUT)[number]) =>
+    flags[name] !== undefined && (name === 'causal' || flags[name] !== false)
+  const given = OF_INPUT.find(isTyped)
+  if (given !== undefined) {
+    throw expected('USAGE', `--${given}`, 'none with --model', 'both', 'leave one of them out')
+  }
+  const {texts, maxTokens} = flags.quick ? quick : standard
+  return {texts: flags['max-texts'] ?? texts, maxTokens: flags['max-tokens'] ?? maxTokens}
+}
+
+/**
+ * Different texts in two parts: a third, evenly spread, judges what was learned on the others.
+ *
+ * @param path - where they come from
+ * @throws {BAD_FILE} for fewer than six
+ */
+export function splitTexts(
+  texts: readonly string[],
+  path: string,
+): {learned: string[]; judged: string[]} {
+  const own = [...new Set(texts)]
+  if (own.length < LEAST_TEXTS) {
+    const what = `${LEAST_TEXTS} different texts or more, to learn on, to stop on and to judge on`
+    throw expected('BAD_FILE', path, what, String(own.length), 'add texts, or raise --max-texts')
+  }
+  return {
+    learned: own.filter((_, at) => at % 3 !== 2),
+    judged: own.filter((_, at) => at % 3 === 2),
+  }
+}

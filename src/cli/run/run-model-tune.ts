@@ -1,0 +1,122 @@
+/** `rfa tune --model`: every layer learns on some texts, and the model is run on others. */
+import {rm} from 'node:fs/promises'
+import {join} from 'node:path'
+import {saveTuned, tunedFileOf} from '../../experiments/tune/save.js'
+import type {TuneRecord} from '../../experiments/tune/schema.js'
+import {writeAtomic} from '../../files.js'
+import {readTexts} from '../../inputs/texts.js'
+import {commandText, typeablePath} from '../../report/command-line.js'
+import {plural} from '../../report/numbers.js'
+import {makeFolder} from '../../results/files.js'
+import type {ExperimentRun} from '../../runner/finished-run.js'
+import {readTuned} from '../../tuned/index.js'
+import type {EstimatorFacts} from '../plans/method-specs.js'
+import {learnedLayers, MORE_FEATURES, splitTexts, textSizes} from '../plans/model-tune.js'
+import {type SwapFlags, toSwapPlan} from '../plans/swap.js'
+import {swapFiles} from '../plans/swap-files.js'
+import {type TypedTuneFlags, toTunePlan} from '../plans/tune.js'
+import type {Invocation} from '../program/services.js'
+import {OwnRuns} from './own-folder-run.js'
+import {refuseResumeOfNothing} from './run-plan.js'
+import {runFolder} from './tuned-file.js'
+
+/** A model with and without what its layers learned. */
+export interface EndedModelTune {
+  /** The swap on texts that nothing was learned from. */
+  run: ExperimentRun
+  /** What was learned and judged on. */
+  texts: string
+  /** Where things are, and what to do next: a line each. */
+  closing: string[]
+}
+
+/**
+ * Learns the layers of a model, one at a time, writes what they learned, and measures what the model loses with it, without it, and
+ * with more random vectors.
+ *
+ * Its folder has the texts of both parts, the run `learn` and the run `swap`.
+ *
+ * @throws {USAGE} for flags that do not go together
+ * @throws {BAD_FILE | FILE_MISSING | UNSUPPORTED} for a model or texts that cannot be read, or too few texts
+ * @throws {INTERRUPTED} after Ctrl-C, saying how to go on
+ * @throws what exporting and running a plan throw
+ */
+export async function runModelTune(
+  flags: TypedTuneFlags & {quiet: boolean},
+  estimators: EstimatorFacts,
+  invocation: Invocation,
+): Promise<EndedModelTune> {
+  const {services} = invocation
+  const {maxTokens, texts: most} = textSizes(flags)
+  const folder = await runFolder(flags)
+  await refuseResumeOfNothing({...flags, ...folder})
+  const files = await swapFiles(flags)
+  const layers = learnedLayers(flags, files.facts.layers)
+  const {path} = files.texts
+  const split = splitTexts((await readTexts(path)).texts.slice(0, most), path)
+  const directory = folder.output ?? (await services.newRunDirectory('tune', new Date()))
+  await makeFolder(directory)
+  const [learned, judged] = await Promise.all([
+    written(join(directory, 'learned.jsonl'), split.learned),
+    written(join(directory, 'judged.jsonl'), split.judged),
+  ])
+  const {resume, quiet, threads, backend = 'auto'} = flags
+  const exported = join(directory, 'layers')
+  const {layers: arrays} = await services.exportLayers({
+    ...{model: files.model.folder, texts: learned, maxTexts: split.learned.length, maxTokens},
+    ...{layers, output: exported, force: true, backend, threads},
+  })
+  const {causal} = files.facts
+  const plan = toTunePlan({...flags, causal, input: arrays.map(({path}) => path)}, estimators)
+  const own = {directory, resume, quiet, threads}
+  const runs = new OwnRuns(invocation)
+  try {
+    const records = await runs.recordsOf<TuneRecord>(plan, {...own, name: 'learn'})
+    const file = tunedFileOf(directory)
+    await saveTuned(records, directory)
+    await rm(tunedFileOf(join(directory, 'learn')), {force: true})
+    const tuned = await readTuned(file)
+    const asked: SwapFlags = {
+      ...flags,
+      ...{texts: judged, 'max-texts': undefined, 'max-tokens': maxTokens, layers: layers.join()},
+      ...{tuned: file, parameters: undefined, methods: undefined, yardsticks: undefined},
+      ...{preset: undefined, option: undefined, replicates: plan.draws},
+      projections: tuned.projection === null ? undefined : [tuned.projection],
+      'num-features': tuned.numFeatures === null ? undefined : featuresOf(tuned.numFeatures),
+    }
+    const judgedFiles = await swapFiles(asked)
+    const swap = toSwapPlan(asked, judgedFiles, estimators, tuned)
+    const run = await runs.runOf(swap, {...own, name: 'swap'})
+    await rm(exported, {recursive: true, force: true})
+    return {run, texts: textsLine(split), closing: closingLines(directory, invocation.argv)}
+  } finally {
+    await runs.end()
+  }
+}
+
+/** M of what was learned, and the larger one that it is held against; as flags have them. */
+function featuresOf(numFeatures: number): number[][] {
+  return [[numFeatures], [MORE_FEATURES * numFeatures]]
+}
+
+/** Texts as a file, which keeps those of several lines. */
+async function written(path: string, texts: readonly string[]): Promise<string> {
+  await writeAtomic(path, texts.map(text => `${JSON.stringify({text})}\n`).join(''))
+  return path
+}
+
+function textsLine({learned, judged}: ReturnType<typeof splitTexts>): string {
+  return `Learned on ${plural(learned.length, 'text')}, judged on ${judged.length} others.`
+}
+
+function closingLines(directory: string, [bin = '']: readonly string[]): string[] {
+  const report = (name: string) =>
+    commandText([bin, 'report', typeablePath(join(directory, name)), '--details'])
+  const file = tunedFileOf(directory)
+  return [
+    `learned parameters: ${typeablePath(file)}`,
+    `every table: ${report('swap')}`,
+    `layer by layer: ${report('learn')}`,
+    `in PyTorch: rfa.torch.use(model, tuned=${JSON.stringify(file)})`,
+  ]
+}
