@@ -50,17 +50,15 @@ const FLOORS = [
 /** Floors within a folder, by the same rule, names from the folder on; a digit of a name may be written `#`. */
 const INNER_FLOORS = {
   'src/claims/': [
-    ['runs.ts', 'second-moments.ts'],
-    ['claim.ts', 'swaps.ts'],
-    ['ladder.ts', 'plans.ts', 'tests.ts'],
-    ['bias.ts', 'comparisons.ts', 'ratio-rows.ts', 'times.ts', 'trainings.ts'],
-    ['decoding.ts'],
-    ['figures/', 'h##.ts', 'quoted.ts'],
-    ['index.ts'],
+    ['runs.ts'],
+    ['claim.ts'],
+    ['plans.ts'],
+    ['evidence/'],
+    ['claims/', 'figures/'],
     ['outcome.ts'],
-    ['charts.ts', 'report.ts', 'tables.ts'],
-    ['screen.ts'],
+    ['report/'],
   ],
+  'src/claims/claims/': [['h##.ts', 'quoted.ts'], ['index.ts']],
   'src/cli/': [
     ['program/', 'flags/', 'completion/'],
     ['help/'],

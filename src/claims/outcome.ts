@@ -12,7 +12,7 @@ import {
   type TestedClaim,
   VERDICTS,
 } from './claim.js'
-import {referenceVerdict} from './index.js'
+import {referenceVerdict} from './claims/index.js'
 import {type ClaimRuns, Unmeasured} from './runs.js'
 
 /** Probability of a false alarm among all tests of a run. */

@@ -7,6 +7,7 @@ import {
   type TestedClaim,
   withoutTraining,
 } from '../../claims/claim.js'
+import {CLAIM_IDS, claimNamed} from '../../claims/claims/index.js'
 import {
   type Drawing,
   type Figure,
@@ -14,11 +15,10 @@ import {
   figurePoint,
   savedPoints,
 } from '../../claims/figures/figure.js'
-import {CLAIM_IDS, claimNamed} from '../../claims/index.js'
 import {differences, objections, outcomes} from '../../claims/outcome.js'
-import {claimsReport} from '../../claims/report.js'
+import {claimsReport} from '../../claims/report/report.js'
+import {claimTables} from '../../claims/report/tables.js'
 import {type ClaimRuns, Unmeasured} from '../../claims/runs.js'
-import {claimTables} from '../../claims/tables.js'
 import {expected} from '../../errors.js'
 import {commandText, typeablePath} from '../../report/command-line.js'
 import {type Block, heading} from '../../report/document.js'
@@ -198,7 +198,7 @@ export async function printedClaims(
   title?: string,
 ): Promise<Block[]> {
   if (details || claims.length === 1) return claimsReport(claims, title)
-  const {claimsScreen} = await import('../../claims/screen.js')
+  const {claimsScreen} = await import('../../claims/report/screen.js')
   return [...(title === undefined ? [] : [heading(1, title)]), ...claimsScreen(claims)]
 }
 
