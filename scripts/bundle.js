@@ -32,7 +32,10 @@ const GROUPS = [
     name: 'tf',
     test: /src[\\/]((tf|host-loops)\.js|random[\\/]|stats[\\/]normal\.js|attention[\\/](check-tensor|projections[\\/]redraw|forms[\\/]estimator)\.js|backends[\\/]threads\.js)/,
   },
-  {name: 'run-directory', test: /results[\\/](run-directory|plan-|plugins)/},
+  {
+    name: 'run-directory',
+    test: /results[\\/](folder[\\/](run-directory|plugins)|journal[\\/]plan-)/,
+  },
 ]
 
 /** Exports all of zod, which only plug-ins need: it takes the package itself, a hundred files, and nothing else passes by it. */

@@ -116,6 +116,12 @@ const INNER_FLOORS = {
     ['grid.ts', 'report/'],
     ['index.ts'],
   ],
+  'src/results/': [
+    ['files.ts', 'record.ts', 'settings.ts'],
+    ['keys.ts', 'findings.ts', 'verdict.ts', 'lock/', 'tables/'],
+    ['journal/'],
+    ['folder/'],
+  ],
 }
 
 /** Folders that others enter by these files only; a door may be for some of them. */

@@ -4,14 +4,14 @@ import {z} from 'zod'
 import {RfaError} from '../errors.js'
 import type {PlannedRun} from '../experiments/planned-run.js'
 import {writeAtomic} from '../files.js'
-import {writeCsv} from '../results/csv.js'
 import {findings} from '../results/findings.js'
-import type {Journal} from '../results/journal.js'
-import type {RunManifest} from '../results/manifest.js'
+import type {RunManifest} from '../results/folder/manifest.js'
+import {countRecords, runCounts, writeSummary} from '../results/folder/summary.js'
+import type {Journal} from '../results/journal/journal.js'
 import type {CellRecord} from '../results/record.js'
-import {countRecords, runCounts, writeSummary} from '../results/summary.js'
-import type {TableFile} from '../results/table-files.js'
-import type {RequestedTable} from '../results/tables.js'
+import {writeCsv} from '../results/tables/csv.js'
+import type {TableFile} from '../results/tables/table-files.js'
+import type {RequestedTable} from '../results/tables/tables.js'
 import {verdictSchema} from '../results/verdict.js'
 
 const FINISHED_SCHEMA = 'rfa.finished-run/1'
@@ -80,7 +80,7 @@ async function writeTables(
   const tables = experiment.tables.filter(({flag}) => !flag || requested.includes(flag))
   if (formats.includes('csv')) await writeCsv(join(directory, 'records.csv'), records, tables)
   if (formats.includes('parquet')) {
-    const {writeParquet} = await import('../results/parquet.js')
+    const {writeParquet} = await import('../results/tables/parquet.js')
     await writeParquet(join(directory, 'records.parquet'), records, tables)
   }
   if (formats.includes('json')) {

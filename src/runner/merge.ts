@@ -4,20 +4,20 @@ import {allExperiments, experimentNamed} from '../experiments/index.js'
 import {planKeys, planLabels} from '../experiments/planned-run.js'
 import {resumeLine, withoutFolder} from '../report/command-line.js'
 import {plural} from '../report/numbers.js'
-import type {Journal} from '../results/journal.js'
-import {LINE_CHECKSUM} from '../results/journal-line.js'
-import type {RunManifest} from '../results/manifest.js'
-import {recordsOfPlan} from '../results/plan-records.js'
-import {type CellRecord, endedRecords, type Plan} from '../results/record.js'
-import {createMergedRun, openRun} from '../results/run-directory.js'
-import {shardText} from '../results/shard.js'
+import type {RunManifest} from '../results/folder/manifest.js'
+import {createMergedRun, openRun} from '../results/folder/run-directory.js'
+import {shardText} from '../results/folder/shard.js'
 import {
   asShard,
   machinesOf,
   requireDistinct,
   requireOneRun,
   type SavedShard,
-} from '../results/shard-folders.js'
+} from '../results/folder/shard-folders.js'
+import type {Journal} from '../results/journal/journal.js'
+import {LINE_CHECKSUM} from '../results/journal/journal-line.js'
+import {recordsOfPlan} from '../results/journal/plan-records.js'
+import {type CellRecord, endedRecords, type Plan} from '../results/record.js'
 import {type ExperimentRun, runOf, saveTables, type TableOptions} from './finished-run.js'
 import {wayOf} from './mixed-backends.js'
 

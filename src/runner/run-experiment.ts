@@ -6,10 +6,10 @@ import {allExperiments} from '../experiments/index.js'
 import {type Job, type PlannedRun, planKeys, planLabels} from '../experiments/planned-run.js'
 import {packageRoot} from '../package.js'
 import {plural} from '../report/numbers.js'
-import type {Journal} from '../results/journal.js'
-import {commitOf} from '../results/machine.js'
+import {commitOf} from '../results/folder/machine.js'
+import {createRun, newManifest} from '../results/folder/run-directory.js'
+import type {Journal} from '../results/journal/journal.js'
 import type {CellRecord} from '../results/record.js'
-import {createRun, newManifest} from '../results/run-directory.js'
 import {
   type ExperimentRun,
   FaultyRun,

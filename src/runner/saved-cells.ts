@@ -2,9 +2,9 @@
 import type {Job} from '../experiments/planned-run.js'
 import {packageVersion} from '../package.js'
 import {listed} from '../report/words.js'
-import {recordsOfPlan} from '../results/plan-records.js'
+import {recordsOfPlan} from '../results/journal/plan-records.js'
+import type {SetAside} from '../results/journal/set-aside.js'
 import {type CellRecord, isWhole} from '../results/record.js'
-import type {SetAside} from '../results/set-aside.js'
 
 /**
  * The records that stand for cells of a plan: the newest of each, unless it failed or was interrupted.

@@ -1,7 +1,7 @@
 /** Verdicts as tables for other programs: columns are always the same, a row is known by the id of its claim. */
 import {z} from 'zod'
-import {type Column, columnsOf} from '../../results/columns.js'
-import {plainCsv} from '../../results/csv.js'
+import {type Column, columnsOf} from '../../results/tables/columns.js'
+import {plainCsv} from '../../results/tables/csv.js'
 import {figurePoint} from '../figures/figure.js'
 import {type ClaimOutcome, claimOutcome} from '../outcome.js'
 
