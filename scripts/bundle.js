@@ -12,9 +12,9 @@ const ENTRIES = [
   'src/cli/program/main.js',
   'src/index.js',
   'src/plugins/hooks.js',
-  'src/runner/prestarted-worker.js',
-  'src/runner/parent-watch.js',
-  'src/runner/worker.js',
+  'src/runner/workers/prestarted-worker.js',
+  'src/runner/workers/parent-watch.js',
+  'src/runner/workers/worker.js',
 ]
 
 /** Packages of which the program holds what it uses: each is large, and the program needs a small part of it. */

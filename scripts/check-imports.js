@@ -122,6 +122,13 @@ const INNER_FLOORS = {
     ['journal/'],
     ['folder/'],
   ],
+  'src/runner/': [
+    ['schedule/', 'folder/', 'interruption.ts'],
+    ['preparation.ts'],
+    ['workers/'],
+    ['progress.ts'],
+    ['run-experiment.ts'],
+  ],
 }
 
 /** Folders that others enter by these files only; a door may be for some of them. */

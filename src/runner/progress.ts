@@ -1,8 +1,8 @@
 import type {Experiment, TimedSoFar} from '../experiments/experiment.js'
 import type {Job} from '../experiments/planned-run.js'
-import type {Part} from './parts.js'
-import type {Progressed} from './protocol.js'
-import {Stopwatch} from './stopwatch.js'
+import type {Part} from './schedule/parts.js'
+import type {Progressed} from './workers/protocol.js'
+import {Stopwatch} from './workers/stopwatch.js'
 
 /** How far a run is. */
 export interface ProgressEvent {

@@ -9,11 +9,11 @@ import type {defaultRunDirectory} from '../../results/folder/new-directory.js'
 import type {openRun, SavedRun} from '../../results/folder/run-directory.js'
 import type {Shard} from '../../results/folder/shard.js'
 import type {Plan} from '../../results/record.js'
-import type {assertFits} from '../../runner/dry-run.js'
-import type {askForCheck, askForPlan} from '../../runner/planner.js'
 import type {prepareDryRun} from '../../runner/preparation.js'
-import type {takeWorker} from '../../runner/prestarted-worker.js'
 import type {runExperiment} from '../../runner/run-experiment.js'
+import type {assertFits} from '../../runner/schedule/dry-run.js'
+import type {askForCheck, askForPlan} from '../../runner/workers/planner.js'
+import type {takeWorker} from '../../runner/workers/prestarted-worker.js'
 import type {showFile} from './show-file.js'
 
 /** A function of the library with a module that has not been loaded yet. */
@@ -57,12 +57,15 @@ async function manifestIn(directory: string): Promise<RunManifest | undefined> {
 /** Those of the library. */
 export const services: Services = {
   takeWorker: async (...args) =>
-    (await import('../../runner/prestarted-worker.js')).takeWorker(...args),
-  prepareRun: async (...args) => (await import('../../runner/planner.js')).askForPlan(...args),
+    (await import('../../runner/workers/prestarted-worker.js')).takeWorker(...args),
+  prepareRun: async (...args) =>
+    (await import('../../runner/workers/planner.js')).askForPlan(...args),
   prepareDryRun: async (...args) =>
     (await import('../../runner/preparation.js')).prepareDryRun(...args),
-  checkInput: async (...args) => (await import('../../runner/planner.js')).askForCheck(...args),
-  assertFits: async (...args) => (await import('../../runner/dry-run.js')).assertFits(...args),
+  checkInput: async (...args) =>
+    (await import('../../runner/workers/planner.js')).askForCheck(...args),
+  assertFits: async (...args) =>
+    (await import('../../runner/schedule/dry-run.js')).assertFits(...args),
   runExperiment: async (...args) =>
     (await import('../../runner/run-experiment.js')).runExperiment(...args),
   planKeys: async (...args) => (await import('../../experiments/planned-run.js')).planKeys(...args),
