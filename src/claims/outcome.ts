@@ -88,12 +88,12 @@ export async function outcomes(
   let next = 0
   return claims.map(claim => {
     if (claim.kind === 'quoted') return quoted(claim)
-    const own = judged.get(claim.id)!
-    const count = 'judgement' in own ? own.judgement.tests.length : 0
+    const judgedClaim = judged.get(claim.id)!
+    const count = 'judgement' in judgedClaim ? judgedClaim.judgement.tests.length : 0
     const ps = adjusted.slice(next, next + count)
     next += count
     const names = [...runsOf(claim)]
-    return {...outcomeOf(own, ps, runs.openReason(names)), runs: names}
+    return {...outcomeOf(judgedClaim, ps, runs.openReason(names)), runs: names}
   })
 }
 

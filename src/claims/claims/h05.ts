@@ -14,8 +14,8 @@ const EXACT = ['softmax-online']
 function judge(runs: ClaimRuns): Judgement {
   const records = runs.timed('lengths')
   const slopes = [...METHODS, ...EXACT].map(method => {
-    const own = ofMethod(records, method)
-    return {method, time: growth(runs.times, own, TOP), memory: memoryGrowth(own, TOP)}
+    const timed = ofMethod(records, method)
+    return {method, time: growth(runs.times, timed, TOP), memory: memoryGrowth(timed, TOP)}
   })
   const linear = slopes.slice(0, METHODS.length)
   return {

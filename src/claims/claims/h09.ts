@@ -40,13 +40,13 @@ function judge(runs: ClaimRuns): Judgement {
     tests: losses.flatMap(({name, difference}) => testsBelow(name, difference, MATCHES)),
     decide(rejected) {
       const verdict = verdictOf(answersOf(rejected))
-      const found = ['softmax', ...METHODS].map(
+      const means = ['softmax', ...METHODS].map(
         method => `${method} ${significant(mean(bits(method)))}`,
       )
       return {
         // the size is a condition that was not varied
         verdict: verdict === 'holds' || verdict === 'refuted' ? 'depends' : verdict,
-        statement: `bits per character: ${found.join(', ')}; seen with ${SMALL} only`,
+        statement: `bits per character: ${means.join(', ')}; seen with ${SMALL} only`,
         explanation:
           'Gates have a preference for recent characters built in, which softmax has to learn from positions: early in a training that helps. What is left of it in large models at the end of theirs is not seen here.',
       }

@@ -107,13 +107,17 @@ function judge(runs: ClaimRuns): Judgement {
   const scales = [...new Set(records.map(({cell}) => cell.scale))]
   const rows = METHODS.flatMap(method =>
     scales.map(scale => {
-      const of = (projection: 'orth' | 'iid') =>
+      const errorsWith = (projection: 'orth' | 'iid') =>
         logHeadErrors(cellOf(records, {method, scale, projection}))
       const label = `${method} at norm ${scale * HEAD_DIM ** 0.25}`
       const name = `squared error of ${label}, orthogonal rows over i.i.d. ones`
       return {
         label,
-        ...compared(of('orth'), of('iid'), {name, below: 1 - LEAST_GAIN, effect: EFFECT}),
+        ...compared(errorsWith('orth'), errorsWith('iid'), {
+          name,
+          below: 1 - LEAST_GAIN,
+          effect: EFFECT,
+        }),
       }
     }),
   )
@@ -136,9 +140,10 @@ function judge(runs: ClaimRuns): Judgement {
     decide([wrong, ...rejected]) {
       const answers = answersOf(rejected)
       const named = (answer: Answer) => {
-        const own = rows.filter((_, index) => answers[index] === answer)
+        const settings = rows.filter((_, index) => answers[index] === answer)
         return (
-          own.map(({label, ratio}) => `${label} ${ratio.value.toFixed(2)}`).join(', ') || 'none'
+          settings.map(({label, ratio}) => `${label} ${ratio.value.toFixed(2)}`).join(', ') ||
+          'none'
         )
       }
       const kernel = wrong

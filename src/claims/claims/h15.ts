@@ -48,14 +48,14 @@ function judge(runs: ClaimRuns): Judgement {
     ),
     decide(rejected) {
       const [answer] = answersOf(rejected)
-      const found = answer === 'open' ? 'not settled' : exponentText(exponent)
+      const growthText = answer === 'open' ? 'not settled' : exponentText(exponent)
       const ratios = ratiosText(
         rows,
         rows.map(() => answer!),
       )
       return {
         verdict: verdictOf([answer!]),
-        statement: `time of a layer over that of one that passes values through: ${ratios} tokens; exponent of that in length: ${found}`,
+        statement: `time of a layer over that of one that passes values through: ${ratios} tokens; exponent of that in length: ${growthText}`,
         explanation:
           'Both parts of a layer are linear in the length. The ratio depends on their work per token, whatever the length: 8 M D operations per head and the exponentials, against 24 times the square of the width. Wider layers and fewer vectors bring the lines together.',
       }

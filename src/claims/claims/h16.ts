@@ -54,9 +54,9 @@ function exponent(runs: ClaimRuns, scaleOf: (dim: number) => number): Estimate {
         throw new Unmeasured(`${runOf(dim)}: ${logs.length} draws, where it takes ${LEAST_DRAWS}`)
       }
       // of the relative error, the root of what the squared one is over a constant of the input
-      const own = logs.map(log => log / 2 - Math.log(scaleOfError(cell.result)))
-      const error = Math.sqrt(variance(own) / own.length)
-      return {x: dim, y: Math.exp(mean(own)), error, group: 'D'}
+      const logRelative = logs.map(log => log / 2 - Math.log(scaleOfError(cell.result)))
+      const error = Math.sqrt(variance(logRelative) / logRelative.length)
+      return {x: dim, y: Math.exp(mean(logRelative)), error, group: 'D'}
     }),
   )
 }

@@ -77,14 +77,14 @@ function judge(runs: ClaimRuns): Judgement {
     tests: gains.flatMap(({name, bits}) => testsAbove(name, bits, 0)),
     decide(rejected) {
       const answers = answersOf(rejected)
-      const found = (wanted: string) =>
+      const settingsThat = (answer: string) =>
         gains
-          .filter((_, at) => answers[at] === wanted)
+          .filter((_, at) => answers[at] === answer)
           .map(({name, bits}) => `${name} ${significant(bits.estimate.value)}`)
           .join('; ')
       return {
         verdict: verdictOf(answers),
-        statement: `drawing anew helps: ${found('yes') || 'nowhere for certain'}; it harms: ${found('no') || 'nowhere for certain'}`,
+        statement: `drawing anew helps: ${settingsThat('yes') || 'nowhere for certain'}; it harms: ${settingsThat('no') || 'nowhere for certain'}`,
         explanation:
           'A model that keeps its random vectors learns them as it learns a weight, and knows no others. One that gets others in every step has to do with the noise of each; what it learns holds for vectors that it has not seen. Models are small and trained for some hundred steps.',
       }

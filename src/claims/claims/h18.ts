@@ -57,8 +57,10 @@ function judge(runs: ClaimRuns): Judgement {
     ),
     decide(rejected) {
       const answers = answersOf(rejected)
-      const factors = (of: 'all' | 'first') =>
-        rows.map(row => `${row.label} ${significant(Math.exp(row[of].estimate.value))}x`).join(', ')
+      const factors = (exchange: 'all' | 'first') =>
+        rows
+          .map(row => `${row.label} ${significant(Math.exp(row[exchange].estimate.value))}x`)
+          .join(', ')
       const open = rows.filter((_, at) => answers[at] === 'open').map(({label}) => label)
       const tail = open.length > 0 ? `; not settled for ${open.join(', ')}` : ''
       return {

@@ -53,7 +53,7 @@ function judge(runs: ClaimRuns): Judgement {
     decide([biased, released, ...seen]) {
       const first = ratios[0]!.value
       const statement = `bias^2 of RA ${exact.value.toExponential(1)} ± ${exact.error.toExponential(1)}, of positive features ${first.toExponential(1)} at M = ${FEATURES[0]}, ${ratios.at(-1)!.value.toExponential(1)} at M = ${FEATURES.at(-1)}`
-      const own = released ? `; as released it is biased` : ''
+      const asReleased = released ? `; as released it is biased` : ''
       const explanation =
         'Randomized attention draws from a mixture with exactly softmax attention as its mean: an output is unbiased from one sample on. The output of random features is a ratio of two unbiased sums, biased by about the variance of the denominator over M. The released code of randomized attention adds noise of another size than the mixture has: its error looks lower, and it is biased. The variance of all of them is far above their bias.'
       if (biased) return {verdict: 'refuted', statement, explanation}
@@ -65,7 +65,7 @@ function judge(runs: ClaimRuns): Judgement {
         }
       }
       return seen.every(Boolean)
-        ? {verdict: 'holds', statement: `${statement}${own}`, explanation}
+        ? {verdict: 'holds', statement: `${statement}${asReleased}`, explanation}
         : {
             verdict: 'inconclusive',
             statement: `${statement}: too few replicates to see the bias of all ratios`,

@@ -39,15 +39,15 @@ function gain(s: number): number {
 
 /** Logarithm of the measured variance of positive features over that of optimal ones, equal vectors of this norm. */
 function measuredGain(records: readonly CompletedVariance[], norm: number) {
-  const of = (method: string) => {
+  const rowOf = (method: string) => {
     const record = records.find(({cell}) => cell.method === method && cell.norm === norm)!
     return {...ratioRow(record), exact: record.result.closed_form_variance!}
   }
-  const [positive, own] = [of('favor-pos'), of('oprf')]
+  const [positive, oprf] = [rowOf('favor-pos'), rowOf('oprf')]
   return {
-    value: Math.log(positive.variance / own.variance),
-    expected: Math.log(positive.exact / own.exact),
-    error: Math.hypot(positive.error, own.error),
+    value: Math.log(positive.variance / oprf.variance),
+    expected: Math.log(positive.exact / oprf.exact),
+    error: Math.hypot(positive.error, oprf.error),
   }
 }
 

@@ -53,10 +53,10 @@ function comparisons({cell, result}: CompletedVariance): Comparison[] {
   if (!simplex) throw new Unmeasured(`${SIMPLEX}: too few replicates for its tail`)
   // a projection with a tail that takes more draws stays open
   return OTHERS.flatMap(other => {
-    const own = measured(other)
-    if (!own) return []
-    const ratio = own.variance / simplex.variance
-    const error = Math.hypot(own.error, simplex.error)
+    const row = measured(other)
+    if (!row) return []
+    const ratio = row.variance / simplex.variance
+    const error = Math.hypot(row.error, simplex.error)
     return [{numFeatures: cell.num_features, norm: cell.norm, other, ratio, error}]
   })
 }
@@ -65,12 +65,12 @@ type Place = Pick<Comparison, 'other' | 'numFeatures' | 'norm'>
 const placeOf = ({numFeatures, norm}: Place) => `M = ${numFeatures}, norm ${norm}`
 const nameOf = (place: Place) => `${place.other} at ${placeOf(place)}`
 
-/** Projections, each with where that is, unless it is everywhere. @param places - that there are */
-function listOf(found: readonly Place[], places: number): string {
-  return groupBy(found, ({other}) => other)
-    .map(own => {
-      const [{other}] = own as [Place]
-      return own.length === places ? other : `${other} (${own.map(placeOf).join('; ')})`
+/** Projections, each with where that is, unless it is everywhere. @param count - of all places */
+function listOf(places: readonly Place[], count: number): string {
+  return groupBy(places, ({other}) => other)
+    .map(group => {
+      const [{other}] = group as [Place]
+      return group.length === count ? other : `${other} (${group.map(placeOf).join('; ')})`
     })
     .join(', ')
 }

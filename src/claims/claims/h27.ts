@@ -21,11 +21,11 @@ function withoutCache(
   decodes: readonly TimedRecord[],
   forwards: readonly TimedRecord[],
 ): TimeRatio[] {
-  const own = ofMethod(decodesTo(decodes, TOKENS.images), 'elu')
+  const elu = ofMethod(decodesTo(decodes, TOKENS.images), 'elu')
   return ofMethod(forwards, 'softmax-online').map((record, at) => {
     const length = record.cell.seq_len
     const prefixes = ((length + 1) * (2 * length + 1)) / (6 * length)
-    const whole = times.logRatio(record, own[at]!)
+    const whole = times.logRatio(record, elu[at]!)
     return {length, ratio: measuredRatio({...whole, value: whole.value + Math.log(prefixes)})}
   })
 }

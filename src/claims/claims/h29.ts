@@ -112,9 +112,9 @@ const NAME = 'loss with learned maps and random vectors over loss without'
 
 function judge(runs: ClaimRuns): Judgement {
   const swapWhere = (learned: boolean) => {
-    const found = runs.swap(SWAP_RUN).find(({cell}) => (cell.tuned !== undefined) === learned)
-    if (!found) throw new Unmeasured(`there is no swap ${learned ? 'with' : 'without'} learning`)
-    return found
+    const record = runs.swap(SWAP_RUN).find(({cell}) => (cell.tuned !== undefined) === learned)
+    if (!record) throw new Unmeasured(`there is no swap ${learned ? 'with' : 'without'} learning`)
+    return record
   }
   const [plain, tuned] = [swapWhere(false), swapWhere(true)]
   const ratio = ratioOfMeans(damageTable(tuned), damageTable(plain))

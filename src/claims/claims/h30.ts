@@ -70,8 +70,8 @@ function numbersOf({damage, errors}: Point, name: ErrorName, weights: Weights) {
 function correlation(points: readonly Point[], name: ErrorName, {methods, ...weights}: Weights) {
   const names = [...new Set(points.map(({method}) => method))]
   const numbers = points.flatMap(point => {
-    const own = numbersOf(point, name, {methods, ...weights})
-    return Array.from({length: methods[names.indexOf(point.method)]!}, () => own)
+    const ofPoint = numbersOf(point, name, {methods, ...weights})
+    return Array.from({length: methods[names.indexOf(point.method)]!}, () => ofPoint)
   })
   return spearman(
     numbers.map(({error}) => error),
@@ -88,7 +88,7 @@ interface Setting {
   /** With all layers exchanged at once. */
   all: Record<ErrorName, number>
   /** Mean over layers. */
-  found: Record<ErrorName, CrossedEstimate>
+  means: Record<ErrorName, CrossedEstimate>
   /** How much higher that is than of rel L2. */
   gains: Record<ErrorName, CrossedEstimate>
 }
@@ -111,25 +111,26 @@ function settingOf(model: string, variants: readonly Variant[]): Setting {
   }
   const within = (weights: Weights) =>
     byError(error => mean(layers.map(points => correlation(points, error, weights))))
-  const less = (of: Record<ErrorName, number>) => byError(error => of[error] - of[PRINTED])
+  const less = (correlations: Record<ErrorName, number>) =>
+    byError(error => correlations[error] - correlations[PRINTED])
   return {
     ...{model, variants: variants.length},
     layers: byError(error => layers.map(points => correlation(points, error, even))),
     all: byError(error => correlation(whole, error, even)),
-    found: resampled(sizes, SEED, within),
+    means: resampled(sizes, SEED, within),
     gains: resampled(sizes, SEED, weights => less(within(weights))),
   }
 }
 
-function byError<T>(of: (name: ErrorName) => T): Record<ErrorName, T> {
-  return Object.fromEntries(NAMES.map(name => [name, of(name)])) as Record<ErrorName, T>
+function byError<T>(read: (name: ErrorName) => T): Record<ErrorName, T> {
+  return Object.fromEntries(NAMES.map(name => [name, read(name)])) as Record<ErrorName, T>
 }
 
-function quantitiesOf({model, variants, layers, all, found}: Setting) {
+function quantitiesOf({model, variants, layers, all, means}: Setting) {
   return NAMES.flatMap(error => {
     const name = `${model}, ${variants} variants: Spearman of ${ERRORS[error]} with damage`
     return [
-      {name: `${name}, mean over layers`, ...correlationOf(found[error])},
+      {name: `${name}, mean over layers`, ...correlationOf(means[error])},
       ...layers[error].map((value, layer) => ({name: `${name}, in layer ${layer}`, value})),
       {name: `${name}, all layers at once`, value: all[error]},
     ]
@@ -145,10 +146,10 @@ function judge(runs: ClaimRuns): Judgement {
   const settings = Object.entries(MODELS).flatMap(([run, model]) =>
     run === CHARLM_RUN || runs.has(run) ? [settingOf(model, variantsOf(runs.swap(run)))] : [],
   )
-  const main = settings.flatMap(({model, found}) =>
+  const main = settings.flatMap(({model, means}) =>
     testsAbove(
       `${model}: mean over layers of Spearman of rel L2 with damage`,
-      found[PRINTED],
+      means[PRINTED],
       LEAST,
     ),
   )
@@ -179,8 +180,8 @@ function judge(runs: ClaimRuns): Judgement {
 /** `0.92 [0.70, 1.0] for the character model, ...`. */
 function spearmanText(settings: readonly Setting[], error: ErrorName): string {
   return settings
-    .map(({model, found}) => {
-      const {value, low, high} = correlationOf(found[error])
+    .map(({model, means}) => {
+      const {value, low, high} = correlationOf(means[error])
       return `${significant(value, 2)} [${significant(low, 2)}, ${significant(high, 2)}] for ${model}`
     })
     .join(', ')
@@ -189,7 +190,7 @@ function spearmanText(settings: readonly Setting[], error: ErrorName): string {
 /** What is higher for every model for certain, and the error with the highest correlation where it is lowest. */
 function betterText(settings: readonly Setting[], better: readonly ErrorName[]): string {
   const worst = (name: ErrorName) =>
-    Math.min(...settings.map(({found}) => found[name].estimate.value))
+    Math.min(...settings.map(({means}) => means[name].estimate.value))
   const best = NAMES.toSorted((a, b) => worst(b) - worst(a))[0]!
   const certain = better.length > 0 ? `${better.map(name => ERRORS[name]).join(', ')}` : 'none'
   const highest =

@@ -33,12 +33,12 @@ function testsOf(row: Row): [Test, Test] {
 function judge(runs: ClaimRuns): Judgement {
   const variants = variantsOf(runs.swap(CHARLM_RUN))
   const rows = [...NOISE, ...BIAS].map(name => {
-    const found = variants.find(
+    const variant = variants.find(
       ({method, numFeatures}) =>
         method === name && (numFeatures === null || numFeatures === FEATURES),
     )
-    if (!found) throw new Unmeasured(`there is no swap of ${name}`)
-    return rowOf(found)
+    if (!variant) throw new Unmeasured(`there is no swap of ${name}`)
+    return rowOf(variant)
   })
   return {
     quantities: rows.map(row => ({name: nameOf(row), ...row.ratio.estimate})),

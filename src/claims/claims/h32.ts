@@ -30,10 +30,10 @@ function judge(runs: ClaimRuns): Judgement {
     decide(rejected) {
       const answers = answersOf(rejected)
       const text = (scores: readonly number[]) => `${significant(100 * mean(scores))} %`
-      const found = rows.map(({count, row}) => `favor-pos M=${count} ${text(row.scores)}`)
+      const scores = rows.map(({count, row}) => `favor-pos M=${count} ${text(row.scores)}`)
       return {
         verdict: answers.every(one => one === 'open') ? 'not_measurable' : verdictOf(answers),
-        statement: `test accuracy: softmax ${text(exact.scores)}, ${found.join(', ')}`,
+        statement: `test accuracy: softmax ${text(exact.scores)}, ${scores.join(', ')}`,
         explanation:
           'The configuration that was released for Performer on ListOps has two random features (nb_features=2). Short expressions and some hundred steps teach models which digits are frequent after which operation, and little of nested ones: where all methods have learned the same, nothing is said of the table of the paper.',
       }

@@ -21,8 +21,8 @@ export function cellOf(
   wanted: Partial<ErrorSweepCell>,
 ): CompletedSweep {
   const entries = Object.entries(wanted) as [keyof ErrorSweepCell, unknown][]
-  const found = records.find(({cell}) => entries.every(([name, value]) => cell[name] === value))
-  if (found) return found
+  const record = records.find(({cell}) => entries.every(([name, value]) => cell[name] === value))
+  if (record) return record
   throw new Unmeasured(`there is no cell of ${entries.map(entry => entry.join(' ')).join(', ')}`)
 }
 
@@ -40,7 +40,7 @@ export function logHeadErrors(record: CompletedSweep): Float64Array {
   const {cell} = record
   const heads = (replicateMetricsOf(record)?.head_mse ?? []).map(errors => logsOf(cell, errors))
   if (heads.length === 0) throw new Unmeasured(`${cell.method}: no errors of heads were recorded`)
-  return heads[0]!.map((_, replicate) => mean(heads.map(own => own[replicate]!)))
+  return heads[0]!.map((_, replicate) => mean(heads.map(head => head[replicate]!)))
 }
 
 function logsOf({method}: ErrorSweepCell, errors: readonly (number | null)[]): Float64Array {

@@ -80,7 +80,7 @@ export function decodesTo(
 }
 
 function measuredTo(record: TimedRecord, tokens: number): TimedRecord {
-  const found = decodeTo(record, tokens)
-  if (found) return found
+  const timed = decodeTo(record, tokens)
+  if (timed) return timed
   throw new Unmeasured(`${record.cell.method} was not looked at after ${tokens} tokens`)
 }

@@ -16,12 +16,12 @@ export function canonicalHeads({query, key, logitScale}: AttentionInput): HeadTo
   const [, heads, length, headDim] = query.shape
   const factor = Math.sqrt(logitScale ?? headDim ** -0.5)
   return Array.from({length: heads}, (_, head) => {
-    const own = (data: Float32Array) =>
+    const scaledRows = (data: Float32Array) =>
       Float64Array.from(
         data.subarray(head * length * headDim, (head + 1) * length * headDim),
         x => x * factor,
       )
-    return {query: own(query.data), key: own(key.data), headDim}
+    return {query: scaledRows(query.data), key: scaledRows(key.data), headDim}
   })
 }
 
@@ -39,14 +39,14 @@ export function denseGain({query, key, headDim}: HeadTokens): Estimate {
   const pairs = pairMatrix({query, key, headDim}, xMean, yMean)
   const {values, vectors} = symmetricEigen(pairs)
   const single = optimalExponent(values.reduce((sum, value) => sum + value, 0) / headDim)
-  const own = values.map(value => optimalExponent(Math.max(0, value)))
+  const exponents = values.map(value => optimalExponent(Math.max(0, value)))
   // ln of a second moment is a constant and a sum of squares times these
   const constant = values.reduce(
-    (sum, _, l) => sum + logSecondMoment(single, 1, 0) - logSecondMoment(own[l]!, 1, 0),
+    (sum, _, l) => sum + logSecondMoment(single, 1, 0) - logSecondMoment(exponents[l]!, 1, 0),
     0,
   )
   const perSquare = (a: number) => logSecondMoment(a, 1, 1) - logSecondMoment(a, 1, 0)
-  const weights = own.map(a => perSquare(single) - perSquare(a))
+  const weights = exponents.map(a => perSquare(single) - perSquare(a))
   const [xAxes, yAxes] = [xMean, yMean].map(vector => along(vector, vectors))
   const tokens = Float64Array.from({length}, (_, token) => {
     const [x, y] = [query, key].map(side =>

@@ -15,8 +15,8 @@ export function tableOf(
   read: (part: SwapPart) => number | null | undefined,
 ): PartTable {
   const parts = result.parts ?? []
-  const table = groupBy(parts, ({draw}) => String(draw)).map(own =>
-    own.map(part => read(part) ?? Number.NaN),
+  const table = groupBy(parts, ({draw}) => String(draw)).map(sameDraw =>
+    sameDraw.map(part => read(part) ?? Number.NaN),
   )
   if (table.length > 0 && table.flat().every(Number.isFinite)) return table
   throw new Unmeasured(`${variantLabel(cell)}: draws without a finite number`)
@@ -30,10 +30,10 @@ export function damageTable(record: CompletedSwap): PartTable {
 /** A table made of others of the same size, place by place. */
 export function combined(
   tables: readonly PartTable[],
-  of: (values: readonly number[]) => number,
+  combine: (values: readonly number[]) => number,
 ): PartTable {
   return tables[0]!.map((row, draw) =>
-    row.map((_, group) => of(tables.map(table => table[draw]![group]!))),
+    row.map((_, group) => combine(tables.map(table => table[draw]![group]!))),
   )
 }
 
@@ -54,13 +54,14 @@ export interface Variant {
  * @throws {Unmeasured} where a set of layers is not there
  */
 export function variantsOf(records: readonly CompletedSwap[]): Variant[] {
-  return groupBy(records, ({cell}) => variantLabel(cell)).map(own => {
-    const {cell, result} = own[0]!
+  return groupBy(records, ({cell}) => variantLabel(cell)).map(sameVariant => {
+    const {cell, result} = sameVariant[0]!
     const label = variantLabel(cell)
     const setOf = (layers: readonly number[]) => {
-      const found = own.find(record => record.cell.layers.join() === layers.join())
-      if (!found) throw new Unmeasured(`${label}: layers ${layers.join(', ')} were not exchanged`)
-      return found
+      const exchange = sameVariant.find(record => record.cell.layers.join() === layers.join())
+      if (!exchange)
+        throw new Unmeasured(`${label}: layers ${layers.join(', ')} were not exchanged`)
+      return exchange
     }
     const layers = Array.from({length: result.model_layers}, (_, layer) => layer)
     return {
@@ -83,13 +84,13 @@ export type Weights = Record<(typeof AXES)[number], Float64Array>
 export function meanOfParts(
   table: PartTable,
   {draws, groups}: Pick<Weights, 'draws' | 'groups'>,
-  of = (value: number) => value,
+  transform = (value: number) => value,
 ): number {
   let [sum, weights] = [0, 0]
   table.forEach((row, draw) => {
     row.forEach((value, group) => {
       const weight = (table.length === 1 ? 1 : draws[draw]!) * groups[group]!
-      sum += weight * of(value)
+      sum += weight * transform(value)
       weights += weight
     })
   })
@@ -118,19 +119,19 @@ export function resampled<Name extends string>(
   const names = Object.keys(center) as Name[]
   const axes = AXES.filter(axis => sizes[axis] > 1).map(axis => {
     const stream = randomStream(seed, 'claims.resampled', AXES.indexOf(axis))
-    const found = Array.from({length: RESAMPLES}, () =>
+    const resamples = Array.from({length: RESAMPLES}, () =>
       statistic({...even, [axis]: countsOf(sizes[axis], stream)}),
     )
     const degrees = sizes[axis] - 1
     const error = (name: Name) => {
-      const values = found.map(one => one[name]).filter(Number.isFinite)
+      const values = resamples.map(one => one[name]).filter(Number.isFinite)
       return Math.sqrt((variance(values) * (degrees + 1)) / degrees)
     }
     return {error, degrees}
   })
   const estimates = names.map(name => {
-    const own = axes.map(({error, degrees}) => ({error: error(name), degrees}))
-    return [name, crossedEstimate(center[name], own)] as const
+    const spreads = axes.map(({error, degrees}) => ({error: error(name), degrees}))
+    return [name, crossedEstimate(center[name], spreads)] as const
   })
   return Object.fromEntries(estimates) as Record<Name, CrossedEstimate>
 }

@@ -42,9 +42,9 @@ export function measuredRatio(time: LogTime): Measured {
 
 /** Records of one method, by length. @throws {Unmeasured} where there are none */
 export function ofMethod(records: readonly TimedRecord[], method: string): TimedRecord[] {
-  const own = records.filter(({cell}) => cell.method === method)
-  if (own.length === 0) throw new Unmeasured(`there are no times of ${method}`)
-  return own.sort((a, b) => a.cell.seq_len - b.cell.seq_len)
+  const timed = records.filter(({cell}) => cell.method === method)
+  if (timed.length === 0) throw new Unmeasured(`there are no times of ${method}`)
+  return timed.sort((a, b) => a.cell.seq_len - b.cell.seq_len)
 }
 
 /** A ratio at one length. */

@@ -72,13 +72,13 @@ export function trainedRow(
   method: string,
   numFeatures?: number,
 ): MethodRow {
-  const found = methodRows(runs.train(name)).find(
+  const row = methodRows(runs.train(name)).find(
     ({runs: [run]}) =>
       run!.cell.method === method &&
       (numFeatures ?? run!.cell.num_features) === run!.cell.num_features,
   )
-  if (!found) throw new Unmeasured(`${name} has no runs of ${method}`)
-  return found
+  if (!row) throw new Unmeasured(`${name} has no runs of ${method}`)
+  return row
 }
 
 /**

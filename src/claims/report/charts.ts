@@ -89,7 +89,7 @@ export function paperFigure(drawn: DrawnFigure): Figure[] {
   const {id, title, points, x, y, source} = drawn
   if (new Set(points.map(point => point.x)).size < 2) return []
   const curves = groupBy(points, ({series}) => series)
-  const quoted = curves.flatMap(own => quotedSeries(own))
+  const quoted = curves.flatMap(curve => quotedSeries(curve))
   return [
     {
       name: `paper-${id}`,
@@ -103,7 +103,7 @@ export function paperFigure(drawn: DrawnFigure): Figure[] {
         y,
         points.flatMap(point => [point.y ?? [], point.quoted ?? []].flat()),
       ),
-      series: [...curves.map(own => measuredSeries(own)), ...quoted],
+      series: [...curves.map(curve => measuredSeries(curve)), ...quoted],
       guides: [],
       table: table<FigurePoint>(
         [
@@ -135,17 +135,17 @@ function lookOf(name: string): Pick<Series, 'method' | 'projection'> {
   return {method: known[0] ?? name, projection}
 }
 
-function measuredSeries(own: readonly FigurePoint[]): Series {
-  const {series} = own[0]!
-  const points = own.flatMap(({x, y, low, high}): Point[] =>
+function measuredSeries(curve: readonly FigurePoint[]): Series {
+  const {series} = curve[0]!
+  const points = curve.flatMap(({x, y, low, high}): Point[] =>
     y === null ? [] : [{x, y, low, high, facts: [`${x}: ${withInterval(y, low, high)}`]}],
   )
   return {label: series, ...lookOf(series), points: points.toSorted((a, b) => a.x - b.x)}
 }
 
-function quotedSeries(own: readonly FigurePoint[]): Series[] {
-  const {series} = own[0]!
-  const points = own.flatMap(({x, quoted}): Point[] =>
+function quotedSeries(curve: readonly FigurePoint[]): Series[] {
+  const {series} = curve[0]!
+  const points = curve.flatMap(({x, quoted}): Point[] =>
     quoted === null ? [] : [{x, y: quoted, facts: [`the paper at ${x}: ${significant(quoted)}`]}],
   )
   if (points.length === 0) return []

@@ -73,8 +73,8 @@ function lineOf(
   room: number,
 ): string {
   const title = titleOf(id) ?? cut(sentence, room / 2)
-  const found = open === 'busy' ? 'machine busy' : shortened(statement, room - title.length - 2)
-  return `${title}: ${found}`
+  const answer = open === 'busy' ? 'machine busy' : shortened(statement, room - title.length - 2)
+  return `${title}: ${answer}`
 }
 
 /**
@@ -85,12 +85,12 @@ export function shortened(statement: string, room: number): string {
   const plain = statement.replaceAll(/ \[[^\]]*\]/g, '')
   const numbers = plain.replace(/^[^:;,]*: /, '')
   const [first = ''] = numbers.split('; ')
-  const forms = [plain, numbers, first, ends(first)]
+  const forms = [plain, numbers, first, firstAndLast(first)]
   return forms.find(form => form.length <= room) ?? cut(first, room)
 }
 
 /** `1.86x at 784 to 1.67x at 3136`, of numbers at several places. */
-function ends(part: string): string {
+function firstAndLast(part: string): string {
   const numbers = part.replace(/ tokens$/, '').split(', ')
   const alike = numbers.length > 2 && numbers.every(one => / at \d+$/.test(one))
   return alike ? `${numbers[0]} to ${numbers.at(-1)}` : part

@@ -41,7 +41,7 @@ export function countRecords(records: readonly Pick<CellRecord, 'status'>[]): Ru
  * Writes `summary.json`.
  *
  * @param records - one per cell of the plan, or of its shard
- * @param found - what they say together
+ * @param joint - what they say together
  * @param shard - which part of the plan they are of. Default: all of it
  * @throws {NOT_WRITABLE} when the file cannot be written
  */
@@ -49,7 +49,7 @@ export async function writeSummary(
   directory: string,
   plan: Plan,
   records: readonly Pick<CellRecord, 'status'>[],
-  found: Findings = {},
+  joint: Findings = {},
   shard?: ShardOfRun,
 ): Promise<void> {
   const summary: RunSummary = {
@@ -58,7 +58,7 @@ export async function writeSummary(
     plan_hash: planHash(plan),
     ...(shard && {shard}),
     counts: countRecords(records),
-    ...found,
+    ...joint,
   }
   await writeAtomic(join(directory, SUMMARY_FILE), `${JSON.stringify(summary, null, 2)}\n`)
 }

@@ -23,14 +23,14 @@ export function recordsOfPlan(
   keys: readonly string[],
   version: string,
 ): PlanRecords {
-  const found = new Map<string, CellRecord | undefined>(keys.map(key => [key, undefined]))
+  const newest = new Map<string, CellRecord | undefined>(keys.map(key => [key, undefined]))
   const foreign = new Set<string>()
   for (const record of records) {
     const key = cellKey(record.schema, record.cell)
     const truthful = version !== packageVersion() || record.key === key
-    if (!truthful || !found.has(key)) foreign.add(`${record.key} ${key}`)
-    else if (isSuperseded(found.get(key), record)) found.set(key, record)
+    if (!truthful || !newest.has(key)) foreign.add(`${record.key} ${key}`)
+    else if (isSuperseded(newest.get(key), record)) newest.set(key, record)
   }
-  const all = [...found.values()].filter(record => record !== undefined)
+  const all = [...newest.values()].filter(record => record !== undefined)
   return {records: all, foreign: foreign.size}
 }

@@ -53,16 +53,16 @@ export async function takeLock(path: string, beatMs = BEAT_MS): Promise<Lock> {
 }
 
 /** Gives signs of life until the lock is released or lost. */
-function hold(own: OwnLock, beatMs: number): Lock {
+function hold(lock: OwnLock, beatMs: number): Lock {
   const lost = new AbortController()
   let released: Promise<void> | undefined
   let last: Promise<void> = Promise.resolve()
   const look = async () => {
-    if (!(await isStillThere(own))) lost.abort(lostLock(own.path))
+    if (!(await isStillThere(lock))) lost.abort(lostLock(lock.path))
   }
   const beat = async () => {
     await look()
-    if (!lost.signal.aborted) await refresh(own).catch(() => {}) // the next one may succeed
+    if (!lost.signal.aborted) await refresh(lock).catch(() => {}) // the next one may succeed
   }
   const timer = setInterval(() => {
     last = last.then(beat)
@@ -70,7 +70,7 @@ function hold(own: OwnLock, beatMs: number): Lock {
   const release = async () => {
     clearInterval(timer)
     await last
-    await dropLock(own)
+    await dropLock(lock)
   }
   return {
     lost: lost.signal,

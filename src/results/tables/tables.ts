@@ -97,7 +97,7 @@ export function itemTable(schemas: TableSchemas, list: string): TableFormat {
     rows(record) {
       if (record.status !== 'completed') return [{...record}]
       const {[list]: items, ...shared}: Row = record.result
-      return (items as Row[]).map(own => ({...record, result: {...shared, ...own}}))
+      return (items as Row[]).map(item => ({...record, result: {...shared, ...item}}))
     },
   }
 }

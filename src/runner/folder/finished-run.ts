@@ -76,7 +76,7 @@ async function writeTables(
   {formats = ['csv'], requested = []}: TableOptions,
 ): Promise<void> {
   if (directory === null) return
-  const found = findings.parse(rest)
+  const joint = findings.parse(rest)
   const tables = experiment.tables.filter(({flag}) => !flag || requested.includes(flag))
   if (formats.includes('csv')) await writeCsv(join(directory, 'records.csv'), records, tables)
   if (formats.includes('parquet')) {
@@ -86,7 +86,7 @@ async function writeTables(
   if (formats.includes('json')) {
     await writeAtomic(join(directory, 'records.json'), `${JSON.stringify(records, null, 2)}\n`)
   }
-  await writeSummary(directory, plan, records, found, manifest.shard)
+  await writeSummary(directory, plan, records, joint, manifest.shard)
 }
 
 /** A run with what its records say. */
@@ -96,6 +96,6 @@ export async function runOf(
 ): Promise<ExperimentRun> {
   const {records} = run
   const verdicts = (await experiment.verdicts?.(records)) ?? []
-  const found = await experiment.findings?.(records)
-  return {schema: FINISHED_SCHEMA, ...run, counts: countRecords(records), verdicts, ...found}
+  const joint = await experiment.findings?.(records)
+  return {schema: FINISHED_SCHEMA, ...run, counts: countRecords(records), verdicts, ...joint}
 }

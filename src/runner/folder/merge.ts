@@ -129,10 +129,13 @@ export async function writeMerged(
   const journal = await newFolder(directory, manifest)
   try {
     await journal.appendAll(records)
-    const own = {experiment: await experimentNamed(manifest.plan.experiment), plan: manifest.plan}
-    const run = await runOf(own, {directory, manifest, records: [...records]})
-    await own.experiment.save?.(run.records, directory)
-    if (missing.length === 0) await saveTables(own, run, options, journal)
+    const planned = {
+      experiment: await experimentNamed(manifest.plan.experiment),
+      plan: manifest.plan,
+    }
+    const run = await runOf(planned, {directory, manifest, records: [...records]})
+    await planned.experiment.save?.(run.records, directory)
+    if (missing.length === 0) await saveTables(planned, run, options, journal)
     return run
   } finally {
     await journal.close()

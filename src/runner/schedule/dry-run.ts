@@ -82,7 +82,7 @@ type AtOnce = Pick<Schedule, 'processes' | 'fresh' | 'open'>
 function atOnce(jobs: readonly Job[], {processes, fresh, open}: AtOnce): Job[] {
   const most = fresh ? Math.max(processes, open) : processes
   const kinds = fresh ? [jobs] : groupBy(jobs, ({cell}) => pluginOf(cell) ?? '')
-  return kinds.flatMap(own => own.toSorted(bySize).slice(0, most)).sort(bySize)
+  return kinds.flatMap(sameKind => sameKind.toSorted(bySize).slice(0, most)).sort(bySize)
 }
 
 function bySize(a: Job, b: Job): number {

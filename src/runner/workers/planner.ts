@@ -85,8 +85,8 @@ function replyOf(end: JobEnd, reading = false): WorkerReply {
 }
 
 function wantOfMemory({message}: Death, reading: boolean): RfaError {
-  const what = reading ? 'reading the input' : 'making the plan'
-  return new RfaError('TOO_LARGE', `memory ran out while ${what}: ${message}`, {
+  const activity = reading ? 'reading the input' : 'making the plan'
+  return new RfaError('TOO_LARGE', `memory ran out while ${activity}: ${message}`, {
     suggestions: [MORE_MEMORY, ...(reading ? ['write a shorter excerpt of the input'] : [])],
   })
 }

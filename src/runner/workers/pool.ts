@@ -41,7 +41,7 @@ export interface PoolOptions extends WorkerOptions {
   /** Called with how far a running process is. */
   onHeard?: ((part: Part, how: Progressed) => void) | undefined
   /** Called when a timed cell gives up its turn, and when it has the next. */
-  onTurn?: ((part: Part, own: boolean) => void) | undefined
+  onTurn?: ((part: Part, begins: boolean) => void) | undefined
   /** Where each worker writes a profile of itself when it ends; called once for each. Default: nowhere. */
   profileFile?: (() => string) | undefined
   /** Where a job may keep how far it is, by its key; removed with its record. Default: nowhere. */
@@ -305,41 +305,45 @@ class Pool {
       return next
     }
     const heard = (how: Progressed) => onHeard?.(part, how)
-    const own = this.#underwayOf(job)
+    const underway = this.#underwayOf(job)
     const end = await worker.run(task, timeoutMs, {onHeard: heard, yieldTurn})
     onEnd?.(part)
     if (end.kind === 'died' && place && !place.holds && !this.#stopped) return false
     // killed by us, or without a turn: not a fault of the cell
     const unreported = end.kind !== 'reply' || (this.#keepsParts && 'error' in end.reply)
     if (this.#stopped && unreported) return true
-    await this.#take(own, part, recordOf(experiment, part, end))
+    await this.#take(underway, part, recordOf(experiment, part, end))
     return true
   }
 
   #underwayOf(job: Job): Underway {
-    const own = this.#underway.get(job.key) ?? {job, results: new Map(), ended: false}
-    this.#underway.set(job.key, own)
-    return own
+    const underway = this.#underway.get(job.key) ?? {job, results: new Map(), ended: false}
+    this.#underway.set(job.key, underway)
+    return underway
   }
 
   /** Takes what a process has found: with the last one, or one that found nothing, the job has its record. */
-  async #take(own: Underway, {isTrial, index, count}: Part, record: CellRecord): Promise<void> {
-    if (own.ended) return
+  async #take(
+    underway: Underway,
+    {isTrial, index, count}: Part,
+    record: CellRecord,
+  ): Promise<void> {
+    if (underway.ended) return
     const completed = record.status === 'completed'
     if (completed && isTrial) {
-      own.trial = record.result
+      underway.trial = record.result
       return
     }
     if (completed) {
-      own.results.set(index, record.result)
+      underway.results.set(index, record.result)
       // a process that ended after the interrupt may have left out turns
       const cut = this.#stopped && this.#keepsParts
-      if (cut || own.results.size < count) return
+      if (cut || underway.results.size < count) return
     }
-    own.ended = true
-    const {key, cell} = own.job
-    const whole = completed ? await this.#joined(own) : {...record, key, cell}
-    own.results.clear()
+    underway.ended = true
+    const {key, cell} = underway.job
+    const whole = completed ? await this.#joined(underway) : {...record, key, cell}
+    underway.results.clear()
     if (count === 1 && !isTrial) this.#underway.delete(key)
     await this.#onRecord(whole)
     const checkpoint = this.#options.checkpointFile?.(key)
@@ -351,10 +355,10 @@ class Pool {
   /** The record of a job from the results that there are. */
   async #joined({job, trial, results}: Underway): Promise<Completed<object, ComputedBy>> {
     const {experiment} = this.#options
-    const found = [...results].sort(([a], [b]) => a - b).map(([, result]) => result)
+    const ordered = [...results].sort(([a], [b]) => a - b).map(([, result]) => result)
     const {schema, processes} = experiment
     const {key, cell} = job
-    const result = processes ? await processes.merge(found, trial) : found[0]!
+    const result = processes ? await processes.merge(ordered, trial) : ordered[0]!
     return {schema, key, cell, status: 'completed', result}
   }
 

@@ -149,16 +149,16 @@ async function answerCell(
   {send, turn}: Line,
 ): Promise<CellReply> {
   const {id} = request
-  const own = new Stopwatch()
+  const watch = new Stopwatch()
   const onStep = pacer(
     how => send({id, ...how}),
-    () => own.ms,
+    () => watch.ms,
   )
   const yieldTurn = async () => {
-    own.stop()
+    watch.stop()
     send({id, turnOver: true})
     const {next} = await turn(id)
-    own.start()
+    watch.start()
     return next
   }
   try {
