@@ -14,7 +14,7 @@ const ALONE = [
   'test/unit/experiments/bench/fields/grouped.test.ts',
   'test/unit/experiments/bench/fields/peers.test.ts',
   'test/unit/free-memory.test.ts',
-  'test/unit/results/run-directory.test.ts',
+  'test/unit/results/folder/run-directory.test.ts',
 ]
 
 /** Files that start programs and workers, `npm run test:processes`: half the time of all others together. */

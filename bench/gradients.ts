@@ -6,7 +6,7 @@ import {parseArgs} from 'node:util'
 import * as tf from '@tensorflow/tfjs-core'
 import {loadAddon} from '../src/backends/native/loader.js'
 import {useBackend} from '../src/index.js'
-import {machineFacts} from '../src/results/machine.js'
+import {machineFacts} from '../src/results/folder/machine.js'
 import {rowsText} from './calibrate/rows.js'
 import {type GradientCase, gradientCases} from './gradient-cases.js'
 

@@ -1,6 +1,6 @@
 /** What the benchmarks write. */
 import {z} from 'zod'
-import {machine} from '../src/results/manifest.js'
+import {machine} from '../src/results/folder/manifest.js'
 
 /** Fastest and middle of the times of one engine. */
 const spread = z.object({min_ns: z.number(), median_ns: z.number(), runs: z.number().int()})

@@ -18,12 +18,12 @@ if (['--version', '-v', 'version'].includes(argv[0] ?? '')) {
     ? JSON.stringify(facts, null, 2)
     : `${name}/${version} ${platform}-${arch} node-${node}`
   process.stdout.write(`${text}\n`)
-} else if (existsSync(new URL('dist/program/src/runner/prestarted-worker.js', root))) {
+} else if (existsSync(new URL('dist/program/src/runner/workers/prestarted-worker.js', root))) {
   // help indents some of its text by two columns more than it counts
   const columns = process.stdout.columns || columnsAskedFor(process.env.COLUMNS) || 80
   process.env.OCLIF_COLUMNS ??= String(Math.max(40, columns) - 2)
   watchParent()
-  const {startAhead} = await import('../dist/program/src/runner/prestarted-worker.js')
+  const {startAhead} = await import('../dist/program/src/runner/workers/prestarted-worker.js')
   startAhead(argv)
   const {main} = await import('../dist/program/src/cli/program/main.js')
   await main(argv, import.meta.url)
@@ -38,7 +38,7 @@ function watchParent() {
   delete process.env.RFA_PARENT
   delete process.env.RFA_TEMPORARY
   if (parent === undefined || process.platform === 'win32') return
-  const thread = new URL('dist/program/src/runner/parent-watch.js', root)
+  const thread = new URL('dist/program/src/runner/workers/parent-watch.js', root)
   new Worker(thread, {workerData: {parent: Number(parent), temporary}}).unref()
 }
 

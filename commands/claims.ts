@@ -1,7 +1,7 @@
 import * as Args from '@oclif/core/args'
 import type {Claim} from '../src/claims/claim.js'
+import {CLAIM_IDS, claimsNamed} from '../src/claims/claims/index.js'
 import {figureNamed} from '../src/claims/figures/index.js'
-import {CLAIM_IDS, claimsNamed} from '../src/claims/index.js'
 import type {ClaimsFlags, Ending} from '../src/cli/claims/claim-runs.js'
 import {completedWith, present} from '../src/cli/flags/kinds.js'
 import {claimsFlags} from '../src/cli/plans/claims.js'
@@ -58,7 +58,7 @@ export default class Claims extends RfaCommand {
   }
 
   private async explain(claims: readonly Claim[]): Promise<ClaimListDocument> {
-    const {explanation} = await import('../src/claims/report.js')
+    const {explanation} = await import('../src/claims/report/report.js')
     const {factsOf} = await import('../src/claims/outcome.js')
     await this.show(claims.flatMap(explanation))
     return {schema: 'rfa.claim-list/1', claims: claims.map(factsOf)}

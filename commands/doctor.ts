@@ -1,5 +1,4 @@
 import {detailsFlag, pluginFlag} from '../src/cli/flags/shared.js'
-import {asFlags} from '../src/cli/program/error-report.js'
 import type {DoctorDocument} from '../src/cli/program/json-documents.js'
 import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
 
@@ -30,7 +29,6 @@ export default class Doctor extends RfaCommand {
     const {pluginReports} = await import('../src/cli/run/plugins.js')
     const {probeBackends} = await import('../src/backends/index.js')
     const {doctorReport, doctorScreen} = await import('../src/report/doctor.js')
-    const {renderTerminal} = await import('../src/report/terminal.js')
     const diagnosis = {
       backends: await probeBackends(),
       machine: await this.services.machineFacts({timed: true}),
@@ -39,8 +37,7 @@ export default class Doctor extends RfaCommand {
       plugins: await pluginReports(this.argv, process.env),
     }
     const blocks = flags.details ? doctorReport(diagnosis) : doctorScreen(diagnosis)
-    const text = renderTerminal(blocks, this.layout())
-    this.print(asFlags(text, ['backend']))
+    await this.printBlocks(this.withFlags(blocks, ['backend']))
     return {schema: 'rfa.doctor/1', ...diagnosis} satisfies DoctorDocument
   }
 }

@@ -4,7 +4,7 @@ import {type TypedTuneFlags, toTunePlan, tuneFlags} from '../src/cli/plans/tune.
 import {EXIT_CELLS_FAILED} from '../src/cli/program/exit-codes.js'
 import {helpText} from '../src/cli/run/base-command.js'
 import {ExperimentCommand} from '../src/cli/run/experiment-command.js'
-import type {ExperimentRun} from '../src/runner/finished-run.js'
+import type {ExperimentRun} from '../src/runner/folder/finished-run.js'
 
 export default class Tune extends ExperimentCommand {
   static override summary =

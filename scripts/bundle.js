@@ -12,9 +12,9 @@ const ENTRIES = [
   'src/cli/program/main.js',
   'src/index.js',
   'src/plugins/hooks.js',
-  'src/runner/prestarted-worker.js',
-  'src/runner/parent-watch.js',
-  'src/runner/worker.js',
+  'src/runner/workers/prestarted-worker.js',
+  'src/runner/workers/parent-watch.js',
+  'src/runner/workers/worker.js',
 ]
 
 /** Packages of which the program holds what it uses: each is large, and the program needs a small part of it. */
@@ -32,7 +32,10 @@ const GROUPS = [
     name: 'tf',
     test: /src[\\/]((tf|host-loops)\.js|random[\\/]|stats[\\/]normal\.js|attention[\\/](check-tensor|projections[\\/]redraw|forms[\\/]estimator)\.js|backends[\\/]threads\.js)/,
   },
-  {name: 'run-directory', test: /results[\\/](run-directory|plan-|plugins)/},
+  {
+    name: 'run-directory',
+    test: /results[\\/](folder[\\/](run-directory|plugins)|journal[\\/]plan-)/,
+  },
 ]
 
 /** Exports all of zod, which only plug-ins need: it takes the package itself, a hundred files, and nothing else passes by it. */

@@ -50,17 +50,15 @@ const FLOORS = [
 /** Floors within a folder, by the same rule, names from the folder on; a digit of a name may be written `#`. */
 const INNER_FLOORS = {
   'src/claims/': [
-    ['runs.ts', 'second-moments.ts'],
-    ['claim.ts', 'swaps.ts'],
-    ['ladder.ts', 'plans.ts', 'tests.ts'],
-    ['bias.ts', 'comparisons.ts', 'ratio-rows.ts', 'times.ts', 'trainings.ts'],
-    ['decoding.ts'],
-    ['figures/', 'h##.ts', 'quoted.ts'],
-    ['index.ts'],
+    ['runs.ts'],
+    ['claim.ts'],
+    ['plans.ts'],
+    ['evidence/'],
+    ['claims/', 'figures/'],
     ['outcome.ts'],
-    ['charts.ts', 'report.ts', 'tables.ts'],
-    ['screen.ts'],
+    ['report/'],
   ],
+  'src/claims/claims/': [['h##.ts', 'quoted.ts'], ['index.ts']],
   'src/cli/': [
     ['program/', 'flags/', 'completion/'],
     ['help/'],
@@ -117,6 +115,19 @@ const INNER_FLOORS = {
     ['measure/'],
     ['grid.ts', 'report/'],
     ['index.ts'],
+  ],
+  'src/results/': [
+    ['files.ts', 'record.ts', 'settings.ts'],
+    ['keys.ts', 'findings.ts', 'verdict.ts', 'lock/', 'tables/'],
+    ['journal/'],
+    ['folder/'],
+  ],
+  'src/runner/': [
+    ['schedule/', 'folder/', 'interruption.ts'],
+    ['preparation.ts'],
+    ['workers/'],
+    ['progress.ts'],
+    ['run-experiment.ts'],
   ],
 }
 

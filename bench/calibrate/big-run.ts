@@ -11,10 +11,10 @@ import type {
 } from '../../src/experiments/error-sweep/schema.js'
 import {allExperiments} from '../../src/experiments/index.js'
 import {groupBy} from '../../src/report/groups.js'
-import {journalLine} from '../../src/results/journal-line.js'
+import {openRun} from '../../src/results/folder/run-directory.js'
+import {journalLine} from '../../src/results/journal/journal-line.js'
 import {cellKey} from '../../src/results/keys.js'
 import type {Completed} from '../../src/results/record.js'
-import {openRun} from '../../src/results/run-directory.js'
 
 /** The small run that others are made from. */
 export const SMALL_RUN =

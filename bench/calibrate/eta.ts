@@ -5,10 +5,10 @@
  */
 import {readPlanFile} from '../../src/cli/run/plan-file.js'
 import {experimentNamed} from '../../src/experiments/index.js'
-import {askForPlan} from '../../src/runner/planner.js'
-import {takeWorker} from '../../src/runner/prestarted-worker.js'
 import {type ProgressEvent, runExperiment} from '../../src/runner/run-experiment.js'
-import {schedule} from '../../src/runner/schedule.js'
+import {schedule} from '../../src/runner/schedule/schedule.js'
+import {askForPlan} from '../../src/runner/workers/planner.js'
+import {takeWorker} from '../../src/runner/workers/prestarted-worker.js'
 import {type Calibration, each} from './run.js'
 
 /** A look at a run: when, and what it showed, in ms. */

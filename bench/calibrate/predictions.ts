@@ -8,7 +8,7 @@ import {fileURLToPath} from 'node:url'
 import {type PlannedRun, planRun} from '../../src/experiments/planned-run.js'
 import type {BackendName} from '../../src/index.js'
 import {bytes} from '../../src/report/numbers.js'
-import type {CellReply, Sign, TurnOver, WorkerRequest} from '../../src/runner/protocol.js'
+import type {CellReply, Sign, TurnOver, WorkerRequest} from '../../src/runner/workers/protocol.js'
 import {bench, type Named, swap, sweep, variance} from './plans.js'
 import {type Calibration, each} from './run.js'
 
@@ -93,7 +93,7 @@ export default (async words => {
 /** Runs the jobs one after the other in a separate process and reads its high-water mark. */
 function measuredOf({experiment, jobs}: PlannedRun): Promise<{what: string; measured: number}> {
   return new Promise((settle, fail) => {
-    const worker = fileURLToPath(new URL('../../src/runner/worker.js', import.meta.url))
+    const worker = fileURLToPath(new URL('../../src/runner/workers/worker.js', import.meta.url))
     const child = fork(worker, [], {stdio: ['ignore', 'ignore', 'inherit', 'ipc']})
     const left = [...jobs]
     const next = (id: number) => {

@@ -24,8 +24,8 @@ import {
   undisturbedTime,
 } from '../../src/experiments/bench/times/time-estimates.js'
 import {percent} from '../../src/report/numbers.js'
-import {machineFacts} from '../../src/results/machine.js'
-import {openRun} from '../../src/results/run-directory.js'
+import {machineFacts} from '../../src/results/folder/machine.js'
+import {openRun} from '../../src/results/folder/run-directory.js'
 import {type Estimate, factorOf, mapped, mean, median, variance} from '../../src/stats/index.js'
 import {measured} from '../measured.js'
 import {bench} from './plans.js'

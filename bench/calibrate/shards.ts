@@ -9,7 +9,7 @@ import {join} from 'node:path'
 import {deal, dealtCosts} from '../../src/experiments/deal.js'
 import {packageRoot} from '../../src/package.js'
 import {significant} from '../../src/report/numbers.js'
-import {dealtCells} from '../../src/runner/shards.js'
+import {dealtCells} from '../../src/runner/schedule/shards.js'
 import {type Named, type SweepChanges, sweep} from './plans.js'
 import {type Calibration, each} from './run.js'
 

@@ -3,7 +3,7 @@ import {z} from 'zod'
 import {peerParts} from '../../src/experiments/bench/fields/peers.js'
 import {bestPeak} from '../../src/experiments/bench/measure/peak.js'
 import type {BenchRecord, TimedRecord} from '../../src/experiments/bench/schema.js'
-import {machine} from '../../src/results/manifest.js'
+import {machine} from '../../src/results/folder/manifest.js'
 import {MOST_OF_PEAK, shareOfPeak} from '../../src/theory/peak.js'
 import type {PeerCase} from './cases.js'
 

@@ -12,7 +12,7 @@ import {
   type TestedClaim,
   VERDICTS,
 } from './claim.js'
-import {referenceVerdict} from './index.js'
+import {referenceVerdict} from './claims/index.js'
 import {type ClaimRuns, Unmeasured} from './runs.js'
 
 /** Probability of a false alarm among all tests of a run. */
@@ -88,12 +88,12 @@ export async function outcomes(
   let next = 0
   return claims.map(claim => {
     if (claim.kind === 'quoted') return quoted(claim)
-    const own = judged.get(claim.id)!
-    const count = 'judgement' in own ? own.judgement.tests.length : 0
+    const judgedClaim = judged.get(claim.id)!
+    const count = 'judgement' in judgedClaim ? judgedClaim.judgement.tests.length : 0
     const ps = adjusted.slice(next, next + count)
     next += count
     const names = [...runsOf(claim)]
-    return {...outcomeOf(own, ps, runs.openReason(names)), runs: names}
+    return {...outcomeOf(judgedClaim, ps, runs.openReason(names)), runs: names}
   })
 }
 

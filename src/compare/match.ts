@@ -4,8 +4,8 @@ import type {Comparison, MeasuredRecord, Related} from '../experiments/compariso
 import {methodLabel} from '../experiments/labels.js'
 import type {Counted} from '../experiments/until-ci.js'
 import {groupBy} from '../report/groups.js'
+import type {RunManifest} from '../results/folder/manifest.js'
 import {canonicalJson} from '../results/keys.js'
-import type {RunManifest} from '../results/manifest.js'
 import type {CellRecord} from '../results/record.js'
 import type {Limit} from './limits.js'
 

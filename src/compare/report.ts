@@ -13,8 +13,8 @@ import {
   withInterval,
 } from '../report/numbers.js'
 import {firstOf} from '../report/words.js'
-import {type Column, columnsOf} from '../results/columns.js'
-import {plainCsv} from '../results/csv.js'
+import {type Column, columnsOf} from '../results/tables/columns.js'
+import {plainCsv} from '../results/tables/csv.js'
 import {settled, unjudged} from './compare.js'
 import {
   type ComparedRow,

@@ -15,7 +15,7 @@ import {
   recordSchema,
   type StoredExperiment,
 } from '../results/record.js'
-import type {TableFormat} from '../results/tables.js'
+import type {TableFormat} from '../results/tables/tables.js'
 import type {Verdict} from '../results/verdict.js'
 import type {Comparison} from './comparison.js'
 import type {MeasuredError, MeasuredTime} from './measured.js'

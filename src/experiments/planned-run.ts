@@ -1,7 +1,8 @@
 /** From a plan to its jobs: made once, then handed to the dry run, the memory check and the runner. */
+
+import type {Shard} from '../results/folder/shard.js'
 import {cellKey} from '../results/keys.js'
 import type {Plan} from '../results/record.js'
-import type {Shard} from '../results/shard.js'
 import {assertCount, MOST_FORCED} from './cells.js'
 import type {Experiment, PredictedCell} from './experiment.js'
 import {experimentNamed} from './index.js'

@@ -21,7 +21,7 @@ import {
   type TokenBatch,
 } from '../model/index.js'
 import {makeFolder} from '../results/files.js'
-import {takeLock} from '../results/lock.js'
+import {takeLock} from '../results/lock/lock.js'
 import {tf} from '../tf.js'
 import {CapturedLayer, type TextSizes} from './captured-layer.js'
 import type {ExportedLayer, ExportRecord, ExportRequest} from './record.js'

@@ -6,7 +6,7 @@ import {describe, expected, RfaError, shownName} from '../errors.js'
 import {type ArrayEntry, openArrays} from '../inputs/files/index.js'
 import {readRows} from '../inputs/files/safetensors.js'
 import {toFloat32} from '../inputs/nd-array.js'
-import {parseWith} from '../results/parse-record.js'
+import {parseWith} from '../results/journal/parse-record.js'
 import {tf} from '../tf.js'
 import {readJson} from './json.js'
 

@@ -13,7 +13,7 @@ export interface Doors {
   /** URLs of the modules of this program, by the names under which they are imported. */
   modules: Readonly<Record<string, string>>
   /** URL of a module of this program: packages that a plug-in does not find are those that this one finds. */
-  own: string
+  parent: string
 }
 
 /** One import of a module by another. */
@@ -71,12 +71,12 @@ export class Hooks {
 
   /** Node's resolution of modules. */
   resolve(specifier: string, context: ResolveHookContext, next: Next): Resolved {
-    const {modules, own} = this.#doors
+    const {modules, parent} = this.#doors
     const door = Object.hasOwn(modules, specifier) ? modules[specifier] : undefined
     if (door !== undefined) return {url: door, format: 'module', shortCircuit: true}
     const {parentURL = ''} = context
     const lacking = SHARED.test(specifier) && !finds(parentURL, specifier)
-    const found = next(specifier, lacking ? {...context, parentURL: own} : context)
+    const resolution = next(specifier, lacking ? {...context, parentURL: parent} : context)
     const reported = (resolved: Resolved) => {
       const {url} = resolved
       this.#report({from: parentURL, to: url})
@@ -84,15 +84,15 @@ export class Hooks {
       return resolved
     }
     // in the thread of the loader the next hook answers later
-    return found instanceof Promise
-      ? (found.then(reported) as unknown as Resolved)
-      : reported(found)
+    return resolution instanceof Promise
+      ? (resolution.then(reported) as unknown as Resolved)
+      : reported(resolution)
   }
 
   /** Node's reading of modules: what is compiled is what is hashed. */
   load(url: string, context: LoadHookContext, next: NextLoad): Loaded {
-    const found = next(url, context)
-    if (!this.#own.has(url) || !url.startsWith('file:')) return found
+    const result = next(url, context)
+    if (!this.#own.has(url) || !url.startsWith('file:')) return result
     const hashed = (loaded: Loaded) => {
       const file = fileURLToPath(url)
       const {source} = loaded
@@ -104,7 +104,7 @@ export class Hooks {
       if (pins && pins[file] !== sha256) this.#refuse(file)
       return loaded
     }
-    return found instanceof Promise ? (found.then(hashed) as unknown as Loaded) : hashed(found)
+    return result instanceof Promise ? (result.then(hashed) as unknown as Loaded) : hashed(result)
   }
 
   /** A module of a plug-in; those of other packages are not looked at. */
@@ -149,11 +149,11 @@ let receive = () => {}
 
 /** Called by Node when it has loaded this file into the thread of its loader. */
 export function initialize({doors, port}: {doors: Doors; port: MessagePort}): void {
-  const own = new Hooks(doors, message => port.postMessage(message))
-  hooks = own
+  const started = new Hooks(doors, message => port.postMessage(message))
+  hooks = started
   receive = () => {
     for (let said = receiveMessageOnPort(port); said; said = receiveMessageOnPort(port)) {
-      own.begin(said.message.entry)
+      started.begin(said.message.entry)
     }
   }
 }

@@ -88,12 +88,12 @@ export function filesImported(path: string): string[] {
   line?.receive()
   const plugin = pathToFileURL(path).href
   const isLocal = (url: string) => isOfPlugin(url, plugin)
-  const found = new Set([plugin])
-  for (const url of found)
+  const urls = new Set([plugin])
+  for (const url of urls)
     for (const next of imports.get(url) ?? [])
-      if (isLocal(next) || next.startsWith('data:')) found.add(next)
+      if (isLocal(next) || next.startsWith('data:')) urls.add(next)
   // one file may be imported under several URLs
-  const files = new Set([...found].filter(isLocal).map(url => fileURLToPath(url)))
+  const files = new Set([...urls].filter(isLocal).map(url => fileURLToPath(url)))
   const {cache} = nodeModule.createRequire(import.meta.url)
   for (const file of files)
     for (const {filename} of cache[file]?.children ?? [])
@@ -119,6 +119,6 @@ function doors(): Doors {
       'rfa/attention': url(built, 'attention', 'index.js'),
       'rfa/gradients': url(packageRoot(), 'dist', 'gradients.js'),
     },
-    own: url(built, 'index.js'),
+    parent: url(built, 'index.js'),
   }
 }

@@ -1,7 +1,7 @@
 /** The data dictionary: columns of the tables that runs save, as tables. */
 import {z} from 'zod'
-import type {Column} from '../results/columns.js'
-import type {TableFormat} from '../results/tables.js'
+import type {Column} from '../results/tables/columns.js'
+import type {TableFormat} from '../results/tables/tables.js'
 import {type Block, type ColumnSpec, heading, table, text} from './document.js'
 
 /** The columns of one table, as `--json` prints them. */

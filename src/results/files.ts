@@ -116,8 +116,8 @@ async function makeWithParents(path: string, parentsThere = false): Promise<void
   try {
     await mkdir(path)
   } catch (error) {
-    const found = await stat(path).catch(() => undefined)
-    if (found?.isDirectory()) return
+    const entry = await stat(path).catch(() => undefined)
+    if (entry?.isDirectory()) return
     if (errorCode(error) !== 'ENOENT' || parentsThere || dirname(path) === path) throw error
     await makeWithParents(dirname(path))
     await makeWithParents(path, true)

@@ -26,8 +26,8 @@ import {arrayNotes} from '../inputs/other-arrays.js'
 import type {InputSpec} from '../inputs/spec.js'
 import type {Plan} from '../results/record.js'
 import {tunedWarnings} from '../tuned/index.js'
-import type {Threading} from './schedule.js'
-import {shardsOf} from './shards.js'
+import type {Threading} from './schedule/schedule.js'
+import {shardsOf} from './schedule/shards.js'
 
 /** How jobs are made. */
 export interface PlanOptions {

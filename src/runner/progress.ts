@@ -1,8 +1,8 @@
 import type {Experiment, TimedSoFar} from '../experiments/experiment.js'
 import type {Job} from '../experiments/planned-run.js'
-import type {Part} from './parts.js'
-import type {Progressed} from './protocol.js'
-import {Stopwatch} from './stopwatch.js'
+import type {Part} from './schedule/parts.js'
+import type {Progressed} from './workers/protocol.js'
+import {Stopwatch} from './workers/stopwatch.js'
 
 /** How far a run is. */
 export interface ProgressEvent {
@@ -29,7 +29,7 @@ export interface ProgressMeter {
   /** Takes what a running cell says of itself. */
   hear(part: Part, how: Progressed): void
   /** Called when a running cell gives up its turn, and when it has the next: the time between does not count. */
-  turn(part: Part, own: boolean): void
+  turn(part: Part, begins: boolean): void
   /** Called when a cell has ended in one of its processes. */
   end(part: Part): void
   /** Counts a cell that has ended as a whole. */
@@ -84,8 +84,8 @@ export function progressMeter(metered: Metered): ProgressMeter {
   const running = new Map<Part, Running>()
   const timed = new Map<Job, TimedSoFar>()
   const soFar = (job: Job | undefined) => {
-    const own = job && timed.get(job)
-    return (own && metered.soFar?.(own, [...timed.values()])) ?? ''
+    const times = job && timed.get(job)
+    return (times && metered.soFar?.(times, [...timed.values()])) ?? ''
   }
   const ended = {count: 0, failed: 0, parts: 0, predictedMs: 0, tookMs: 0}
   const begin = now()
@@ -122,9 +122,9 @@ export function progressMeter(metered: Metered): ProgressMeter {
       const least = Math.min(ns, timed.get(job)?.ns ?? ns)
       if (least < Number.POSITIVE_INFINITY) timed.set(job, {cell: job.cell, ns: least})
     },
-    turn(part, own) {
+    turn(part, begins) {
       const watch = running.get(part)?.watch
-      if (own) watch?.start()
+      if (begins) watch?.start()
       else watch?.stop()
     },
     end(part) {

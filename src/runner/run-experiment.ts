@@ -6,28 +6,28 @@ import {allExperiments} from '../experiments/index.js'
 import {type Job, type PlannedRun, planKeys, planLabels} from '../experiments/planned-run.js'
 import {packageRoot} from '../package.js'
 import {plural} from '../report/numbers.js'
-import type {Journal} from '../results/journal.js'
-import {commitOf} from '../results/machine.js'
+import {commitOf} from '../results/folder/machine.js'
+import {createRun, newManifest} from '../results/folder/run-directory.js'
+import type {Journal} from '../results/journal/journal.js'
 import type {CellRecord} from '../results/record.js'
-import {createRun, newManifest} from '../results/run-directory.js'
 import {
   type ExperimentRun,
   FaultyRun,
   runOf,
   saveTables,
   type TableOptions,
-} from './finished-run.js'
+} from './folder/finished-run.js'
+import {compareCode, warnOnMixedBackends} from './folder/mixed-backends.js'
+import {profileFiles} from './folder/profile-files.js'
+import {damageNote, usableRecords, withoutThose} from './folder/saved-cells.js'
 import {unlessInterrupted} from './interruption.js'
-import {compareCode, warnOnMixedBackends} from './mixed-backends.js'
-import type {Part} from './parts.js'
-import {runJobs} from './pool.js'
-import {profileFiles} from './profile-files.js'
 import {type ProgressEvent, progressMeter} from './progress.js'
-import {damageNote, usableRecords, withoutThose} from './saved-cells.js'
-import {PROCESS_SECONDS, predictedSeconds, type Schedule} from './schedule.js'
-import type {WorkerProcess} from './worker-process.js'
+import type {Part} from './schedule/parts.js'
+import {PROCESS_SECONDS, predictedSeconds, type Schedule} from './schedule/schedule.js'
+import {runJobs} from './workers/pool.js'
+import type {WorkerProcess} from './workers/worker-process.js'
 
-export {type ExperimentRun, finishedRunSchema} from './finished-run.js'
+export {type ExperimentRun, finishedRunSchema} from './folder/finished-run.js'
 export type {ProgressEvent} from './progress.js'
 
 /** How an experiment is run; nothing in here changes a result. */

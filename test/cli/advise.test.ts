@@ -13,7 +13,7 @@ import {
 import {RfaError} from '../../src/errors.js'
 import type {ErrorSweepPlan} from '../../src/experiments/error-sweep/schema.js'
 import {allExperiments} from '../../src/experiments/index.js'
-import {anyPlan} from '../../src/results/manifest.js'
+import {anyPlan} from '../../src/results/folder/manifest.js'
 import type {CellRecord, Plan} from '../../src/results/record.js'
 import type {ExperimentRun} from '../../src/runner/run-experiment.js'
 import {type Tuned, writeTuned} from '../../src/tuned/index.js'

@@ -2,7 +2,7 @@
 import {tmpdir} from 'node:os'
 import {beforeEach, describe, expect, it, vi} from 'vitest'
 import Bench from '../../commands/bench.js'
-import {countRecords} from '../../src/results/summary.js'
+import {countRecords} from '../../src/results/folder/summary.js'
 import {BENCH_MANIFEST, BENCH_PLAN, timed} from '../helpers/records/bench.js'
 import {answerWith, lastRun, run, runner} from './services.js'
 

@@ -1,7 +1,7 @@
 import {beforeEach, describe, expect, it, vi} from 'vitest'
 import Bench from '../../commands/bench.js'
 import type {BenchPlan} from '../../src/experiments/bench/schema.js'
-import {countRecords} from '../../src/results/summary.js'
+import {countRecords} from '../../src/results/folder/summary.js'
 import {BENCH_MANIFEST} from '../helpers/records/bench.js'
 import {benchRecords} from '../helpers/run-folder.js'
 import {run, runner} from './services.js'

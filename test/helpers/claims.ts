@@ -1,5 +1,5 @@
 import type {TestedClaim} from '../../src/claims/claim.js'
-import {claimNamed} from '../../src/claims/index.js'
+import {claimNamed} from '../../src/claims/claims/index.js'
 import {outcomes} from '../../src/claims/outcome.js'
 import {ClaimRuns} from '../../src/claims/runs.js'
 import {errorSweepGrid} from '../../src/experiments/error-sweep/grid.js'

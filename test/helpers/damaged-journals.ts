@@ -1,7 +1,7 @@
 /** Journals with one bit flipped, or a block of a disk lost, repeated or overwritten; and what is read of them. */
 import {randomStream} from '../../src/random/index.js'
-import {type LineContent, readLine} from '../../src/results/journal-line.js'
-import {newest} from '../../src/results/journal-reader.js'
+import {type LineContent, readLine} from '../../src/results/journal/journal-line.js'
+import {newest} from '../../src/results/journal/journal-reader.js'
 import {cellKey} from '../../src/results/keys.js'
 import type {CellRecord} from '../../src/results/record.js'
 import {timed} from './records/bench.js'

@@ -2,7 +2,7 @@
 import {mkdir, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import type {BenchCell, BenchPlan, BenchRecord} from '../../src/experiments/bench/schema.js'
-import type {RunManifest} from '../../src/results/manifest.js'
+import type {RunManifest} from '../../src/results/folder/manifest.js'
 import type {CellRecord, Plan} from '../../src/results/record.js'
 import {benchCells} from './cells.js'
 import {BENCH_MANIFEST, BENCH_PLAN, timed} from './records/bench.js'

@@ -51,7 +51,7 @@ it('does not pass by the door of plug-ins, which loads all of zod', () => {
 
 it('has what is looked up by its name', () => {
   for (const name of ['worker.js', 'parent-watch.js', 'prestarted-worker.js']) {
-    expect(existsSync(join(program, 'src', 'runner', name))).toBe(true)
+    expect(existsSync(join(program, 'src', 'runner', 'workers', name))).toBe(true)
   }
   expect(existsSync(join(program, 'src', 'plugins', 'hooks.js'))).toBe(true)
 })

@@ -3,7 +3,7 @@ import {execFileSync} from 'node:child_process'
 import {existsSync, readFileSync} from 'node:fs'
 import {fileURLToPath} from 'node:url'
 import {describe, expect, it} from 'vitest'
-import {CLAIM_IDS, referenceVerdict} from '../../src/claims/index.js'
+import {CLAIM_IDS, referenceVerdict} from '../../src/claims/claims/index.js'
 
 const pathOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 const textOf = (path: string) => readFileSync(pathOf(path), 'utf8')

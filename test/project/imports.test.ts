@@ -111,15 +111,15 @@ describe('directions of imports', () => {
 
   it('go down within the claims, which do not know each other', () => {
     const problems = check({
-      'src/claims/runs.ts': "import './h24.js'",
-      'src/claims/h24.ts': "import './h25.js'",
-      'src/claims/h25.ts': '',
-      'src/claims/hx.ts': '',
+      'src/claims/runs.ts': "import './claims/h24.js'",
+      'src/claims/claims/h24.ts': "import './h25.js'",
+      'src/claims/claims/h25.ts': '',
+      'src/claims/claims/hx.ts': '',
     })
     expect(problems).toEqual([
-      'src/claims/hx.ts stands on no floor',
-      'src/claims/h24.ts:1 imports src/claims/h25.ts: src/claims/h25.ts is on the same floor',
-      'src/claims/runs.ts:1 imports src/claims/h24.ts: src/claims/h24.ts is on a higher floor',
+      'src/claims/claims/hx.ts stands on no floor',
+      'src/claims/runs.ts:1 imports src/claims/claims/h24.ts: src/claims/claims/ is on a higher floor',
+      'src/claims/claims/h24.ts:1 imports src/claims/claims/h25.ts: src/claims/claims/h25.ts is on the same floor',
     ])
   })
 

@@ -1,6 +1,6 @@
 import {describe, expect, it} from 'vitest'
 import type {ClaimVerdict, TestedClaim} from '../../src/claims/claim.js'
-import {claimNamed} from '../../src/claims/index.js'
+import {claimNamed} from '../../src/claims/claims/index.js'
 import {outcomes} from '../../src/claims/outcome.js'
 import {ClaimRuns} from '../../src/claims/runs.js'
 import type {BenchPlan} from '../../src/experiments/bench/schema.js'

@@ -1,9 +1,9 @@
 import type {TimedRecord} from '../../experiments/bench/schema.js'
 import type {PairedTimes} from '../../experiments/bench/times/paired-times.js'
 import type {PlanRequest} from '../claim.js'
+import {ofMethod, timeRatios} from '../evidence/times.js'
 import {benchPlanOf} from '../plans.js'
 import type {ClaimRuns} from '../runs.js'
-import {ofMethod, timeRatios} from '../times.js'
 import type {Drawing, Figure, Point} from './figure.js'
 
 const RUN = 'lara-cost'

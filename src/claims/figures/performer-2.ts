@@ -1,9 +1,9 @@
 import type {CompletedVariance} from '../../experiments/variance/schema.js'
 import {positiveVariance, trigonometricVariance} from '../../theory/kernels.js'
 import type {PlanRequest} from '../claim.js'
+import {Z95} from '../evidence/tests.js'
 import {variancePlanOf} from '../plans.js'
 import type {ClaimRuns} from '../runs.js'
-import {Z95} from '../tests.js'
 import type {Drawing, Figure, Point} from './figure.js'
 
 const [POSITIVE, TRIGONOMETRIC] = ['performer-2-positive', 'performer-2-trigonometric']

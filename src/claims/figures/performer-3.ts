@@ -1,9 +1,9 @@
 import type {TimedRecord} from '../../experiments/bench/schema.js'
 import {medianOf} from '../../experiments/bench/times/time-estimates.js'
 import type {PlanRequest} from '../claim.js'
+import {ofMethod} from '../evidence/times.js'
 import {benchPlanOf} from '../plans.js'
 import type {ClaimRuns} from '../runs.js'
-import {ofMethod} from '../times.js'
 import type {Drawing, Figure, Point} from './figure.js'
 
 const RUN = 'performer-3'

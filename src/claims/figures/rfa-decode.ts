@@ -2,9 +2,9 @@ import {decodeTo} from '../../experiments/bench/report/decode-to.js'
 import type {TimedRecord} from '../../experiments/bench/schema.js'
 import type {PairedTimes} from '../../experiments/bench/times/paired-times.js'
 import type {PlanRequest} from '../claim.js'
+import {measuredRatio, ofMethod} from '../evidence/times.js'
 import {benchPlanOf} from '../plans.js'
 import type {ClaimRuns} from '../runs.js'
-import {measuredRatio, ofMethod} from '../times.js'
 import type {Drawing, Figure, Point} from './figure.js'
 
 const RUN = 'rfa-decode'
@@ -29,22 +29,22 @@ function curves(
   exact: TimedRecord,
   rfa: TimedRecord,
 ): {speed: Point[]; memory: Point[]} {
-  const pairs = (rfa.result.marks ?? []).flatMap(own => {
-    const other = exact.result.marks?.find(({tokens}) => tokens === own.tokens)
-    return other && own.tokens >= SHORTEST ? [{own, other}] : []
+  const pairs = (rfa.result.marks ?? []).flatMap(mark => {
+    const other = exact.result.marks?.find(({tokens}) => tokens === mark.tokens)
+    return other && mark.tokens >= SHORTEST ? [{mark, other}] : []
   })
   const vectors = `M = ${rfa.cell.num_features}`
   const quoted = (tokens: number, value: number) => tokens === QUOTED.tokens && {quoted: value}
   return {
-    speed: pairs.map(({own}) => {
-      const {tokens: x} = own
+    speed: pairs.map(({mark}) => {
+      const {tokens: x} = mark
       const [slow, fast] = [decodeTo(exact, x)!, decodeTo(rfa, x)!]
       const {value: y, low, high} = measuredRatio(times.logRatio(slow, fast))
       return {series: `speed-up, ${vectors}`, x, y, low, high, ...quoted(x, QUOTED.speedUp)}
     }),
-    memory: pairs.map(({own, other}) => {
-      const {tokens: x} = own
-      const y = own.state_bytes / other.state_bytes
+    memory: pairs.map(({mark, other}) => {
+      const {tokens: x} = mark
+      const y = mark.state_bytes / other.state_bytes
       return {series: `memory, ${vectors}`, x, y, ...quoted(x, QUOTED.memory)}
     }),
   }

@@ -188,8 +188,8 @@ export async function forecastOf(
   request: AdviceRequest,
   {services}: Pick<Invocation, 'services'>,
 ): Promise<AdviceForecast> {
-  const {describeRun} = await import('../../runner/dry-run.js')
-  const {schedule} = await import('../../runner/schedule.js')
+  const {describeRun} = await import('../../runner/schedule/dry-run.js')
+  const {schedule} = await import('../../runner/schedule/schedule.js')
   const threads = request.threads ?? undefined
   const described = async (plan: ErrorSweepPlan | BenchPlan) => {
     const run = await services.prepareDryRun(plan)

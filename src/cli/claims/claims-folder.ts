@@ -5,7 +5,7 @@ import type {PlanRequest} from '../../claims/claim.js'
 import {expected, type RfaError} from '../../errors.js'
 import {errorCode, writeAtomic} from '../../files.js'
 import {makeFolder, parseJson, requireRegularFile, unreadable} from '../../results/files.js'
-import {parseWith, schemaOf, unknownSchema} from '../../results/parse-record.js'
+import {parseWith, schemaOf, unknownSchema} from '../../results/journal/parse-record.js'
 import {
   type AdviceDocument,
   adviceDocument,

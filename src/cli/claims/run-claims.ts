@@ -7,6 +7,7 @@ import {
   type TestedClaim,
   withoutTraining,
 } from '../../claims/claim.js'
+import {CLAIM_IDS, claimNamed} from '../../claims/claims/index.js'
 import {
   type Drawing,
   type Figure,
@@ -14,17 +15,16 @@ import {
   figurePoint,
   savedPoints,
 } from '../../claims/figures/figure.js'
-import {CLAIM_IDS, claimNamed} from '../../claims/index.js'
 import {differences, objections, outcomes} from '../../claims/outcome.js'
-import {claimsReport} from '../../claims/report.js'
+import {claimsReport} from '../../claims/report/report.js'
+import {claimTables} from '../../claims/report/tables.js'
 import {type ClaimRuns, Unmeasured} from '../../claims/runs.js'
-import {claimTables} from '../../claims/tables.js'
 import {expected} from '../../errors.js'
 import {commandText, typeablePath} from '../../report/command-line.js'
 import {type Block, heading} from '../../report/document.js'
 import {plural} from '../../report/numbers.js'
-import {columnsOf} from '../../results/columns.js'
-import {plainCsv} from '../../results/csv.js'
+import {columnsOf} from '../../results/tables/columns.js'
+import {plainCsv} from '../../results/tables/csv.js'
 import {EXIT_CELLS_FAILED, EXIT_CLAIM_NOT_SHOWN, EXIT_UNDECIDED} from '../program/exit-codes.js'
 import type {ClaimsDocument, FigureDocument} from '../program/json-documents.js'
 import type {Invocation} from '../program/services.js'
@@ -198,7 +198,7 @@ export async function printedClaims(
   title?: string,
 ): Promise<Block[]> {
   if (details || claims.length === 1) return claimsReport(claims, title)
-  const {claimsScreen} = await import('../../claims/screen.js')
+  const {claimsScreen} = await import('../../claims/report/screen.js')
   return [...(title === undefined ? [] : [heading(1, title)]), ...claimsScreen(claims)]
 }
 

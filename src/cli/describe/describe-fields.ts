@@ -1,4 +1,4 @@
-import {claimTableColumns} from '../../claims/tables.js'
+import {claimTableColumns} from '../../claims/report/tables.js'
 import {comparisonColumns} from '../../compare/report.js'
 import {unknownName} from '../../errors.js'
 import {allExperiments} from '../../experiments/index.js'

@@ -1,7 +1,7 @@
 /** `--shard`: which part of a plan is run. */
 import * as Flags from '@oclif/core/flags'
 import {describe, expected} from '../../errors.js'
-import {MOST_SHARDS, type Shard, shardText} from '../../results/shard.js'
+import {MOST_SHARDS, type Shard, shardText} from '../../results/folder/shard.js'
 
 /** What stands for the part that Slurm's variables say. */
 const OF_SLURM = 'slurm'

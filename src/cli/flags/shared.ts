@@ -15,7 +15,7 @@ import {
 } from '../../attention/names.js'
 import {BACKEND_CHOICES} from '../../backends/index.js'
 import {LAYOUTS} from '../../inputs/layout.js'
-import {TABLE_FILES} from '../../results/table-files.js'
+import {TABLE_FILES} from '../../results/tables/table-files.js'
 import {defaultHelp, type Grid} from './defaults.js'
 import {
   completedWith,

@@ -1,7 +1,7 @@
 /** The flags of `rfa slurm`. */
 import * as Flags from '@oclif/core/flags'
 import {describe, expected} from '../../errors.js'
-import {MOST_SHARDS} from '../../results/shard.js'
+import {MOST_SHARDS} from '../../results/folder/shard.js'
 import {type FlagValues, oneNumber, oneText, present, toggle} from '../flags/kinds.js'
 import {type NumberRule, POSITIVE_INTEGER, THREADS} from '../flags/ranges.js'
 import {pluginFlag} from '../flags/shared.js'

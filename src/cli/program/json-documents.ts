@@ -13,8 +13,8 @@ import {tableFactsSchema} from '../../report/fields.js'
 import {methodFactsSchema} from '../../report/methods.js'
 import {projectionFactsSchema} from '../../report/projections.js'
 import {findings} from '../../results/findings.js'
+import {runCounts} from '../../results/folder/summary.js'
 import type {Plan} from '../../results/record.js'
-import {runCounts} from '../../results/summary.js'
 import {verdictSchema} from '../../results/verdict.js'
 
 /** The `schema` of a document: its name and version. */

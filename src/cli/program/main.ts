@@ -11,7 +11,7 @@ import {closest, describe, expected, listedFor, type RfaError} from '../../error
 import {packageRoot} from '../../package.js'
 import {exitOfPlugins} from '../../plugins/import.js'
 import {printableJson} from '../../report/printable.js'
-import {dropAhead} from '../../runner/prestarted-worker.js'
+import {dropAhead} from '../../runner/workers/prestarted-worker.js'
 import {type ErrorReport, errorDocument, errorReport, formatErrorReport} from './error-report.js'
 import {watchForExit, watchForNoEnd} from './never-settles.js'
 

@@ -3,17 +3,17 @@ import type {applyEstimator} from '../../apply/apply.js'
 import type {checkEstimator} from '../../check/index.js'
 import type {PlannedRun, planKeys} from '../../experiments/planned-run.js'
 import type {exportLayers} from '../../export/export.js'
-import type {machineFacts} from '../../results/machine.js'
-import type {RunManifest} from '../../results/manifest.js'
-import type {defaultRunDirectory} from '../../results/new-directory.js'
+import type {machineFacts} from '../../results/folder/machine.js'
+import type {RunManifest} from '../../results/folder/manifest.js'
+import type {defaultRunDirectory} from '../../results/folder/new-directory.js'
+import type {openRun, SavedRun} from '../../results/folder/run-directory.js'
+import type {Shard} from '../../results/folder/shard.js'
 import type {Plan} from '../../results/record.js'
-import type {openRun, SavedRun} from '../../results/run-directory.js'
-import type {Shard} from '../../results/shard.js'
-import type {assertFits} from '../../runner/dry-run.js'
-import type {askForCheck, askForPlan} from '../../runner/planner.js'
 import type {prepareDryRun} from '../../runner/preparation.js'
-import type {takeWorker} from '../../runner/prestarted-worker.js'
 import type {runExperiment} from '../../runner/run-experiment.js'
+import type {assertFits} from '../../runner/schedule/dry-run.js'
+import type {askForCheck, askForPlan} from '../../runner/workers/planner.js'
+import type {takeWorker} from '../../runner/workers/prestarted-worker.js'
 import type {showFile} from './show-file.js'
 
 /** A function of the library with a module that has not been loaded yet. */
@@ -49,7 +49,7 @@ export interface Services {
 }
 
 async function manifestIn(directory: string): Promise<RunManifest | undefined> {
-  const {readManifest} = await import('../../results/run-directory.js')
+  const {readManifest} = await import('../../results/folder/run-directory.js')
   const {allExperiments} = await import('../../experiments/index.js')
   return readManifest(directory, await allExperiments())
 }
@@ -57,18 +57,22 @@ async function manifestIn(directory: string): Promise<RunManifest | undefined> {
 /** Those of the library. */
 export const services: Services = {
   takeWorker: async (...args) =>
-    (await import('../../runner/prestarted-worker.js')).takeWorker(...args),
-  prepareRun: async (...args) => (await import('../../runner/planner.js')).askForPlan(...args),
+    (await import('../../runner/workers/prestarted-worker.js')).takeWorker(...args),
+  prepareRun: async (...args) =>
+    (await import('../../runner/workers/planner.js')).askForPlan(...args),
   prepareDryRun: async (...args) =>
     (await import('../../runner/preparation.js')).prepareDryRun(...args),
-  checkInput: async (...args) => (await import('../../runner/planner.js')).askForCheck(...args),
-  assertFits: async (...args) => (await import('../../runner/dry-run.js')).assertFits(...args),
+  checkInput: async (...args) =>
+    (await import('../../runner/workers/planner.js')).askForCheck(...args),
+  assertFits: async (...args) =>
+    (await import('../../runner/schedule/dry-run.js')).assertFits(...args),
   runExperiment: async (...args) =>
     (await import('../../runner/run-experiment.js')).runExperiment(...args),
   planKeys: async (...args) => (await import('../../experiments/planned-run.js')).planKeys(...args),
-  openRun: async (...args) => (await import('../../results/run-directory.js')).openRun(...args),
+  openRun: async (...args) =>
+    (await import('../../results/folder/run-directory.js')).openRun(...args),
   examineRun: async (directory, {plan, jobs, shard: asked}) => {
-    const {examineRun} = await import('../../results/run-directory.js')
+    const {examineRun} = await import('../../results/folder/run-directory.js')
     const {allExperiments} = await import('../../experiments/index.js')
     const {planKeys, planLabels} = await import('../../experiments/planned-run.js')
     const experiments = await allExperiments()
@@ -82,14 +86,17 @@ export const services: Services = {
   applyEstimator: async (...args) => (await import('../../apply/apply.js')).applyEstimator(...args),
   exportLayers: async (...args) => (await import('../../export/export.js')).exportLayers(...args),
   checkEstimator: async (...args) => (await import('../../check/index.js')).checkEstimator(...args),
-  machineFacts: async (...args) => (await import('../../results/machine.js')).machineFacts(...args),
+  machineFacts: async (...args) =>
+    (await import('../../results/folder/machine.js')).machineFacts(...args),
   minilmFolder: async () => {
     const {pythonFacts} = await import('./python-facts.js')
     return (await pythonFacts())?.minilm ?? null
   },
   showFile: async (...args) => (await import('./show-file.js')).showFile(...args),
   newRunDirectory: async (experiment, date) => {
-    const {defaultRunDirectory, makeNewDirectory} = await import('../../results/new-directory.js')
+    const {defaultRunDirectory, makeNewDirectory} = await import(
+      '../../results/folder/new-directory.js'
+    )
     return makeNewDirectory(defaultRunDirectory(experiment, date))
   },
 }

@@ -1,7 +1,7 @@
 /** The first screen of a report page, from what was read. */
 import {titleOf as modelTitle} from '../../advice/model/screen.js'
 import {answerText} from '../../advice/screen.js'
-import {countsText, outcomeText} from '../../claims/report.js'
+import {countsText, outcomeText} from '../../claims/report/report.js'
 import {runName} from '../../experiments/run-report.js'
 import {runSummary} from '../../experiments/run-summary.js'
 import {packageVersion} from '../../package.js'

@@ -136,9 +136,9 @@ async function documentBlocks(
 async function documentFigures({document}: SavedPlace): Promise<Figure[]> {
   switch (document.schema) {
     case 'rfa.claims/1':
-      return (await import('../../claims/charts.js')).claimsFigure(document.claims)
+      return (await import('../../claims/report/charts.js')).claimsFigure(document.claims)
     case 'rfa.figure/1':
-      return (await import('../../claims/charts.js')).paperFigure(document)
+      return (await import('../../claims/report/charts.js')).paperFigure(document)
     case 'rfa.advice/1':
       return (await import('../../advice/figures.js')).adviceFigures(document)
     case 'rfa.model-advice/1':

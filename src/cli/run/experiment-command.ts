@@ -4,8 +4,8 @@ import {commandText, typeablePath} from '../../report/command-line.js'
 import type {Block} from '../../report/document.js'
 import type {DrawFigure} from '../../report/terminal.js'
 import type {Plan} from '../../results/record.js'
-import type {DryRun} from '../../runner/dry-run.js'
 import type {ExperimentRun} from '../../runner/run-experiment.js'
+import type {DryRun} from '../../runner/schedule/dry-run.js'
 import {withShard} from '../flags/shard.js'
 import type {RunOptions} from '../flags/shared.js'
 import type {EstimatorFacts} from '../plans/method-specs.js'
@@ -119,7 +119,7 @@ export abstract class ExperimentCommand extends RfaCommand {
 
   private async describe(plan: Plan, flags: RunOptions, invocation: Invocation): Promise<DryRun> {
     const {prepareDry} = await import('./run-plan.js')
-    const {describeRun, dryRunReport} = await import('../../runner/dry-run.js')
+    const {describeRun, dryRunReport} = await import('../../runner/schedule/dry-run.js')
     const {run, schedule, kept} = await prepareDry(plan, flags, invocation)
     const described = describeRun(run, schedule, kept)
     await this.printBlocks(dryRunReport(described))

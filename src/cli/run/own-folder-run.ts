@@ -3,8 +3,10 @@ import {join} from 'node:path'
 import {RfaError} from '../../errors.js'
 import {resumeLine} from '../../report/command-line.js'
 import type {CellRecord, Plan} from '../../results/record.js'
-import type {ExperimentRun} from '../../runner/finished-run.js'
-import type {WorkerProcess} from '../../runner/worker-process.js'
+
+import type {ExperimentRun} from '../../runner/folder/finished-run.js'
+import type {WorkerProcess} from '../../runner/workers/worker-process.js'
+
 import type {RunOptions} from '../flags/shared.js'
 import type {Invocation} from '../program/services.js'
 import {prepare, runPrepared} from './run-plan.js'

@@ -4,10 +4,10 @@ import {describe, expected} from '../../errors.js'
 import {allExperiments, EXPERIMENT_NAMES} from '../../experiments/index.js'
 import {errorCode} from '../../files.js'
 import {parseJson, requireRegularFile, unreadable} from '../../results/files.js'
-import {anyPlan} from '../../results/manifest.js'
-import {parseWith, schemaOf, unknownSchema} from '../../results/parse-record.js'
+import {anyPlan} from '../../results/folder/manifest.js'
+import {parseWith, schemaOf, unknownSchema} from '../../results/journal/parse-record.js'
 import type {Plan} from '../../results/record.js'
-import {DRY_RUN_SCHEMA} from '../../runner/dry-run.js'
+import {DRY_RUN_SCHEMA} from '../../runner/schedule/dry-run.js'
 
 const REMEDY = 'write one with rfa error-sweep, bench or variance --dry-run --json'
 

@@ -4,7 +4,7 @@ import {RfaError} from '../../errors.js'
 import {type LoadedPlugin, loadPlugin, pluginNow} from '../../plugins/load.js'
 import {type PluginRecord, pluginDigest} from '../../plugins/record.js'
 import type {PluginReport} from '../../report/doctor.js'
-import {comparePlugins, type Keeper, unnamedPlugins} from '../../results/plugins.js'
+import {comparePlugins, type Keeper, unnamedPlugins} from '../../results/folder/plugins.js'
 import type {Plan} from '../../results/record.js'
 import type {Services} from '../program/services.js'
 

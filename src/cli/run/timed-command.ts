@@ -1,7 +1,7 @@
 /** Commands that time. */
 import type {Plan} from '../../results/record.js'
-import type {DryRun} from '../../runner/dry-run.js'
 import type {ExperimentRun} from '../../runner/run-experiment.js'
+import type {DryRun} from '../../runner/schedule/dry-run.js'
 import type {RunOptions} from '../flags/shared.js'
 import {ExperimentCommand} from './experiment-command.js'
 

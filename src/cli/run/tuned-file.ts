@@ -4,7 +4,7 @@ import {tunedFileOf} from '../../experiments/tune/save.js'
 import type {CompletedTune} from '../../experiments/tune/schema.js'
 import {checkOutput} from '../../inputs/files/output.js'
 import {commandText, typeablePath} from '../../report/command-line.js'
-import type {ExperimentRun} from '../../runner/finished-run.js'
+import type {ExperimentRun} from '../../runner/folder/finished-run.js'
 import type {RunOptions} from '../flags/shared.js'
 
 /**

@@ -1,5 +1,5 @@
 /** Time and memory: what the experiment is made of. */
-import {type Row, recordTable, requestedTable, rowTable} from '../../results/tables.js'
+import {type Row, recordTable, requestedTable, rowTable} from '../../results/tables/tables.js'
 import {defineExperiment} from '../experiment.js'
 import {type Breakdown, partRow} from './fields/breakdown.js'
 import {markRow} from './fields/token-marks.js'

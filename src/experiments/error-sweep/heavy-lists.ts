@@ -1,7 +1,7 @@
 /** Lists of a record, which reports of large runs are given without. */
 import {z} from 'zod'
-import {readAgain} from '../../results/large-journal.js'
-import {parseWith} from '../../results/parse-record.js'
+import {readAgain} from '../../results/journal/large-journal.js'
+import {parseWith} from '../../results/journal/parse-record.js'
 import {asPresentRecord} from './earlier.js'
 import {type CompletedSweep, type ErrorSweepResult, errorSweepResult} from './schema.js'
 

@@ -1,5 +1,5 @@
 /** Error of every estimator against exact attention: what the experiment is made of. */
-import {listTable, recordTable, rowTable} from '../../results/tables.js'
+import {listTable, recordTable, rowTable} from '../../results/tables/tables.js'
 import {defineExperiment} from '../experiment.js'
 import {
   REPLICATE_PATHS,

@@ -1,5 +1,5 @@
 /** What queries and keys are like, head by head: what the experiment is made of. */
-import {itemTable} from '../../results/tables.js'
+import {itemTable} from '../../results/tables/tables.js'
 import {defineExperiment} from '../experiment.js'
 import {inputsCell, inputsPlan, inputsResult} from './schema.js'
 

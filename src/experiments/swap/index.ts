@@ -1,5 +1,5 @@
 /** What exchanged attention does to a pretrained model: what the experiment is made of. */
-import {listTable, recordTable} from '../../results/tables.js'
+import {listTable, recordTable} from '../../results/tables/tables.js'
 import {defineExperiment} from '../experiment.js'
 import {swapCell, swapPlan, swapResult} from './schema.js'
 

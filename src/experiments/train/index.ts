@@ -1,5 +1,5 @@
 /** Small models trained from scratch with an attention: what the experiment is made of. */
-import {listTable, recordTable} from '../../results/tables.js'
+import {listTable, recordTable} from '../../results/tables/tables.js'
 import {defineExperiment} from '../experiment.js'
 import {trainCell, trainPlan, trainResult} from './schema.js'
 

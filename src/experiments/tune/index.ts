@@ -1,5 +1,5 @@
 /** Learning a method's parameters on a layer's own queries, keys and values: what the experiment is made of. */
-import {listTable, recordTable} from '../../results/tables.js'
+import {listTable, recordTable} from '../../results/tables/tables.js'
 import {defineExperiment} from '../experiment.js'
 import {tuneCell, tunePlan, tuneResult} from './schema.js'
 

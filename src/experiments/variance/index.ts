@@ -1,5 +1,5 @@
 /** Bias and variance of kernel estimates: what the experiment is made of. */
-import {itemTable} from '../../results/tables.js'
+import {itemTable} from '../../results/tables/tables.js'
 import {defineExperiment} from '../experiment.js'
 import {varianceCell, variancePlan, varianceResult} from './schema.js'
 

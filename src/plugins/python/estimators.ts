@@ -119,8 +119,8 @@ function differentiable(
     return {
       value: tensorOf(python.array({...request, do: 'value'}, arrays)),
       gradFunc: (slopes: tf.Tensor, saved: tf.Tensor[]) => {
-        const given = [...saved.map(hostArray), ...rest, hostArray(slopes)]
-        const {data} = python.array({...request, do: 'gradient'}, given)
+        const arrays = [...saved.map(hostArray), ...rest, hostArray(slopes)]
+        const {data} = python.array({...request, do: 'gradient'}, arrays)
         let end = 0
         return saved.map(({shape, size}) => {
           end += size
@@ -145,23 +145,23 @@ function optionsOf({does, options}: ModuleFacts): Record<string, z.ZodType> {
     const remedy = `rename the argument ${taken}`
     throw expected('BAD_PLUGIN', does, 'arguments with other names', taken, remedy)
   }
-  const schemas = Object.entries(options).map(([name, given]): [string, z.ZodType] => [
+  const schemas = Object.entries(options).map(([name, option]): [string, z.ZodType] => [
     name,
-    optionOf(given).describe(`an argument of ${does}`),
+    optionOf(option).describe(`an argument of ${does}`),
   ])
   return Object.fromEntries(schemas)
 }
 
-function optionOf(given: ModuleFacts['options'][string]): z.ZodType {
-  switch (given.type) {
+function optionOf(option: ModuleFacts['options'][string]): z.ZodType {
+  switch (option.type) {
     case 'boolean':
-      return z.boolean().default(given.default)
+      return z.boolean().default(option.default)
     case 'integer':
-      return z.number().int().default(given.default)
+      return z.number().int().default(option.default)
     case 'number':
-      return z.number().default(given.default)
+      return z.number().default(option.default)
     case 'text':
-      return z.string().default(given.default)
+      return z.string().default(option.default)
   }
 }
 

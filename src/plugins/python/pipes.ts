@@ -33,8 +33,8 @@ export function openPipes(): Pipes {
       const got = made.error?.message ?? made.stderr.trim()
       throw expected('PLUGIN_FAILED', 'Python', 'pipes, made by mkfifo', got)
     }
-    const asked = ends(requests, {reading: O_RDONLY, writing: O_WRONLY | O_NONBLOCK})
-    const answered = ends(answers, {reading: O_RDONLY | O_NONBLOCK, writing: O_WRONLY})
+    const asked = openEnds(requests, {reading: O_RDONLY, writing: O_WRONLY | O_NONBLOCK})
+    const answered = openEnds(answers, {reading: O_RDONLY | O_NONBLOCK, writing: O_WRONLY})
     return {
       requests: asked.writing,
       answers: answered.reading,
@@ -55,7 +55,7 @@ function temporaryFolder(): string {
 }
 
 /** Both ends of a pipe: none of them waits to be opened while it is open for both. */
-function ends(path: string, flags: {reading: number; writing: number}) {
+function openEnds(path: string, flags: {reading: number; writing: number}) {
   const held = openSync(path, O_RDWR | O_NONBLOCK)
   try {
     return {reading: openSync(path, flags.reading), writing: openSync(path, flags.writing)}

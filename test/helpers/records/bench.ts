@@ -11,8 +11,8 @@ import type {
 } from '../../../src/experiments/bench/schema.js'
 import type {InProcesses} from '../../../src/experiments/bench/times/processes.js'
 import {type RandomStream, randomStream} from '../../../src/random/index.js'
+import type {RunManifest} from '../../../src/results/folder/manifest.js'
 import {cellKey} from '../../../src/results/keys.js'
-import type {RunManifest} from '../../../src/results/manifest.js'
 import {MACHINE} from './machine.js'
 import {madeBy} from './made-by.js'
 

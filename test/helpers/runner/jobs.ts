@@ -6,7 +6,7 @@ import {onTestFinished, vi} from 'vitest'
 import type {Job} from '../../../src/experiments/planned-run.js'
 import varianceExperiment from '../../../src/experiments/variance/index.js'
 import {cellKey} from '../../../src/results/keys.js'
-import {isRunning as runs} from '../../../src/results/processes.js'
+import {isRunning as runs} from '../../../src/results/lock/processes.js'
 import {newFolder} from '../folders.js'
 import {varianceCell} from '../records/variance.js'
 

@@ -42,7 +42,10 @@ describe('the lint rule', () => {
   const project = mkdtempSync(join(tmpdir(), 'rfa-lint-'))
 
   beforeAll(() => {
-    for (const file of ['biome.json', 'read-tensors.grit']) copyFileSync(file, join(project, file))
+    mkdirSync(join(project, 'scripts'))
+    for (const file of ['biome.json', 'scripts/read-tensors.grit']) {
+      copyFileSync(file, join(project, file))
+    }
   })
 
   afterAll(() => {

@@ -9,13 +9,13 @@ import {services} from '../../../src/cli/program/services.js'
 import {readRuns} from '../../../src/cli/report/write-report.js'
 import type {Job} from '../../../src/experiments/planned-run.js'
 import type {CellRecord} from '../../../src/results/record.js'
-import {FaultyRun} from '../../../src/runner/finished-run.js'
+import {FaultyRun} from '../../../src/runner/folder/finished-run.js'
 import {
   type ProgressEvent,
   type RunExperimentOptions,
   runExperiment,
 } from '../../../src/runner/run-experiment.js'
-import type {Schedule} from '../../../src/runner/schedule.js'
+import type {Schedule} from '../../../src/runner/schedule/schedule.js'
 import {FULL} from '../../helpers/effort.js'
 import {VARIANCE_PLAN} from '../../helpers/records/variance.js'
 import {buildRunner, removeBuilt} from '../../helpers/runner/built.js'
@@ -174,7 +174,7 @@ describe('runExperiment, interrupted', () => {
     onTestFinished(() => removeBuilt(built))
     const directory = await runFolder()
     const jobs = Array.from({length: 11}, (_, seed) => jobFor('any', seed, 150))
-    const workerPath = join(built, 'runner', 'worker.js')
+    const workerPath = join(built, 'runner', 'workers', 'worker.js')
     const options = {...OPTIONS, directory, workerPath}
     await killAfter(4, directory, built, {jobs, options})
     const before = await recordsIn(directory)

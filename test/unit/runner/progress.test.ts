@@ -1,6 +1,6 @@
 import {describe, expect, it} from 'vitest'
-import type {Part} from '../../../src/runner/parts.js'
 import {progressMeter} from '../../../src/runner/progress.js'
+import type {Part} from '../../../src/runner/schedule/parts.js'
 import {jobFor} from '../../helpers/runner/jobs.js'
 
 /** Jobs of the given predicted times in ms, with their processes, and a clock that the test sets. */

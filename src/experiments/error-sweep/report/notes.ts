@@ -35,12 +35,7 @@ function exchangedAxes({cell, result}: Pick<CompletedSweep, 'cell' | 'result'>):
   if (input.kind !== 'file' || seq_len !== null) return []
   const {heads, query_len: queryLen, key_len: keyLen} = result
   const warning = layoutWarning({heads, queryLen, keyLen}, input.layout)
-  return warning === undefined ? [] : [warning.replaceAll(/`layout(?:: (\w+))?`/g, asTyped)]
-}
-
-/** A setting as it is typed: `--layout blhd`. */
-function asTyped(_: string, value?: string): string {
-  return value === undefined ? '--layout' : `--layout ${value}`
+  return warning === undefined ? [] : [warning]
 }
 
 /** What a key mask leaves out of errors: padding where keys and queries are the same tokens. */

@@ -1,7 +1,7 @@
 import {describe, expect, it} from 'vitest'
 import {closing, type Ending} from '../../../../src/cli/run/run-plan.js'
+import {countRecords} from '../../../../src/results/folder/summary.js'
 import type {CellRecord} from '../../../../src/results/record.js'
-import {countRecords} from '../../../../src/results/summary.js'
 import {BENCH_MANIFEST, timed} from '../../../helpers/records/bench.js'
 import {failed, interrupted, skipped} from '../../../helpers/records/outcomes.js'
 

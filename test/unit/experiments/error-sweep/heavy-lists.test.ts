@@ -8,8 +8,8 @@ import type {
   ErrorSweepRecord,
 } from '../../../../src/experiments/error-sweep/schema.js'
 import {comparisonOf} from '../../../../src/experiments/index.js'
-import {journalLine} from '../../../../src/results/journal-line.js'
-import {JOURNAL_FILE, readRecords} from '../../../../src/results/journal-reader.js'
+import {journalLine} from '../../../../src/results/journal/journal-line.js'
+import {JOURNAL_FILE, readRecords} from '../../../../src/results/journal/journal-reader.js'
 import type {CellRecord} from '../../../../src/results/record.js'
 import {newFolder} from '../../../helpers/folders.js'
 import {replicated, scattered, sweep} from '../../../helpers/records/error-sweep.js'

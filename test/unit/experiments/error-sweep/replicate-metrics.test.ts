@@ -5,7 +5,7 @@ import {
   replicateRows,
 } from '../../../../src/experiments/error-sweep/replicate-metrics.js'
 import type {ErrorSweepResult} from '../../../../src/experiments/error-sweep/schema.js'
-import {toCsv} from '../../../../src/results/csv.js'
+import {toCsv} from '../../../../src/results/tables/csv.js'
 import {median} from '../../../../src/stats/index.js'
 import {firstOutcome} from '../../../helpers/cells.js'
 import {method, sweep} from '../../../helpers/plans.js'

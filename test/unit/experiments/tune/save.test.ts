@@ -12,7 +12,7 @@ import {
 } from '../../../../src/experiments/tune/schema.js'
 import {exportLayers} from '../../../../src/export/export.js'
 import {packagedFile} from '../../../../src/inputs/packaged.js'
-import type {ExperimentRun} from '../../../../src/runner/finished-run.js'
+import type {ExperimentRun} from '../../../../src/runner/folder/finished-run.js'
 import {readTuned, tunedSpecOf} from '../../../../src/tuned/index.js'
 import {newFolder} from '../../../helpers/folders.js'
 import {swapCellOf} from '../../../helpers/swap-cells.js'

@@ -42,11 +42,11 @@ describe('notes on the input of a sweep', () => {
   it('say that heads are more than tokens, as one types the remedy', () => {
     const sizes = {heads: 31, query_len: 3, key_len: 3}
     const note =
-      'read as [B, H, L, D] it has 31 heads and 3 tokens; if its axes are [B, L, H, D], say --layout blhd'
+      'read as [B, H, L, D] it has 31 heads and 3 tokens; if its axes are [B, L, H, D], say `layout: blhd`'
     expect(inputNotes(swept({}, sizes))).toEqual([note])
     const told = {...file('a.npz'), layout: 'blhd'} as InputSpec
     expect(inputNotes(swept({input: told}, sizes))).toEqual([
-      expect.stringMatching(/say --layout bhld$/),
+      expect.stringMatching(/say `layout: bhld`$/),
     ])
     expect(inputNotes(swept({seq_len: 3}, sizes))).toEqual([]) // the file may have more
     const generated = plans.sweep().input
@@ -57,7 +57,7 @@ describe('notes on the input of a sweep', () => {
     const text = renderMarkdown(
       errorSweepReport([swept({}, {heads: 31, query_len: 3, key_len: 3})]),
     )
-    const [note, tables] = ['say --layout blhd', 'Inputs (entropy'].map(part => text.indexOf(part))
+    const [note, tables] = ['layout: blhd', 'Inputs (entropy'].map(part => text.indexOf(part))
     expect(note).toBeGreaterThan(0)
     expect(note).toBeLessThan(tables!)
   })

@@ -8,7 +8,7 @@ import type {CompletedSwap, Effect, SwapRecord} from '../../../../../src/experim
 import {drawFigure} from '../../../../../src/report/figures/draw.js'
 import {drawable} from '../../../../../src/report/figures/figure.js'
 import {renderTerminal} from '../../../../../src/report/terminal.js'
-import {toCsv} from '../../../../../src/results/csv.js'
+import {toCsv} from '../../../../../src/results/tables/csv.js'
 
 const point = (mean: number): Effect => ({mean, low: 0.9 * mean, high: 1.1 * mean})
 

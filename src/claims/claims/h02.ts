@@ -1,0 +1,49 @@
+import type {Judgement, TestedClaim} from '../claim.js'
+import {decodeRun, speedUps, TOKENS} from '../evidence/decoding.js'
+import {answersOf, verdictOf} from '../evidence/ladder.js'
+import {testsBetween} from '../evidence/tests.js'
+import {ratiosText} from '../evidence/times.js'
+import type {ClaimRuns} from '../runs.js'
+
+const SPEED_UP = 12
+/** Factor to either side of it that counts as about the same: hardware differs. */
+const MARGIN = 3
+const [LEAST, MOST] = [SPEED_UP / MARGIN, SPEED_UP * MARGIN]
+
+function judge(runs: ClaimRuns): Judgement {
+  const [row] = speedUps(runs.times, runs.timed('decode'), 'rfa', [TOKENS.long])
+  const {ratio} = row!
+  return {
+    quantities: [
+      {
+        name: `time of exact attention over that of RFA, to ${TOKENS.long} tokens`,
+        ...ratio,
+        expected: SPEED_UP,
+      },
+    ],
+    tests: testsBetween('it', ratio, [LEAST, MOST]),
+    decide(rejected) {
+      const answers = answersOf(rejected)
+      return {
+        verdict: verdictOf(answers),
+        statement: `${ratiosText([row!], answers)} tokens`,
+        explanation:
+          'Exact attention reads D + Dv numbers per head for each token so far: 32 times the state of 64 random vectors at the end, 16 times on average over 2048 tokens, counted. That state is also written, and its features cost products, sines and cosines, so the factor is smaller than the count. It is for attention alone, with these kernels.',
+      }
+    },
+  }
+}
+
+export default {
+  kind: 'tested',
+  id: 'H2',
+  sentence: 'RFA decodes 2048 tokens twelve times as fast as softmax attention',
+  source: 'Peng et al. 2021, arXiv:2103.02143',
+  paper: '12x at 2048 tokens, decoding simulated, on an accelerator',
+  ours: 'the attention alone, one sequence, 8 heads of 64, 64 random vectors, one thread; exact attention keeps its keys and values, with room for all of them from the start; no attention to a source text',
+  statistic:
+    'ratio of times from behind the first token to the last, process by process, by a t test of its logarithm',
+  rule: `holds if it is between ${LEAST} and ${MOST}, refuted if outside, beyond chance`,
+  plans: decodeRun,
+  judge,
+} satisfies TestedClaim

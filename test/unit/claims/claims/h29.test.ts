@@ -1,0 +1,97 @@
+import {existsSync, readFileSync} from 'node:fs'
+import {join} from 'node:path'
+import {describe, expect, it} from 'vitest'
+import type {ClaimVerdict, FollowRequest} from '../../../../src/claims/claim.js'
+import {outcomes} from '../../../../src/claims/outcome.js'
+import {ClaimRuns} from '../../../../src/claims/runs.js'
+import {swapGrid} from '../../../../src/experiments/swap/grid.js'
+import type {SwapPlan} from '../../../../src/experiments/swap/schema.js'
+import type {TunePlan} from '../../../../src/experiments/tune/schema.js'
+import type {ExportRequest} from '../../../../src/export/record.js'
+import type {CellRecord} from '../../../../src/results/record.js'
+import {readTuned} from '../../../../src/tuned/index.js'
+import {claimOf} from '../../../helpers/claims.js'
+import {newFolder} from '../../../helpers/folders.js'
+import {failed} from '../../../helpers/records/outcomes.js'
+import {swap} from '../../../helpers/records/swap.js'
+import {learned} from '../../../helpers/records/tune.js'
+
+const claim = await claimOf('H29')
+
+/** Where runs would go, and what was exported there. */
+async function place(): Promise<{request: FollowRequest; exported: ExportRequest[]}> {
+  const exported: ExportRequest[] = []
+  const exportLayers = (async (asked: ExportRequest) => {
+    exported.push(asked)
+  }) as unknown as FollowRequest['exportLayers']
+  return {
+    request: {effort: 'quick', seed: 5, directory: await newFolder(), exportLayers},
+    exported,
+  }
+}
+
+const runsOf = (records: Record<string, readonly CellRecord[]>) =>
+  new ClaimRuns(new Map(Object.entries(records)))
+
+/** One layer after the other, as tune leaves them. */
+const LEARNED = [0, 1, 2, 3].flatMap(layer => [0, 1, 2, 3, 4, 5].map(draw => learned(layer, draw)))
+
+describe('H29', () => {
+  it('learns on the first texts, and judges the model on others', async () => {
+    const {request, exported} = await place()
+    const first = await claim.following!(runsOf({}), request)
+    expect(Object.keys(first)).toEqual(['h29-tune'])
+    const tune = first['h29-tune'] as TunePlan
+    expect(tune).toMatchObject({experiment: 'tune', learn: 'maps,rows', causal: true, seed: 5})
+    const [asked] = exported
+    expect(tune.input).toMatchObject({
+      paths: [0, 1, 2, 3].map(at => join(asked!.output, `layer${at}.safetensors`)),
+    })
+    const second = await claim.following!(runsOf({'h29-tune': LEARNED}), request)
+    expect(Object.keys(second)).toEqual(['h29-swap'])
+    const {texts, methods, layer_sets} = second['h29-swap'] as SwapPlan
+    expect(layer_sets).toEqual([[0, 1, 2, 3]])
+    const [plain, tuned] = methods
+    expect(plain!.tuned).toBeUndefined()
+    expect((await readTuned(tuned!.tuned!.path)).layers.map(({layer}) => layer)).toEqual([
+      0, 1, 2, 3,
+    ])
+    const lines = (path: string) => new Set(readFileSync(path, 'utf8').split('\n'))
+    const [used, judged] = [lines(asked!.texts), lines(texts.path)]
+    expect([used.size, judged.size]).toEqual([asked!.maxTexts, texts.count])
+    expect([...judged].filter(text => used.has(text))).toEqual([])
+    const all = runsOf({'h29-tune': LEARNED, 'h29-swap': []})
+    expect(await claim.following!(all, request)).toEqual({})
+  })
+
+  it('exchanges nothing where a layer was not learned', async () => {
+    const {request} = await place()
+    const broken = runsOf({'h29-tune': [...LEARNED.slice(1), failed<CellRecord>(LEARNED[0]!)]})
+    expect(await claim.following!(broken, request)).toEqual({})
+    expect(existsSync(join(request.directory, 'h29-tune.safetensors'))).toBe(false)
+    const [found] = await outcomes([claim], broken, () => [])
+    expect(found!.verdict).toBe('inconclusive')
+  })
+
+  const cases: [ClaimVerdict, left: number, spread?: number][] = [
+    ['holds', 0.3],
+    ['refuted', 0.7],
+    ['inconclusive', 0.5, 0.3],
+  ]
+  it.each(cases)('%s where %s of the loss is left', async (verdict, left, spread = 0.02) => {
+    const {request} = await place()
+    await claim.following!(runsOf({}), request)
+    const {'h29-swap': plan} = await claim.following!(runsOf({'h29-tune': LEARNED}), request)
+    const records = [...(await swapGrid(plan as SwapPlan)).cells()].map(cell =>
+      swap(cell, {damage: cell.tuned ? 0.4 * left : 0.4, spread}),
+    )
+    const [found] = await outcomes([claim], runsOf({'h29-swap': records}), () => [])
+    expect(found!.verdict).toBe(verdict)
+    if (verdict === 'inconclusive') return
+    const [{value, low, high} = {value: 0}] = found!.quantities
+    expect(low).toBeLessThan(left)
+    expect(high).toBeGreaterThan(left)
+    expect(found!.statement).toMatch(/loses 0\.(39|40)\d* nats per token/)
+    expect(value).toBeGreaterThan(low!)
+  })
+})

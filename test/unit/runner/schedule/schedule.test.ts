@@ -1,0 +1,81 @@
+import {availableParallelism, totalmem} from 'node:os'
+import {describe, expect, it} from 'vitest'
+import bench from '../../../../src/experiments/bench/index.js'
+import sweep from '../../../../src/experiments/error-sweep/index.js'
+import {
+  predictedSeconds,
+  SHARING_SECONDS,
+  schedule,
+} from '../../../../src/runner/schedule/schedule.js'
+import {jobFor} from '../../../helpers/runner/jobs.js'
+
+const jobs = (count: number) => Array.from({length: count}, (_, seed) => jobFor('ok', seed))
+
+describe('schedule', () => {
+  it.each([
+    ['each has one', 3, 2, {processes: 2, threadShare: 1}],
+    ['fewer cells share them', 3, 7, {processes: 3, threadShare: 2}],
+    ['one cell has them all', 1, 7, {processes: 1, threadShare: 7}],
+    ['no cells need none', 0, 4, {processes: 1, threadShare: 4}],
+  ])('divides the threads among the cells: %s', (_, cells, threads, expected) => {
+    const run = {experiment: sweep, jobs: jobs(cells)}
+    expect(schedule(run, threads)).toEqual({fresh: false, open: 0, trials: 0, ...expected})
+  })
+
+  it('gives no process threads that its backend does not have', () => {
+    const run = {experiment: sweep, jobs: jobs(1)}
+    expect(schedule(run, 7, 'one')).toMatchObject({processes: 1, threadShare: 1})
+  })
+
+  it('takes a thread per processor where nothing is said', () => {
+    const processors = availableParallelism()
+    const run = {experiment: sweep, jobs: jobs(2 * processors)}
+    expect(schedule(run)).toEqual({
+      ...{processes: processors, fresh: false},
+      ...{open: 0, trials: 0, threadShare: 1},
+    })
+  })
+
+  it('runs what is timed alone, on the threads of its plan, and tries as many cells at once as there are threads', () => {
+    const run = {experiment: bench, jobs: jobs(5)}
+    expect(schedule(run, 4)).toEqual({
+      ...{processes: 1, fresh: true},
+      ...{open: 5, trials: 4, threadShare: undefined},
+    })
+  })
+
+  it('lets so many timed cells take turns as memory has room for, and no more than 32', () => {
+    const large = jobs(40).map(job => ({...job, predictedBytes: totalmem() / 4}))
+    expect(schedule({experiment: bench, jobs: large}).open).toBeLessThanOrEqual(2)
+    expect(schedule({experiment: bench, jobs: large}).open).toBeGreaterThanOrEqual(1)
+    expect(schedule({experiment: bench, jobs: jobs(40)}).open).toBe(32)
+  })
+})
+
+describe('predictedSeconds', () => {
+  const native = {backend: 'native'} as const
+  const how = (changes: {processes?: number; threadShare?: number; fresh?: boolean} = {}) => ({
+    ...{fresh: false, threadShare: 1, processes: 1},
+    ...changes,
+  })
+
+  it('adds what cells have in common to as many of them as there are processes', () => {
+    const own = (id: string) => ({predictedCost: 6e10, shared: [{id, cost: 3e10}]})
+    const cells = [own('a'), own('b'), own('a'), own('a'), {predictedCost: 6e10}]
+    expect(predictedSeconds(cells, native, how())).toEqual([1.5, 1.5, 1, 1, 1])
+    expect(predictedSeconds(cells, native, how({processes: 2}))).toEqual([1.5, 1.5, 1.5, 1, 1])
+    // a run that is gone on with begins anew
+    expect(predictedSeconds(cells.slice(2), native, how())).toEqual([1.5, 1, 1])
+  })
+
+  it('divides operations among the threads of a process, and counts none where they are not known', () => {
+    const cells = [6e10, Number.POSITIVE_INFINITY].map(predictedCost => ({predictedCost}))
+    expect(predictedSeconds(cells, native, how({threadShare: 4}))).toEqual([1 / 4, 0])
+  })
+
+  it('tries a timed cell, and gets it ready in each of its processes', () => {
+    const seconds = (processes: number) =>
+      predictedSeconds([{predictedCost: 6e10, processes}], native, how({fresh: true}))
+    expect(seconds(5)).toEqual([1 + 6 * SHARING_SECONDS])
+  })
+})
