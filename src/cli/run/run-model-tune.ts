@@ -1,6 +1,8 @@
 /** `rfa tune --model`: every layer learns on some texts, and the model is run on others. */
 import {rm} from 'node:fs/promises'
 import {join} from 'node:path'
+import {expected} from '../../errors.js'
+import {troubleItems} from '../../experiments/labels.js'
 import {saveTuned, tunedFileOf} from '../../experiments/tune/save.js'
 import type {TuneRecord} from '../../experiments/tune/schema.js'
 import {writeAtomic} from '../../files.js'
@@ -54,6 +56,9 @@ export async function runModelTune(
   const layers = learnedLayers(flags, files.facts.layers)
   const {path} = files.texts
   const split = splitTexts((await readTexts(path)).texts.slice(0, most), path)
+  const {causal} = files.facts
+  const planOf = (input?: string[]) => toTunePlan({...flags, causal, input}, estimators)
+  planOf() // flags that make no plan are refused before anything is written
   const directory = folder.output ?? (await services.newRunDirectory('tune', new Date()))
   await makeFolder(directory)
   const [learned, judged] = await Promise.all([
@@ -66,12 +71,12 @@ export async function runModelTune(
     ...{model: files.model.folder, texts: learned, maxTexts: split.learned.length, maxTokens},
     ...{layers, output: exported, force: true, backend, threads},
   })
-  const {causal} = files.facts
-  const plan = toTunePlan({...flags, causal, input: arrays.map(({path}) => path)}, estimators)
+  const plan = planOf(arrays.map(({path}) => path))
   const own = {directory, resume, quiet, threads}
   const runs = new OwnRuns(invocation)
   try {
     const records = await runs.recordsOf<TuneRecord>(plan, {...own, name: 'learn'})
+    requireLearned(records)
     const file = tunedFileOf(directory)
     await saveTuned(records, directory)
     await rm(tunedFileOf(join(directory, 'learn')), {force: true})
@@ -92,6 +97,15 @@ export async function runModelTune(
   } finally {
     await runs.end()
   }
+}
+
+/** @throws {UNSUPPORTED | CELL_CRASHED} where no layer learned anything */
+function requireLearned(records: readonly TuneRecord[]): void {
+  if (records.some(({status}) => status === 'completed')) return
+  const failed = records.some(({status}) => status === 'failed')
+  const [why = 'none'] = troubleItems(records)
+  const what = 'a method that learns from this model'
+  throw expected(failed ? 'CELL_CRASHED' : 'UNSUPPORTED', 'tune', what, why)
 }
 
 /** M of what was learned, and the larger one that it is held against; as flags have them. */
