@@ -1,7 +1,7 @@
 /** Models by their names on the Hugging Face Hub, in the cache of its own programs. Nothing is downloaded. */
 import {readdir, readFile, stat} from 'node:fs/promises'
 import {homedir} from 'node:os'
-import {join} from 'node:path'
+import {basename, dirname, join, resolve} from 'node:path'
 import {expected} from '../errors.js'
 
 /** `org/name`, or an old name without `org`, such as gpt2. */
@@ -28,6 +28,16 @@ export async function hubFolder(typed: string, environment = process.env): Promi
     typed,
     `python3 -c "${download}"`,
   )
+}
+
+/** What a model is called: the last name of its folder that says which it is; packages call theirs `model`, the cache by a commit. */
+export function modelName(folder: string): string {
+  const path = resolve(folder)
+  const above = dirname(path)
+  const [, cached] = /^models--(?:.*--)?(.+)$/.exec(basename(dirname(above))) ?? []
+  if (basename(above) === 'snapshots' && cached !== undefined) return cached
+  const own = basename(path)
+  return own === 'model' ? basename(above) : own
 }
 
 function cacheOf({HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME}: NodeJS.ProcessEnv): string {

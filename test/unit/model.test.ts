@@ -13,7 +13,7 @@ import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
 import type {RfaError, RfaErrorCode} from '../../src/errors.js'
 import type {NdArray} from '../../src/inputs/nd-array.js'
-import {hubFolder} from '../../src/model/hub.js'
+import {hubFolder, modelName} from '../../src/model/hub.js'
 import {openModel} from '../../src/model/index.js'
 import {newFolder} from '../helpers/folders.js'
 import {
@@ -584,6 +584,7 @@ describe('a name of the Hub', () => {
     const {home, own} = await cacheWith('aaa')
     const only = await hubFolder(name, {HF_HOME: home})
     expect(only).toBe(join(own, 'snapshots', 'aaa'))
+    expect(modelName(only)).toBe('tiny-model')
     expect((await openModel(only)).facts.kind).toBe('bert')
     const both = await cacheWith('aaa', 'bbb')
     const cache = {HF_HUB_CACHE: join(both.home, 'hub')}

@@ -82,9 +82,7 @@ export function rowSentence({cell, result}: CompletedSweep): string[] {
     error ? `${within(100 * value, 100 * NORMAL_95 * error)} %` : errorText(value)
   const moved = share(tv.median, errors?.row_total_variation)
   const right =
-    top?.median == null
-      ? ''
-      : `; top key right: ${share(top.median, errors?.row_top1_agreement)}`
+    top?.median == null ? '' : `; top key right: ${share(top.median, errors?.row_top1_agreement)}`
   return [`${variantLabel(cell)}: ${moved} of attention on other keys${right}`]
 }
 
