@@ -27,6 +27,7 @@ ALSO_CALLED = {
     "linear": "elu",
     "linear attention": "elu",
     "linear transformer": "elu",
+    "based": "taylor",
 }
 
 
