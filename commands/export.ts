@@ -15,7 +15,7 @@ export default class Export extends RfaCommand {
   async run() {
     const {flags} = await this.parse(Export)
     const {writtenLayers} = await import('../src/export/report.js')
-    const record = await this.services.exportLayers(toExportRequest(flags), {
+    const record = await this.services.exportLayers(await toExportRequest(flags), {
       note: text => this.note(text),
       onLayer: ({path}) => this.note(`wrote ${path}`),
     })

@@ -63,11 +63,9 @@ export default class Report extends RfaCommand {
     const reported = async (parts: ReportParts) =>
       this.withFlags(await savedReport(saved, {x: flags.x, ...parts}), experimentFlagNames())
     const blocks = await reported({figures: drawsFigures(flags) || flags.plot})
-    if (flags.output !== '-' && flags.html !== '-') {
-      const printed = flags.details ? blocks : await reported({figures: flags.plot, details: false})
-      await this.printTables(printed, flags)
-    }
-    const files = await writeReportFiles({blocks, saved}, flags, {
+    const printed = flags.details ? blocks : await reported({figures: flags.plot, details: false})
+    if (flags.output !== '-' && flags.html !== '-') await this.printTables(printed, flags)
+    const files = await writeReportFiles({blocks, tables: printed, saved}, flags, {
       ...this.invocation(),
       print: text => this.print(text),
     })

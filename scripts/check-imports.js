@@ -66,7 +66,8 @@ const INNER_FLOORS = {
     ['run/'],
     ['claims/', 'slurm/', 'advise/', 'describe/'],
     ['report/'],
-    ['compare/', 'json-schemas.ts'],
+    ['compare/', 'json-schemas.ts', 'run/experiment-command.ts'],
+    ['run/timed-command.ts'],
   ],
   'src/experiments/bench/': [
     ['fields/'],
@@ -246,15 +247,12 @@ function target(file, specifier) {
   return join(dirname(file), specifier).replace(/\.js$/, '.ts')
 }
 
+/** A file that a floor names stands there, else it stands where its folder does. */
 function place(file, floors) {
-  for (let floor = 0; floor < floors.length; floor++) {
-    for (const room of floors[floor]) {
-      if (room.endsWith('/') ? file.startsWith(room) : isNamed(file, room)) {
-        return {floor, room: room.endsWith('/') ? room : file}
-      }
-    }
-  }
-  return undefined
+  const rooms = floors.flatMap((names, floor) => names.map(room => ({floor, room})))
+  const named = rooms.find(({room}) => isNamed(file, room))
+  if (named) return {floor: named.floor, room: file}
+  return rooms.find(({room}) => room.endsWith('/') && file.startsWith(room))
 }
 
 /** Whether a file has a name in which `#` stands for a digit. */

@@ -171,6 +171,9 @@ function neededLabel({method, num_features}: Variant): string {
   return `${method} M=${roundNumber(Math.log10(num_features!))}`
 }
 
+/** Largest error that is offered as a tolerance: beyond it more than half of the output is lost. */
+const USABLE = 0.5
+
 function looserTolerance({wish, metric}: LayerFacts, joined: readonly Joined[]): AdviceChange {
   const offers = joined.map(one => offerOf(one))
   const best = nearestInError(offers, wish)
@@ -180,6 +183,11 @@ function looserTolerance({wish, metric}: LayerFacts, joined: readonly Joined[]):
     return nothing('tolerance', statement, 'looser tolerance')
   }
   const value = roundedUp(best.error.high)
+  if (value > USABLE && wish.tolerance < USABLE) {
+    const most = exactError(metric, USABLE)
+    const statement = `A tolerance of up to ${most} does not help: the lowest error of what is faster is ${errorText(metric, best.error)}.`
+    return nothing('tolerance', statement, `tolerance up to ${most}`)
+  }
   const statement = `With a tolerance of ${exactError(metric, value)}, ${best.label} would qualify.`
   return {kind: 'tolerance', candidate: best.label, value, statement, ruled_out: null}
 }

@@ -7,6 +7,7 @@ export {
   METHOD_NAMES,
   type MethodName,
   methodNames,
+  otherNames,
   unknownMethod,
 } from './estimators/index.js'
 export {supportsOf} from './forms/estimator.js'

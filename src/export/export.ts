@@ -1,5 +1,5 @@
 /** Queries, keys and values of the layers of a pretrained model, written into files that other commands read. */
-import {basename, join, resolve} from 'node:path'
+import {basename, join} from 'node:path'
 import {hostData} from '../attention/internal.js'
 import {useBackend} from '../backends/index.js'
 import {expected} from '../errors.js'
@@ -12,6 +12,7 @@ import {DEFAULT_LAYOUT} from '../inputs/layout.js'
 import {assertMemory} from '../inputs/memory.js'
 import type {NdArray} from '../inputs/nd-array.js'
 import {readTexts} from '../inputs/texts.js'
+import {modelName} from '../model/hub.js'
 import {
   exactLayerAttention,
   type Model,
@@ -232,7 +233,7 @@ function textsOf(
   {causal, scale}: ModelFacts,
   layer: number,
 ): Record<string, string> {
-  const name = basename(resolve(model))
+  const name = modelName(model)
   return {
     ...{
       model: name,

@@ -77,10 +77,13 @@ export function chosenLayers(
   if (asked === 'all') return present
   const missing = asked.filter(layer => !present.includes(layer))
   if (missing.length === 0) return [...new Set(asked)]
-  const [where, remedy] = isPackaged(path)
-    ? ['the packaged file', 'name your own file with `input`, or leave `layer` out']
-    : [path, `take ${numbered(present)}`]
-  throw expected('ARRAY_MISSING', where, numbered(missing), numbered(present), remedy)
+  if (isPackaged(path)) {
+    const only = `${numbered(present)}, all that the packaged file has`
+    const remedy = 'name your own file with `input`, or leave `layer` out'
+    throw expected('ARRAY_MISSING', '`layer`', only, numbered(missing), remedy)
+  }
+  const remedy = `take ${numbered(present)}`
+  throw expected('ARRAY_MISSING', path, numbered(missing), numbered(present), remedy)
 }
 
 /** `layer 3`, `layers 0, 3`. */

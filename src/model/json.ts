@@ -59,7 +59,8 @@ function parsed(file: string, text: string): {json: string; value: unknown} {
   } catch (cause) {
     const json = pythonNumbers(text)
     if (json !== text) return parsed(file, json)
-    throw expected('BAD_FILE', file, 'JSON', messageOf(cause), 'copy or write it again')
+    const found = `other text (${messageOf(cause).replace(/^Expected /, 'no ')})`
+    throw expected('BAD_FILE', file, 'JSON', found, 'copy or write it again')
   }
 }
 

@@ -1,7 +1,7 @@
 /** The estimators as tables: all of them, one in detail, or all that honour a preset. */
 import {z} from 'zod'
 import type {Estimator} from '../attention/index.js'
-import {type PresetName, supportsOf} from '../attention/names.js'
+import {otherNames, type PresetName, supportsOf} from '../attention/names.js'
 import {type Block, type ColumnSpec, factTable, heading, list, table, text} from './document.js'
 
 /** A size at which the length of phi is shown. */
@@ -41,6 +41,9 @@ const presetFactsSchema = z.object({
 export const methodFactsSchema = z.object({
   name: z.string().describe('As `--methods` takes it.'),
   title: z.string().describe('What it is, in a line.'),
+  also_called: z
+    .array(z.string())
+    .describe('Names of papers and libraries for it, which commands do not take.'),
   citation: z.string().describe('Where it was published.'),
   formula: z.string().describe('What it computes.'),
   advice: z.string().describe('When to take it, and at what M.'),
@@ -94,6 +97,7 @@ export function methodFacts(
   return {
     name: estimator.name,
     title: estimator.title,
+    also_called: plugin === null ? otherNames(estimator.name) : [],
     citation: estimator.citation,
     formula: estimator.formula,
     advice: estimator.advice,
@@ -169,6 +173,10 @@ export function methodsScreen(methods: readonly MethodFacts[]): Block[] {
       `start with ${FIRST} (*): positive features, the plain estimate of softmax attention`,
       `formula, options and presets: rfa methods ${FIRST} rfa`,
       'titles, kernels and forms of all: rfa methods --details',
+      `names elsewhere: ${methods
+        .filter(({also_called}) => also_called.length > 0)
+        .map(({name, also_called}) => `${also_called.join(', ')} (${name})`)
+        .join(', ')}`,
     ]),
   ]
 }
@@ -216,6 +224,7 @@ export function methodReport(method: MethodFacts, preset?: string): Block[] {
   const {supports} = method
   const able = Object.entries(supports).filter(([, yes]) => yes)
   const facts: [string, string][] = [
+    ['also called', listOr(method.also_called, 'nothing else')],
     ['formula', method.formula],
     ['kernel', method.kernel ?? 'none'],
     ['converges to', method.target ?? 'nothing but itself'],

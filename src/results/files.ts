@@ -132,7 +132,7 @@ const BINARY = /[\u0000-\u0008\u000e-\u001a\ufffd]/
 function unparsed(text: string, error: unknown): string {
   if (text.trim() === '') return 'an empty file'
   if (BINARY.test(text.slice(0, 40))) return 'a file that is not text'
-  return `${describe(text.slice(0, 40))} (${messageOf(error)})`
+  return `${describe(text.slice(0, 40))} (${messageOf(error).replace(/^Expected /, 'no ')})`
 }
 
 /** Parses the JSON of a file. @throws {BAD_FILE} naming the file and the fault */

@@ -17,12 +17,14 @@ describe('the list of commands', () => {
     const rows = COMMAND_GROUPS.flatMap(({commands}) => commands)
     expect(rows.map(([id]) => id).sort()).toEqual(commandIds)
     const lines = await linesOf('-h')
-    for (const [id, question] of rows) expect(lines).toContain(`  ${id.padEnd(11)}  ${question}`)
+    for (const [id, question] of rows) {
+      expect(lines.filter(line => line.endsWith(`  ${id.padEnd(11)}  ${question}`))).toHaveLength(1)
+    }
   })
 
   it('is one screen', async () => {
     const lines = await linesOf()
-    expect(lines.length).toBeLessThanOrEqual(40)
+    expect(lines.length).toBeLessThan(24)
     expect(lines.filter(line => line.length > 80)).toEqual([])
   })
 })
@@ -30,9 +32,9 @@ describe('the list of commands', () => {
 describe.each(commandIds)('%s -h', id => {
   it('is one screen that ends with where all flags are', async () => {
     const lines = await linesOf(id, '-h')
-    expect(lines.length).toBeLessThanOrEqual(60)
+    expect(lines.length).toBeLessThan(24)
     expect(lines.filter(line => line.length > 80)).toEqual([])
-    expect(lines.at(-1)).toMatch(new RegExp(`^all \\d+ flags .*: rfa ${id} --help$`))
+    expect(lines.at(-1)).toMatch(new RegExp(`^all \\d+ flags, .*: rfa ${id} --help$`))
   })
 
   it('has at most ten flags, those of the command, and one line of each', async () => {
@@ -46,19 +48,20 @@ describe.each(commandIds)('%s -h', id => {
     expect(rows.map(row => /--(?:\[no-\])?([\w-]+)/.exec(row)?.[1])).toEqual(shown)
   })
 
-  it('has the examples, which a shell reads as they were written', async () => {
+  it('has the first examples, which a shell reads as they were written', async () => {
     const {examples} = await loadCommand(id)
     const printed = (await linesOf(id, '-h')).join('\n').replaceAll(/ \\\n +/g, ' ')
-    for (const example of examples) {
-      expect(printed).toContain(`  $ ${String(example).replace('<%= config.bin %>', 'rfa')}\n`)
-    }
+    const shown = printed.split('\n').filter(line => line.startsWith('  $ '))
+    const written = examples.map(example => String(example).replace('<%= config.bin %>', 'rfa'))
+    expect(shown.length).toBeGreaterThan(0)
+    expect(shown).toEqual(written.slice(0, shown.length).map(example => `  $ ${example}`))
   })
 })
 
 it('help names the program as npx was asked for it', async () => {
   vi.stubEnv('npm_command', 'exec')
   vi.stubEnv('npm_lifecycle_event', 'npx')
-  expect(await linesOf()).toContain('  $ npx rfa COMMAND --help       all flags')
+  expect((await linesOf()).at(-1)).toMatch(/flags: npx rfa COMMAND -h \(all: --help\)$/)
   const lines = await linesOf('methods', '-h')
   expect(lines.join('\n')).toContain('  $ npx rfa methods favor-pos')
   expect(lines.at(-1)).toMatch(/: npx rfa methods --help$/)

@@ -2,10 +2,11 @@ import {mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile} from 'n
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {afterEach, beforeEach, describe, expect, it, vi} from 'vitest'
+import Bench from '../../commands/bench.js'
 import Report from '../../commands/report.js'
 import {BENCH_MANIFEST, exactForm, timed} from '../helpers/records/bench.js'
 import {expectXml} from '../helpers/xml.js'
-import {run, runner} from './services.js'
+import {answerWith, run, runner} from './services.js'
 
 const RECORDS = [128, 256].flatMap(L => [
   exactForm('softmax-online', L, 1e6 * L),
@@ -64,6 +65,37 @@ describe('rfa report with figures', () => {
       stderr: expect.stringMatching(/WOULD_OVERWRITE[\s\S]*name another folder with --tex/),
     })
     expect(await readFile(join(tex, first!), 'utf8')).toBe('mine')
+  })
+
+  it('comes with a run that asks for it, as from its folder later', async () => {
+    answerWith(...RECORDS)
+    const place = (name: string) => join(folder, name)
+    const folders = ['--svg', place('svg'), '--tex', place('tex')]
+    const files = ['--html', place('page.html'), '--markdown', place('all.md')]
+    const ended = await run(Bench, 'bench', [
+      ...['--quick', '--output', folder],
+      ...[...folders, ...files],
+    ])
+    expect(ended).toMatchObject({exitCode: 0})
+    expect((await readdir(place('svg'))).length).toBe(5)
+    const written = await readFile(place('all.md'), 'utf8')
+    const [table] = await readdir(place('tex'))
+    const tex = await readFile(join(place('tex'), table!), 'utf8')
+    expect(await readFile(place('page.html'), 'utf8')).toMatch(/^<!doctype html>/i)
+    await report(...folders, '--markdown', place('all.md'))
+    expect(await readFile(place('all.md'), 'utf8')).toBe(written)
+    expect(await readFile(join(place('tex'), table!), 'utf8')).toBe(tex)
+  })
+
+  it('has the table of the first screen as LaTeX, or else every one', async () => {
+    await report('--tex', join(folder, 'screen'))
+    await report('--tex', join(folder, 'all'), '--details')
+    const [screen, all] = [
+      await readdir(join(folder, 'screen')),
+      await readdir(join(folder, 'all')),
+    ]
+    expect(screen).toHaveLength(1)
+    expect(all.length).toBeGreaterThan(1)
   })
 
   it('writes them where others of its own are, in another format too, and nowhere else', async () => {

@@ -1,10 +1,21 @@
 import {execFileSync} from 'node:child_process'
-import {mkdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync} from 'node:fs'
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
 import type {RfaError, RfaErrorCode} from '../../src/errors.js'
 import type {NdArray} from '../../src/inputs/nd-array.js'
+import {hubFolder, modelName} from '../../src/model/hub.js'
 import {openModel} from '../../src/model/index.js'
+import {newFolder} from '../helpers/folders.js'
 import {
   type FolderChanges,
   modelFolder,
@@ -87,7 +98,7 @@ const CONFIGURATIONS: Case[] = [
     title: 'a configuration that is no JSON',
     harm: folder => writeFileSync(join(folder, 'config.json'), '{"model_type": '),
     code: 'BAD_FILE',
-    message: /config\.json: expected JSON, got /,
+    message: /config\.json: expected JSON, got other text \(Unexpected end/,
   },
   {
     title: 'scales that differ from layer to layer',
@@ -550,5 +561,51 @@ describe('a tokenizer of strangers', () => {
     const grow = {type: 'Replace', pattern: {String: 'a'}, content: 'a'.repeat(100)}
     const normalizer = {type: 'Sequence', normalizers: Array(9).fill(grow)}
     expect(await on({normalizer}, 'a', 60_000)).toMatchObject(ended(/got one that cannot on text/))
+  })
+})
+
+describe('a name of the Hub', () => {
+  const name = 'some-org/tiny-model'
+  /** A cache with one model, whose files are links as in the cache of Hugging Face. */
+  const cacheWith = async (...commits: string[]) => {
+    const home = await newFolder()
+    const own = join(home, 'hub', 'models--some-org--tiny-model')
+    const blobs = await modelFolder('bert')
+    for (const commit of commits) {
+      mkdirSync(join(own, 'snapshots', commit), {recursive: true})
+      for (const file of readdirSync(blobs)) {
+        symlinkSync(join(blobs, file), join(own, 'snapshots', commit, file))
+      }
+    }
+    return {home, own}
+  }
+
+  it('is the version of main in the cache, or the only one', async () => {
+    const {home, own} = await cacheWith('aaa')
+    const only = await hubFolder(name, {HF_HOME: home})
+    expect(only).toBe(join(own, 'snapshots', 'aaa'))
+    expect(modelName(only)).toBe('tiny-model')
+    expect((await openModel(only)).facts.kind).toBe('bert')
+    const both = await cacheWith('aaa', 'bbb')
+    const cache = {HF_HUB_CACHE: join(both.home, 'hub')}
+    mkdirSync(join(both.own, 'refs'))
+    writeFileSync(join(both.own, 'refs', 'main'), 'bbb')
+    expect(await hubFolder(name, cache)).toBe(join(both.own, 'snapshots', 'bbb'))
+  })
+
+  it('is refused with the command that downloads it where the cache lacks it', async () => {
+    const home = await newFolder()
+    await expect(hubFolder(name, {HF_HOME: home})).rejects.toMatchObject({
+      code: 'FILE_MISSING',
+      message: `\`model\`: expected a folder, or a model that is in ${join(home, 'hub')}, got ${name}`,
+      suggestions: [expect.stringContaining(`snapshot_download('${name}'`)],
+    })
+  })
+
+  it('gives way to a folder, and to what can only be a path', async () => {
+    const {home} = await cacheWith('aaa')
+    for (const path of ['test/unit', './some-org/tiny-model', '/a/b/c', 'tiny']) {
+      expect(await hubFolder(path, {HF_HOME: home})).toBe(path)
+    }
   })
 })

@@ -16,12 +16,18 @@ from .._errors import ArgumentTypeError, InputError, UsageError
 #: What papers and libraries call some methods.
 ALSO_CALLED = {
     "exact": "softmax",
+    "sdpa": "softmax",
+    "random feature attention": "rfa",
     "performer": "favor-pos",
+    "favor": "favor-pos",
     "favor+": "favor-pos",
     "favor++": "oprf",
     "favor#": "saderf",
     "elu+1": "elu",
     "linear": "elu",
+    "linear attention": "elu",
+    "linear transformer": "elu",
+    "based": "taylor",
 }
 
 
@@ -34,7 +40,7 @@ def check_method(method: Any, known: Iterable[str]) -> None:
     if isinstance(method, str) and method in names:
         return
     said = str(method).lower()
-    meant = ALSO_CALLED.get(said)
+    meant = ALSO_CALLED.get(said) or ALSO_CALLED.get(said.replace("-", " ").replace("_", " "))
     found = [meant] if meant else difflib.get_close_matches(said, names, 1)
     tries = [f"did you mean {name}?" for name in found]
     raise UsageError(f"method: expected one of {', '.join(names)}, got {method!r}", tries, "UNKNOWN_NAME")

@@ -1,7 +1,7 @@
 /** Advice on a model as a screen and as a report. */
-import {basename} from 'node:path'
 import {causalLabel} from '../../experiments/labels.js'
 import {layersText} from '../../experiments/swap/layers-text.js'
+import {modelName} from '../../model/hub.js'
 import {type Block, heading, list, table, text} from '../../report/document.js'
 import {MISSING, nanoseconds, plural} from '../../report/numbers.js'
 import {gainOf} from '../report.js'
@@ -33,7 +33,7 @@ export function modelAdviceBlocks(advice: ModelAdvice, details = false): Block[]
 export function titleOf(advice: ModelAdvice): string {
   const {model, seq_len, model_layers, heads, head_dim, causal, texts_read} = advice
   const sizes = `${plural(model_layers, 'layer')}, ${plural(heads, 'head')} of ${head_dim}`
-  return `Advice on ${basename(model)} at L=${seq_len}: ${sizes}, ${causalLabel(causal, null)}; loss on ${plural(texts_read, 'text')}`
+  return `Advice on ${modelName(model)} at L=${seq_len}: ${sizes}, ${causalLabel(causal, null)}; loss on ${plural(texts_read, 'text')}`
 }
 
 function columnsOf(advice: ModelAdvice) {

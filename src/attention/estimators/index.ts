@@ -56,18 +56,32 @@ export type Estimators = {
     : RegisteredMethods[Name & keyof RegisteredMethods]
 }
 
-/** What papers and libraries call some of them: no names here, but what is meant by them. */
+/** What papers and libraries call some of them, in small letters: no names here, but what is meant by them. */
 const ALSO_CALLED: ReadonlyMap<string, OwnName> = new Map([
   ['exact', 'softmax'],
+  ['sdpa', 'softmax'],
   ['flash', 'softmax-online'],
+  ['flash attention', 'softmax-online'],
+  ['random feature attention', 'rfa'],
   ['performer', 'favor-pos'],
+  ['favor', 'favor-pos'],
   ['favor+', 'favor-pos'],
   ['favor++', 'oprf'],
   ['favor#', 'saderf'],
   ['elu+1', 'elu'],
   ['linear', 'elu'],
+  ['linear attention', 'elu'],
+  ['linear transformer', 'elu'],
+  ['fast weights', 'dpfp'],
+  ['based', 'taylor'],
   ['nystromformer', 'nystrom'],
+  ['lsh attention', 'reformer'],
 ])
+
+/** Names of papers and libraries for a method. */
+export function otherNames(method: string): string[] {
+  return [...ALSO_CALLED].flatMap(([name, own]) => (own === method ? [name] : []))
+}
 
 /** Estimators of others, in the order in which they came. */
 const registered: Record<string, Estimator> = {}
@@ -109,7 +123,9 @@ export function unknownMethod(
   name: string,
   choices: readonly string[] = methodNames(),
 ): RfaError {
-  return unknownName(where, 'methods', name, choices, ALSO_CALLED.get(String(name).toLowerCase()))
+  const said = String(name).toLowerCase()
+  const meant = ALSO_CALLED.get(said) ?? ALSO_CALLED.get(said.replaceAll(/[-_]/g, ' '))
+  return unknownName(where, 'methods', name, choices, meant)
 }
 
 let loaded: Promise<Estimators> | undefined

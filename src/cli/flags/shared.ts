@@ -17,6 +17,7 @@ import {BACKEND_CHOICES} from '../../backends/index.js'
 import {LAYOUTS} from '../../inputs/layout.js'
 import {TABLE_FILES} from '../../results/tables/table-files.js'
 import {defaultHelp, type Grid} from './defaults.js'
+import {reportFlags} from './figures.js'
 import {
   completedWith,
   eitherWay,
@@ -281,6 +282,7 @@ export const runFlags = {
   }),
   details: detailsFlag('RUN'),
   plot: eitherWay('draw the most telling figure below the tables', 'RUN'),
+  ...reportFlags,
   profile: Flags.boolean({
     default: false,
     helpGroup: 'RUN',

@@ -19,42 +19,48 @@ export default class ProgramHelp extends Help {
     await super.showHelp(argv)
   }
 
-  /** The commands in groups, by the questions that they answer. */
+  /** The commands in groups, by the questions that they answer: one screen. */
   override async showRootHelp(): Promise<void> {
     const {bin, pjson, version} = this.config
-    const ids = COMMAND_GROUPS.flatMap(({commands}) => commands.map(([id]) => id.length))
-    const width = Math.max(...ids)
-    const groups = COMMAND_GROUPS.map(({title, commands}) =>
-      this.section(
-        title.toUpperCase(),
-        commands.map(([id, question]): [string, string] => [id.padEnd(width), question]),
-      ),
+    const width = (names: readonly string[]) => Math.max(...names.map(({length}) => length))
+    const group = width(COMMAND_GROUPS.map(({title}) => title))
+    const name = width(COMMAND_GROUPS.flatMap(({commands}) => commands.map(([id]) => id)))
+    const rows = COMMAND_GROUPS.flatMap(({title, commands}) =>
+      commands.map(([id, question], at): [string, string] => [
+        `${(at === 0 ? title : '').padEnd(group)}  ${id.padEnd(name)}`,
+        question,
+      ]),
     )
-    const next: [string, string][] = [
-      [`$ ${bin} error-sweep --quick`, 'an answer in seconds, to begin with'],
-      [`$ ${bin} COMMAND -h`, 'examples and the flags that people use'],
-      [`$ ${bin} COMMAND --help`, 'all flags'],
-    ]
     const title = `rfa ${version}: ${pjson.description?.toLowerCase() ?? ''}`
-    this.log([this.wrap(title, 0), ...groups, this.section('START', next)].join('\n\n'))
+    const start = `start: ${bin} error-sweep --quick; flags: ${bin} COMMAND -h (all: --help)`
+    const commands = this.renderList(rows, {indentation: 0})
+    this.log(`${this.wrap(title, 0)}\n\n${commands}\n${this.wrap(start, 0)}`)
   }
 }
 
-/** Usage, examples and the flags that people use, one line each. */
+/** Lines of a screen, less that of the prompt. */
+const SCREEN_LINES = 23
+
+/** Usage, the flags that people use, one line each, and the examples that fit on one screen with them. */
 class BriefHelp extends CommandHelp {
   override generate(): string {
     const {bin} = this.config
     const {id, examples = [], flags} = this.command
     const commands = examples.map(example =>
-      this.render(typeof example === 'string' ? example : example.command),
+      this.continued(`$ ${this.render(typeof example === 'string' ? example : example.command)}`),
     )
-    const all = `all ${Object.keys(flags).length} flags and the exit codes: ${bin} ${id} --help`
-    return [
-      this.section('USAGE', `$ ${[bin, id, ...this.operands(), '[FLAGS]'].join(' ')}`),
-      this.section('EXAMPLES', commands.map(command => this.continued(`$ ${command}`)).join('\n')),
-      this.section('FLAGS', this.list(BRIEF_FLAGS[id] ?? {})),
-      this.wrap(all, 0),
-    ].join('\n\n')
+    const usage = this.wrap(`usage: ${[bin, id, ...this.operands(), '[FLAGS]'].join(' ')}`, 0)
+    const all = `all ${Object.keys(flags).length} flags, examples and exit codes: ${bin} ${id} --help`
+    const help = (shown: number) =>
+      [
+        usage,
+        this.section('EXAMPLES', commands.slice(0, shown).join('\n')),
+        this.section('FLAGS', this.list(BRIEF_FLAGS[id] ?? {})),
+        this.wrap(all, 0),
+      ].join('\n\n')
+    let shown = commands.length
+    while (shown > 1 && help(shown).split('\n').length + SUMMARY_LINES > SCREEN_LINES) shown -= 1
+    return help(shown)
   }
 
   private operands(): string[] {
@@ -91,6 +97,9 @@ class BriefHelp extends CommandHelp {
     return indent + this.renderList(rows, {indentation: this.indentSpacing})
   }
 }
+
+/** What stands above: the summary of the command. */
+const SUMMARY_LINES = 2
 
 /** Before all but the first line of a command. */
 const CONTINUED = '    '

@@ -75,7 +75,7 @@ export const adviseFlags = {
     helpGroup: 'MODEL',
     helpValue: 'DIR',
     description:
-      'advise on a whole model, by what it loses: folder as Hugging Face writes it, as rfa swap takes it; in place of an input',
+      'advise on a whole model, by what it loses: folder or name, as rfa swap takes it; in place of an input',
   }),
   texts: oneText({
     helpGroup: 'MODEL',

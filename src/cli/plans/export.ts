@@ -5,7 +5,7 @@ import {POSITIVE_INTEGER} from '../flags/ranges.js'
 import {computeFlags, layerList} from '../flags/shared.js'
 import {toLayers} from './input-spec.js'
 import {swapFlags} from './swap.js'
-import {PACKAGED_MODEL, PACKAGED_TEXTS} from './swap-files.js'
+import {namedModel, PACKAGED_TEXTS} from './swap-files.js'
 
 /** As many as learning from a layer takes, a fifth of them held out. */
 const MAX_TEXTS = 60
@@ -37,9 +37,10 @@ export const exportFlags = {
 /** What `rfa export` was asked for; a missing value was not typed. */
 export type ExportFlags = FlagValues<typeof exportFlags>
 
-export function toExportRequest(flags: ExportFlags): ExportRequest {
+/** @throws what looking for the model throws */
+export async function toExportRequest(flags: ExportFlags): Promise<ExportRequest> {
   return {
-    model: flags.model ?? packagedFile(PACKAGED_MODEL),
+    model: await namedModel(flags),
     texts: flags.texts ?? packagedFile(PACKAGED_TEXTS),
     maxTexts: flags['max-texts'] ?? MAX_TEXTS,
     maxTokens: flags['max-tokens'] ?? MAX_TOKENS,

@@ -2,11 +2,17 @@
 import {modelDigest} from '../../experiments/swap/files.js'
 import {packagedFile} from '../../inputs/packaged.js'
 import {readTexts} from '../../inputs/texts.js'
+import {hubFolder} from '../../model/hub.js'
 import {openModel} from '../../model/index.js'
 import type {SwapFiles, SwapFlags} from './swap.js'
 
 /** Model and texts that are used where none are named, in the folder of packaged files. */
 export const [PACKAGED_MODEL, PACKAGED_TEXTS] = ['charlm', 'charlm/texts.txt']
+
+/** The folder of the model that flags name. @throws what looking for it throws */
+export async function namedModel({model}: {model?: string | undefined}): Promise<string> {
+  return model === undefined ? packagedFile(PACKAGED_MODEL) : hubFolder(model)
+}
 
 /**
  * Facts and digests of the model and the texts that flags name.
@@ -14,7 +20,7 @@ export const [PACKAGED_MODEL, PACKAGED_TEXTS] = ['charlm', 'charlm/texts.txt']
  * @throws what opening the model and reading the texts throw
  */
 export async function swapFiles(flags: Pick<SwapFlags, 'model' | 'texts'>): Promise<SwapFiles> {
-  const folder = flags.model ?? packagedFile(PACKAGED_MODEL)
+  const folder = await namedModel(flags)
   const path = flags.texts ?? packagedFile(PACKAGED_TEXTS)
   const model = await openModel(folder)
   // a decoder is judged by its predictions

@@ -13,8 +13,8 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     commands: [
       ['error-sweep', 'How far is each method from exact attention?'],
       ['bench', 'How much time and memory does each method take?'],
-      ['variance', 'Is an estimate of exp(q.k) unbiased, and how much does it vary?'],
-      ['swap', 'What does a model lose when its attention is exchanged?'],
+      ['variance', 'Is an estimate of exp(q.k) unbiased? How does it vary?'],
+      ['swap', 'What does a model lose with another attention?'],
       ['inputs', 'How large are the logits of my model, head by head?'],
     ],
   },
@@ -22,22 +22,22 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     title: 'decide',
     commands: [
       ['advise', 'Should I replace exact attention, and by what?'],
-      ['tune', 'How much lower is the error after a minute of learning?'],
+      ['tune', 'How much lower is the error after a little learning?'],
       ['train', 'What does a small model learn with an attention?'],
-      ['compare', 'What differs between two runs, or two methods, beyond noise?'],
+      ['compare', 'What differs between two runs or methods beyond noise?'],
       ['claims', 'Do the claims of the papers hold?'],
     ],
   },
   {
     title: 'show',
     commands: [
-      ['report', 'What did a saved run find? As tables, a page or figures'],
+      ['report', 'What did a saved run find? Tables, pages, figures'],
       ['methods', 'Which methods are there, and what does each compute?'],
       ['doctor', 'Which backends run here?'],
     ],
   },
   {
-    title: 'run elsewhere',
+    title: 'elsewhere',
     commands: [
       ['run', 'How do I run a saved plan, whole or in parts?'],
       ['merge', 'How do I join the parts of a run?'],

@@ -9,6 +9,8 @@ import {commandText} from '../../report/command-line.js'
 import type {PageFacts} from '../../report/html/page.js'
 import type {PageRun} from '../../report/html/summary.js'
 import type {SavedDocument} from '../claims/claims-folder.js'
+import {experimentFlagNames} from '../plans/flag-names.js'
+import {asFlags} from '../program/error-report.js'
 import type {AdviceDocument} from '../program/json-documents.js'
 import type {Saved} from './read-saved.js'
 
@@ -17,9 +19,16 @@ export async function pageFacts(
   all: readonly Saved[],
   argv: readonly string[],
 ): Promise<PageFacts> {
-  const runs = await Promise.all(
+  const flagNames = experimentFlagNames()
+  const typed = (texts: readonly string[]) => texts.map(said => asFlags(said, flagNames))
+  const summaries = await Promise.all(
     all.map(one => (one.kind === 'run' ? runSummary(one.run) : documentSummary(one.document))),
   )
+  const runs = summaries.map(one => ({
+    ...one,
+    findings: typed(one.findings),
+    missing: typed(one.missing),
+  }))
   const [only, ...others] = runs
   const title = others.length === 0 && only ? only.title : `${runs.length} runs of rfa`
   return {title, runs, command: commandText(argv), generator: `rfa ${packageVersion()}`}

@@ -11,6 +11,8 @@ import {saveReport, writeReport} from './write-report.js'
 /** A report before it has a form. */
 export interface UnwrittenReport {
   blocks: readonly Block[]
+  /** What LaTeX has of it. */
+  tables: readonly Block[]
   saved: readonly Saved[]
 }
 
@@ -60,13 +62,13 @@ export function placesOf({output, html, svg, pdf, png, tex}: Written): string[] 
  * @throws what {@link writeReport} and writing a page throw
  */
 export async function writeReportFiles(
-  {blocks, saved}: UnwrittenReport,
+  {blocks, tables, saved}: UnwrittenReport,
   flags: ReportFlags,
   maker: Pick<Invocation, 'argv' | 'services' | 'caution'> & {print(text: string): void},
 ): Promise<Written> {
   const {html, output} = flags
   const {pictures, ...figures} = await writeAllFigures(blocks, flags, maker)
-  const tex = await writeLatex(blocks, flags)
+  const tex = await writeLatex(tables, flags)
   const page = html === undefined ? null : await writePage(blocks, saved, {...flags, html}, maker)
   const text =
     output === undefined

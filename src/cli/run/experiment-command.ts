@@ -6,6 +6,7 @@ import type {DrawFigure} from '../../report/terminal.js'
 import type {Plan} from '../../results/record.js'
 import type {ExperimentRun} from '../../runner/run-experiment.js'
 import type {DryRun} from '../../runner/schedule/dry-run.js'
+import {reportFlags} from '../flags/figures.js'
 import {withShard} from '../flags/shard.js'
 import type {RunOptions} from '../flags/shared.js'
 import type {EstimatorFacts} from '../plans/method-specs.js'
@@ -20,6 +21,7 @@ const HOW_TO_RUN: ReadonlySet<string> = new Set([
   ...['output', 'resume', 'force', 'format', 'timeout', 'threads', 'profile', 'samples', 'dry-run'],
   ...['plugin', 'json', 'quiet', 'shard', 'plot', 'details'],
   ...['baseline', 'fail-on', 'strict', 'wait-quiet'],
+  ...Object.keys(reportFlags),
 ])
 
 /** A command that runs a plan. */
@@ -150,6 +152,7 @@ export abstract class ExperimentCommand extends RfaCommand {
       const nothing = nothingMeasured(plan, run.records)
       this.caution(nothing)
       for (const line of closing) this.note(line)
+      await this.writeFiles(run, flags)
       if (run.counts.failed > 0 || nothing) process.exitCode = EXIT_CELLS_FAILED
       if (fault) this.complain(fault)
       return run
@@ -165,6 +168,24 @@ export abstract class ExperimentCommand extends RfaCommand {
     {details}: RunOptions,
   ): Promise<readonly Block[]> {
     return manifest.shard && !details ? [] : printedReport(experiment, records, details)
+  }
+
+  /** The page, figures and tables of a run that flags ask for. */
+  private async writeFiles({directory}: ExperimentRun, flags: RunOptions): Promise<void> {
+    const names = Object.keys(reportFlags) as (keyof typeof reportFlags)[]
+    if (directory === null || names.every(name => flags[name] === undefined)) return
+    const {placesOf, writeReportFiles} = await import('../report/report-files.js')
+    const {readSaved, savedReport} = await import('../report/read-saved.js')
+    const saved = await readSaved([directory], this.config.bin, this.services)
+    const reported = async (details: boolean) =>
+      this.withFlags(await savedReport(saved, {figures: details, details}))
+    const blocks = await reported(true)
+    const report = {blocks, tables: flags.details ? blocks : await reported(false), saved}
+    const places = {...flags, output: flags.markdown, open: false, force: false}
+    const maker = {...this.invocation(), print: (text: string) => this.print(text)}
+    for (const place of placesOf(await writeReportFiles(report, places, maker))) {
+      this.note(`written to ${place}`)
+    }
   }
 
   /** A report with what tells most of the run drawn below, where that is asked for. */

@@ -174,7 +174,11 @@ export const NAMES: readonly Row[] = [
   ],
   ['bench --preset performer', 2, /performer-pytorch.* and \d+ more, .*\n.*did you mean/],
   ['compare a b --fail-on time', 2, /NAME:PERCENT, NAME one of time, .*\n.*write time:10%/],
-  ['inputs --layer 3', 3, /^the packaged file: expected layer 3, got layer 5\n.*leave --layer out/],
+  [
+    'inputs --layer 3',
+    3,
+    /^--layer: expected layer 5, all that the packaged file has, got layer 3\n.*leave --layer out/,
+  ],
   [
     'advise --input x.npz --model DIR',
     2,

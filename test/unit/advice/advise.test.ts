@@ -292,6 +292,15 @@ describe('advise', () => {
     expect(typed.candidate).toBe('favor-pos orth M=64')
   })
 
+  it('offers no tolerance that loses more than half of the output', () => {
+    const looser = (tolerance: number) =>
+      adviceOn([erring(0.7, [0.7, 0.7])], {tolerance}).changes.find(
+        ({kind}) => kind === 'tolerance',
+      )!
+    expect(looser(0.05)).toMatchObject({value: null, ruled_out: 'tolerance up to 50 %'})
+    expect(looser(0.6).candidate).toBe('favor-pos orth M=64')
+  })
+
   it('has no single number for a speed-up that is hardly known', () => {
     const rough = [1024, 4096].flatMap(length => [
       exactForm('softmax', length, 10 * length ** 2),

@@ -51,6 +51,7 @@ describe('methodReport', () => {
     const rfa = methodFacts(estimators.rfa!, SIZE)
     const text = renderTerminal(methodReport(rfa), WIDE)
     expect(text).toContain(rfa.formula)
+    expect(text).toMatch(/^also called +random feature attention$/m)
     expect(text).toMatch(/^tau +1 +number +divides/m)
     expect(text).toMatch(/^noahs-ark +features scaled by 0\.1/m)
     expect(text).toContain('For models trained with normalised queries and keys.')

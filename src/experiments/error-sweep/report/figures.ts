@@ -213,7 +213,7 @@ function placeOf(variable: Variable, {cell, result}: CompletedSweep): string[] {
     ...(variable.varied === 'seq_len' ? [] : [`L=${result.query_len}`]),
     ...(scale === 1 || !isOneScale ? [] : [`q and k times ${significant(scale)}`]),
     ...(causal ? ['causal'] : []),
-    ...(target === 'raw' ? [] : ['against what each converges to']),
+    ...(target === 'raw' ? [] : ['from random vectors alone']),
   ]
 }
 

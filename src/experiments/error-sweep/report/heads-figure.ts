@@ -124,7 +124,7 @@ function placeOf(records: readonly CompletedSweep[]): string {
     inputsLabel(records.map(one => one.cell.input)),
     `L=${result.query_len}`,
     ...(cell.causal ? ['causal'] : []),
-    ...(cell.target === 'raw' ? [] : ['against what each converges to']),
+    ...(cell.target === 'raw' ? [] : ['from random vectors alone']),
   ].join(', ')
 }
 

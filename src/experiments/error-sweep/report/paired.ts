@@ -124,6 +124,17 @@ function columnsOf(found: readonly Compared[]): ColumnSpec<Compared>[] {
 /** Answers of `--json`: an equal error is no lower one. */
 const LOWER = {less: 'yes', more: 'no', same: 'no', cannot_be_told: 'cannot_be_told'} as const
 
+/** What a sentence says of a variant, before the other. */
+const SAID: Readonly<Record<Answer, string>> = {
+  less: 'has a lower error than',
+  more: 'has a higher error than',
+  same: 'has the same error as',
+  cannot_be_told: 'is not distinguishable from',
+}
+
+/** Errors by what they are taken against. */
+const AGAINST = {raw: 'error against softmax', matched: 'error from random vectors alone'} as const
+
 /** Which variants err less, of each table of the report. */
 export function errorSweepVerdicts(records: readonly ErrorSweepRecord[]): Verdict[] {
   const sections = sectionsOf(records.filter(record => record.status === 'completed'))
@@ -132,7 +143,7 @@ export function errorSweepVerdicts(records: readonly ErrorSweepRecord[]): Verdic
     return targets.flatMap(rows => {
       const place = [
         ...(sections.length > 1 ? [sectionTitle(section)] : []),
-        ...(targets.length > 1 ? [rows[0]!.cell.target] : []),
+        ...(targets.length > 1 ? [AGAINST[rows[0]!.cell.target]] : []),
       ]
       const found = pairedDifferences(atLargestFeatures(sorted(rows)), rankingsOf(rows))
       return verdictsOf(found, place)
@@ -153,7 +164,7 @@ function verdictsOf(found: readonly Compared[], table: readonly string[]): Verdi
       projection: projectionLabel(a.cell),
       against: other,
       answer: LOWER[answer],
-      statement: `${[...place, `${own} against ${other}`].join(', ')}: ${ANSWERS[answer]}, ${numbers}.`,
+      statement: `${place.length > 0 ? `${place.join(', ')}: ` : ''}${own} ${SAID[answer]} ${other}, ${numbers}.`,
       bound: null,
       p_value: pValue,
       measured: pairs,

@@ -66,7 +66,7 @@ function figureOf(variants: readonly CompletedSweep[]): Figure {
     ...(cell.layer === undefined ? [] : [`layer ${cell.layer}`]),
     `L=${result.query_len}`,
     ...(cell.scale === 1 ? [] : [`q and k times ${significant(cell.scale)}`]),
-    ...(cell.target === 'raw' ? [] : ['against what each converges to']),
+    ...(cell.target === 'raw' ? [] : ['from random vectors alone']),
   ]
   return {
     name: 'error-by-position',

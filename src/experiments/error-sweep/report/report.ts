@@ -86,7 +86,7 @@ function section(records: readonly CompletedSweep[], tables: Tables): Block[] {
 /** Titles by target: against which exact attention the errors below were taken. */
 const TARGET_TITLES = {
   raw: 'Error against softmax of the given q and k',
-  matched: 'Error against what each method converges to',
+  matched: 'Error from random vectors alone: against what each method converges to',
 }
 
 /** Rows of one table, and the same draws against what they converge to. */

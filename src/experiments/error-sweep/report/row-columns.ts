@@ -75,23 +75,15 @@ const NORMAL_95 = 1.96
 
 /** What became of the rows of one variant: of all, or of a sample with its 95 % intervals over queries. */
 export function rowSentence({cell, result}: CompletedSweep): string[] {
-  const {row_kl_nats: kl, row_total_variation: tv, row_top1_agreement: top} = result
-  if (!tv) return []
-  const {standard_errors: errors} = result.row_sample ?? {standard_errors: null}
-  if (!errors) {
-    const agreement =
-      top?.median == null ? '' : `, the largest weight agrees in ${errorText(top.median)} of rows`
-    return [
-      `rows of weights of ${variantLabel(cell)}: KL divergence ${significant(kl?.median, 2)} nats, total variation ${significant(tv.median, 2)}${agreement}`,
-    ]
-  }
-  const reach = (error: number | null, unit = 1) => unit * NORMAL_95 * (error ?? 0)
-  const variation = within(tv.median, reach(errors.row_total_variation))
-  const share = top?.median == null ? null : 100 * top.median
-  const agreement = within(share, reach(errors.row_top1_agreement, 100))
-  return [
-    `rows of ${variantLabel(cell)}: total variation ${variation}, top-1 agreement ${agreement} %`,
-  ]
+  const {row_total_variation: tv, row_top1_agreement: top} = result
+  if (tv?.median == null) return []
+  const errors = result.row_sample?.standard_errors
+  const share = (value: number, error: number | null | undefined) =>
+    error ? `${within(100 * value, 100 * NORMAL_95 * error)} %` : errorText(value)
+  const moved = share(tv.median, errors?.row_total_variation)
+  const right =
+    top?.median == null ? '' : `; top key right: ${share(top.median, errors?.row_top1_agreement)}`
+  return [`${variantLabel(cell)}: ${moved} of attention on other keys${right}`]
 }
 
 /** `0.42 ± 0.03`: the number as far as its error lets it be known. */

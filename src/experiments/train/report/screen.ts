@@ -57,7 +57,7 @@ export function trainSentences(records: readonly TrainRecord[]): string[] {
   if (isSwept(rows)) return answers
   return [
     ...answers,
-    'No verdict: with one rate, a method may look bad because it needs another one (--rates 1e-3..3e-2x4).',
+    'Only one learning rate was tried, and methods need different ones: --rates 1e-3..3e-2x4 tries four.',
   ]
 }
 

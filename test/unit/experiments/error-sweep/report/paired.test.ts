@@ -100,7 +100,7 @@ describe('paired differences', () => {
       {question: 'errs_less', method: 'favor-pos', projection: 'orth', answer: 'yes', measured: 10},
     ])
     expect(verdicts[0]!.statement).toMatch(
-      /^favor-pos orth M=64 against favor-pos iid M=64: lower error, ratio 0\.810 \[/,
+      /^favor-pos orth M=64 has a lower error than favor-pos iid M=64, ratio 0\.810 \[/,
     )
   })
 

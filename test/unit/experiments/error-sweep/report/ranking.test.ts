@@ -226,6 +226,14 @@ const reference = (name: string) =>
       }),
     )
 
+/** What tables say in place of the sentences of verdicts. */
+const SAID: Record<string, string> = {
+  'has a lower error than': 'lower error',
+  'has a higher error than': 'higher error',
+  'has the same error as': 'equal',
+  'is not distinguishable from': 'not distinguishable',
+}
+
 describe('the report of results/reference/error-sweep-quick', () => {
   const rows = reference('error-sweep-quick')
   const rankings = rankingsOf(rows)
@@ -236,18 +244,25 @@ describe('the report of results/reference/error-sweep-quick', () => {
       return isPaired ? block.rows.map(cells => cells.at(-1)) : []
     })
     const verdicts = errorSweepVerdicts(rows)
-    expect(verdicts.map(({statement}) => /: ([a-z ]+), ratio/.exec(statement)![1])).toEqual(shown)
-    for (const {statement, against, answer} of verdicts) {
+    const said = verdicts.map(({statement, against}) => {
+      const [, label, verb] = /^(?:[^:]+: )?(.+) ((?:has|is) [a-z ]+ (?:than|as|from)) /.exec(
+        statement,
+      )!
+      expect(statement).toContain(`${label} ${verb} ${against}, ratio `)
+      return {label: label!, answer: SAID[verb!]}
+    })
+    expect(said.map(({answer}) => answer)).toEqual(shown)
+    for (const [at, {statement, against, answer}] of verdicts.entries()) {
       const {
         compare,
         front: marked,
         rows: own,
       } = rankings.find(
-        one => /(^|, )matched, /.test(statement) === (one.rows[0]!.cell.target === 'matched'),
+        one =>
+          /random vectors alone: /.test(statement) === (one.rows[0]!.cell.target === 'matched'),
       )!
       const named = (label: string) => own.find(({cell}) => variantLabel(cell) === label)!
-      const [, label] = /([^,]+) against /.exec(statement)!
-      const [a, b] = [named(label!.trim()), named(against!)]
+      const [a, b] = [named(said[at]!.label), named(against!)]
       const found = compare(a, b).answer
       expect(answer).toBe({less: 'yes', more: 'no', same: 'no', cannot_be_told: answer}[found])
       const [low, high] = found === 'less' ? [a, b] : [b, a]

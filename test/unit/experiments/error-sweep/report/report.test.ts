@@ -61,7 +61,7 @@ describe('errorSweepReport', () => {
       ---------  ----------  ---  ------  ------
       favor-pos  orth        256   0.632    1.26
 
-      Error against what each method converges to
+      Error from random vectors alone: against what each method converges to
 
       method         projection   M    F             rel L2  vs mean(V)           mean MSE             bias^2  cosine
       -------------  ----------  --  ---  -----------------  ----------  -----------------  -----------------  ------
@@ -119,7 +119,9 @@ describe('errorSweepReport', () => {
 
       "
     `)
-    expect(text).toContain('Error against what each method converges to\n\nmethod  projection   M')
+    expect(text).toContain(
+      'Error from random vectors alone: against what each method converges to\n\nmethod  projection   M',
+    )
     expect(text.replaceAll('\n', ' ')).toContain(
       'floor: how far what a method converges to is off softmax',
     )

@@ -42,7 +42,7 @@ describe('errors of attention rows', () => {
       'of 72 of 5,232 attention rows, drawn by the seed, with the standard error of this sample.',
     )
     expect(rowSentence(sampled)).toEqual([
-      'rows of rfa orth M=64: total variation 0.41 ± 0.03, top-1 agreement 71 ± 10 %',
+      'rfa orth M=64: 41 ± 3 % of attention on other keys; top key right: 71 ± 10 %',
     ])
   })
 
@@ -50,7 +50,7 @@ describe('errors of attention rows', () => {
     expect(cells(whole)).toMatchObject({TV: '0.414', 'KL nats': '1.05', 'top-1': '0.715'})
     expect(rowsLegend([whole]).join()).toMatch(/that agree; of all attention rows\.$/)
     expect(rowSentence(whole)).toEqual([
-      'rows of weights of rfa orth M=64: KL divergence 1.1 nats, total variation 0.41, the largest weight agrees in 71 % of rows',
+      'rfa orth M=64: 41 % of attention on other keys; top key right: 71 %',
     ])
   })
 

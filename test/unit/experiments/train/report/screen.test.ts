@@ -64,7 +64,7 @@ describe('the screen of a training', () => {
 
   it('gives no verdict where a method had one rate', () => {
     const sentences = trainSentences(records(RECALL, [4e-3])).join(' ')
-    expect(sentences).toContain('No verdict: with one rate')
+    expect(sentences).toContain('Only one learning rate was tried')
     expect(sentences).not.toContain('Worse')
   })
 
