@@ -7,8 +7,7 @@ import {ExperimentCommand} from '../src/cli/run/experiment-command.js'
 import type {ExperimentRun} from '../src/runner/folder/finished-run.js'
 
 export default class Tune extends ExperimentCommand {
-  static override summary =
-    'Learn the parameters of a method on queries, keys and values of a layer'
+  static override summary = 'Learn the parameters of a method, for a layer or for a whole model'
   static override description = helpText(
     'Learns maps of queries and keys and the random vectors of a method, head by head, so that its outputs come close to those of exact attention; part of the texts is held out to measure that. No weight of the model changes: maps fold into those of queries and keys, so that running costs nothing more.',
     'With --model it learns all layers of a pretrained model, one after the other, on two thirds of the texts. The others say what the model loses with what was learned, without it, and with 16 times as many random vectors.',
@@ -39,11 +38,10 @@ export default class Tune extends ExperimentCommand {
     const estimators = await this.estimators(true)
     const {run, texts, closing} = await runModelTune(flags, estimators, this.invocation())
     const {experimentNamed} = await import('../src/experiments/index.js')
-    const {text} = await import('../src/report/document.js')
     const experiment = await experimentNamed('swap')
-    const blocks = await this.printedBlocks(experiment, run, flags)
-    await this.printBlocks([...blocks, text(texts)])
-    for (const line of closing) this.note(line)
+    await this.printRun(experiment, run, flags)
+    for (const line of [texts, ...closing]) this.note(line)
+    await this.writeFiles(run, flags)
     if (run.counts.failed > 0) process.exitCode = EXIT_CELLS_FAILED
     return run
   }

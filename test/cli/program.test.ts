@@ -408,7 +408,9 @@ it('tunes a model from its folder to what it loses on other texts, and goes on w
   expect(code, stderr).toBe(0)
   expect(stdout).toContain('Tuning takes the loss of favor-pos orth M=64 from ')
   expect(stdout).toContain('favor-pos orth M=1024')
-  expect(stdout).toContain('Learned on 6 texts, judged on 3 others.')
+  expect(stderr).toContain(
+    'Learned on 6 texts, judged on 3 others.\nlearned parameters: whole.safetensors',
+  )
   expect(readdirSync(join(folder, 'whole')).sort()).toEqual([
     ...['judged.jsonl', 'learn', 'learned.jsonl', 'swap'],
   ])

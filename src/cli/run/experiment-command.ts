@@ -146,9 +146,7 @@ export abstract class ExperimentCommand extends RfaCommand {
         const goOn = {...flags, output: run.directory, resume: true}
         return await this.compute(larger, goOn, invocation, begun)
       }
-      const report = await this.printedBlocks(experiment, run, flags)
-      const {blocks, draw} = await this.withPlot(report, experiment, run, flags)
-      if (blocks.length > 0) await this.printBlocks(this.withFlags(blocks), draw)
+      await this.printRun(experiment, run, flags)
       const nothing = nothingMeasured(plan, run.records)
       this.caution(nothing)
       for (const line of closing) this.note(line)
@@ -161,6 +159,17 @@ export abstract class ExperimentCommand extends RfaCommand {
     }
   }
 
+  /** Prints the report of a run. */
+  protected async printRun(
+    experiment: Experiment,
+    run: ExperimentRun,
+    flags: RunOptions,
+  ): Promise<void> {
+    const report = await this.printedBlocks(experiment, run, flags)
+    const {blocks, draw} = await this.withPlot(report, experiment, run, flags)
+    if (blocks.length > 0) await this.printBlocks(this.withFlags(blocks), draw)
+  }
+
   /** What is printed of a run; of a shard, which has a part of the answer, only with `--details`. */
   protected async printedBlocks(
     experiment: Experiment,
@@ -171,7 +180,7 @@ export abstract class ExperimentCommand extends RfaCommand {
   }
 
   /** The page, figures and tables of a run that flags ask for. */
-  private async writeFiles({directory}: ExperimentRun, flags: RunOptions): Promise<void> {
+  protected async writeFiles({directory}: ExperimentRun, flags: RunOptions): Promise<void> {
     const names = Object.keys(reportFlags) as (keyof typeof reportFlags)[]
     if (directory === null || names.every(name => flags[name] === undefined)) return
     const {placesOf, writeReportFiles} = await import('../report/report-files.js')
