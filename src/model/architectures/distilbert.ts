@@ -2,7 +2,7 @@
 import {z} from 'zod'
 import {parseWith} from '../../results/parse-record.js'
 import {type Architecture, activationOf, count, evenHeads} from '../architecture.js'
-import {encoder} from './bert.js'
+import {encoder} from '../encoder.js'
 
 const fields = z.object({
   dim: count,

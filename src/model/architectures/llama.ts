@@ -1,12 +1,7 @@
-/**
- * Decoders as Llama: RMS norms before each part, rotary positions, heads of keys that several heads of queries share, and a
- * gated feed-forward part. Touvron et al. 2023, arXiv:2302.13971; names of weights are those of `LlamaModel` of Transformers.
- */
+/** Llama. Touvron et al. 2023, arXiv:2302.13971; names of weights are those of `LlamaModel` of Transformers. */
 import {z} from 'zod'
-import {normalizeRows} from '../../attention/internal.js'
 import {expected} from '../../errors.js'
 import {parseWith} from '../../results/parse-record.js'
-import {tf} from '../../tf.js'
 import {
   type Architecture,
   activationOf,
@@ -14,17 +9,14 @@ import {
   count,
   dividedBy,
   epsilon,
-  type ModelConfig,
   unsupported,
 } from '../architecture.js'
-import {toRows} from '../operations.js'
-import {attendRows, linear, lookUp, type Parts, readHead, readLayer, sizesOf} from '../parts.js'
-import {quarterTurn, type Rotary, rotary, toRotary, turn, turnsOf} from '../rotary.js'
+import {type DecoderConfig, decoder} from '../decoder.js'
+import {rotary, toRotary} from '../rotary.js'
 import type {WeightNames} from '../unread.js'
-import {matrix, vector, type Weights} from '../weights.js'
 
 /** A model with a separate head has a prefix. Angles of rotary positions follow from the configuration. */
-export const DECODER_NAMES: WeightNames = {
+export const LLAMA_WEIGHTS: WeightNames = {
   prefix: 'model.',
   own: /^(embed_tokens|layers|norm|rotary_emb|lm_head)\./,
   layer: /^layers\.(\d+)\./,
@@ -32,7 +24,7 @@ export const DECODER_NAMES: WeightNames = {
 }
 
 /** Fields that decoders like Llama share. */
-export const decoderFields = z.object({
+export const llamaFields = z.object({
   hidden_size: count,
   num_hidden_layers: count,
   num_attention_heads: count,
@@ -47,7 +39,7 @@ export const decoderFields = z.object({
   partial_rotary_factor: z.number().nullish(),
   ...rotary,
 })
-const fields = decoderFields.extend({
+const fields = llamaFields.extend({
   attention_bias: z.boolean().nullish(),
   mlp_bias: z.boolean().nullish(),
 })
@@ -55,43 +47,28 @@ const fields = decoderFields.extend({
 export default {
   types: ['llama'],
   classes: /^Llama(Model|For)/,
-  weights: {...DECODER_NAMES, switches: ['attention_bias', 'mlp_bias']},
+  weights: {...LLAMA_WEIGHTS, switches: ['attention_bias', 'mlp_bias']},
   read(file, json) {
     const c = parseWith(fields, json, file, 'the configuration of a Llama-like model')
     const attention = c.attention_bias ?? false
-    return decoder(file, c, {
+    return llamaLike(file, c, {
       biases: {rows: attention, output: attention, feedForward: c.mlp_bias ?? false},
     })
   },
 } satisfies Architecture
 
-/** What decoders like Llama differ in. */
-interface DecoderVariant {
-  /** Which matrices have biases: of queries, keys and values, of the output of attention, of the feed-forward part. */
-  biases?: {rows: boolean; output: boolean; feedForward: boolean}
-  /** Whether each head of queries and of keys has an RMS norm before it is rotated. */
-  headNorms?: boolean
-  /** Tokens that a query sees at most; absent: all before it. */
-  window?: number | undefined
-}
-
-interface DecoderConfig extends ModelConfig, Required<Omit<DecoderVariant, 'window'>> {
-  /** Whether the output matrix is the table of embeddings; `undefined` where only the weights can tell. */
-  tiedHead: boolean | undefined
-  rotary: Rotary
-}
-
-/** Reads what {@link decoderFields} say. @throws as `Architecture.read` */
-export function decoder(
+/** Reads what {@link llamaFields} say. @throws as `Architecture.read` */
+export function llamaLike(
   file: string,
-  c: z.output<typeof decoderFields>,
+  c: z.output<typeof llamaFields>,
   {
     biases = {rows: false, output: false, feedForward: false},
     headNorms = false,
     window,
-  }: DecoderVariant = {},
+  }: Partial<Pick<DecoderConfig, 'biases' | 'headNorms'>> & {window?: number | undefined},
 ): Configured {
-  const turned = c.partial_rotary_factor ?? c.rope_parameters?.partial_rotary_factor ?? 1
+  const given = c.rope_scaling ?? c.rope_parameters
+  const turned = c.partial_rotary_factor ?? given?.partial_rotary_factor ?? 1
   if (turned !== 1) {
     const got = `partial_rotary_factor ${turned}`
     throw unsupported(file, 'heads that are rotated as a whole', got)
@@ -102,20 +79,19 @@ export function decoder(
   if (headDim % 2 !== 0) {
     throw expected('BAD_FILE', file, 'heads of an even size, to be rotated', String(headDim))
   }
-  const facts = {
-    layers: c.num_hidden_layers,
-    heads: c.num_attention_heads,
-    keyHeads,
-    headDim,
-    width: c.hidden_size,
-    causal: true,
-    vocabulary: c.vocab_size,
-    maxTokens: c.max_position_embeddings,
-    ...(window !== undefined && {window}),
-    scale: headDim ** -0.5,
-  }
-  const config: DecoderConfig = {
-    facts,
+  return decoder({
+    facts: {
+      layers: c.num_hidden_layers,
+      heads: c.num_attention_heads,
+      keyHeads,
+      headDim,
+      width: c.hidden_size,
+      causal: true,
+      vocabulary: c.vocab_size,
+      maxTokens: c.max_position_embeddings,
+      ...(window !== undefined && {window}),
+      scale: headDim ** -0.5,
+    },
     activation: activationOf(file, 'hidden_act', c.hidden_act),
     innerWidth: c.intermediate_size,
     normEpsilon: c.rms_norm_eps,
@@ -123,101 +99,5 @@ export function decoder(
     biases,
     headNorms,
     rotary: toRotary(file, c),
-  }
-  return {facts, parts: weights => partsOf(config, weights)}
-}
-
-function partsOf(config: DecoderConfig, weights: Weights): Parts {
-  const {layers, width, vocabulary, headDim} = config.facts
-  const rmsNorm = (x: tf.Tensor2D, weight: tf.Tensor1D) =>
-    normalizeRows(x, weight, {epsilon: config.normEpsilon, centred: false})
-  const normed = (rows: tf.Tensor2D, weight: tf.Tensor1D | undefined): tf.Tensor2D =>
-    weight ? tf.reshape(rmsNorm(tf.reshape(rows, [-1, headDim]), weight), rows.shape) : rows
-  const words = matrix('embed_tokens.weight', vocabulary, width)
-  const every = Array.from({length: layers}, (_, index) => layerSpecs(config, weights, index))
-  const tied = config.tiedHead ?? !weights.has('lm_head.weight')
-  const head = {
-    norm: vector('norm.weight', width),
-    output: tied ? words : matrix('lm_head.weight', vocabulary, width),
-  }
-  const headed = tied || weights.has('lm_head.weight')
-  return {
-    specs: [{words}, ...every, headed ? head : {norm: head.norm}],
-    // gate, its partner and their product
-    sizes: sizesOf(every[0]!, head, 3 * config.innerWidth),
-    embed: batch => lookUp(weights, words, batch),
-    layer: index =>
-      readLayer(
-        weights,
-        every[index]!,
-        (w, hidden, batch, attention) => {
-          const x = toRows(hidden)
-          const first = rmsNorm(x, w.norm)
-          const rows = {
-            query: () => normed(linear(first, w.query, w.queryBias), w.queryNorm),
-            key: () => normed(linear(first, w.key, w.keyBias), w.keyNorm),
-            value: () => linear(first, w.value, w.valueBias),
-          }
-          const turns = turnsOf(config.rotary, batch.length, headDim)
-          const quarter = quarterTurn(headDim)
-          const middle = tf.tidy(() => {
-            const attended = attendRows(config, index, batch, rows, attention, heads =>
-              turn(heads, turns, quarter),
-            )
-            return tf.add(x, linear(attended, w.output, w.outputBias)) as tf.Tensor2D
-          })
-          const outer = tf.tidy(() => {
-            const second = rmsNorm(middle, w.innerNorm)
-            const gate = linear(second, w.gate, w.gateBias, config.activation)
-            const inner = tf.mul(gate, linear(second, w.inner, w.innerBias)) as tf.Tensor2D
-            return linear(inner, w.outer, w.outerBias)
-          })
-          return tf.reshape(tf.add(middle, outer), hidden.shape)
-        },
-        (w, rows) => linear(rows, w.output),
-      ),
-    ...(headed && {
-      head: () =>
-        readHead(weights, head, (w, hidden) => linear(rmsNorm(toRows(hidden), w.norm), w.output)),
-    }),
-  }
-}
-
-function layerSpecs(
-  {facts, innerWidth, biases, headNorms}: DecoderConfig,
-  weights: Weights,
-  index: number,
-) {
-  const {width, heads, keyHeads, headDim} = facts
-  const at = `layers.${index}`
-  const bias = (wanted: boolean, name: string, length: number) =>
-    wanted ? vector(`${at}.${name}.bias`, length) : undefined
-  const queries = heads * headDim
-  const keys = keyHeads * headDim
-  const {rows, output, feedForward} = biases
-  return {
-    norm: vector(`${at}.input_layernorm.weight`, width),
-    query: matrix(`${at}.self_attn.q_proj.weight`, queries, width),
-    queryBias: bias(rows, 'self_attn.q_proj', queries),
-    key: matrix(`${at}.self_attn.k_proj.weight`, keys, width),
-    keyBias: bias(rows, 'self_attn.k_proj', keys),
-    queryNorm: headNorms ? vector(`${at}.self_attn.q_norm.weight`, headDim) : undefined,
-    keyNorm: headNorms ? vector(`${at}.self_attn.k_norm.weight`, headDim) : undefined,
-    value: matrix(`${at}.self_attn.v_proj.weight`, keys, width),
-    valueBias: bias(rows, 'self_attn.v_proj', keys),
-    output: matrix(`${at}.self_attn.o_proj.weight`, width, queries),
-    // models that say so may have biases of q, k and v alone
-    outputBias: bias(
-      output && weights.has(`${at}.self_attn.o_proj.bias`),
-      'self_attn.o_proj',
-      width,
-    ),
-    innerNorm: vector(`${at}.post_attention_layernorm.weight`, width),
-    gate: matrix(`${at}.mlp.gate_proj.weight`, innerWidth, width),
-    gateBias: bias(feedForward, 'mlp.gate_proj', innerWidth),
-    inner: matrix(`${at}.mlp.up_proj.weight`, innerWidth, width),
-    innerBias: bias(feedForward, 'mlp.up_proj', innerWidth),
-    outer: matrix(`${at}.mlp.down_proj.weight`, width, innerWidth),
-    outerBias: bias(feedForward, 'mlp.down_proj', width),
-  }
+  })
 }

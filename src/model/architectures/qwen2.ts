@@ -3,10 +3,10 @@ import {z} from 'zod'
 import {describe} from '../../errors.js'
 import {parseWith} from '../../results/parse-record.js'
 import {type Architecture, count, unsupported} from '../architecture.js'
-import {DECODER_NAMES, decoder, decoderFields} from './llama.js'
+import {LLAMA_WEIGHTS, llamaFields, llamaLike} from './llama.js'
 
 /** Fields that Qwen2 and Qwen3 share. */
-export const qwenFields = decoderFields.extend({
+export const qwenFields = llamaFields.extend({
   num_key_value_heads: count.nullable().default(32),
   use_sliding_window: z.boolean().nullish(),
   sliding_window: count.nullable().default(4096),
@@ -17,10 +17,10 @@ export const qwenFields = decoderFields.extend({
 export default {
   types: ['qwen2'],
   classes: /^Qwen2(Model|For)/,
-  weights: DECODER_NAMES,
+  weights: LLAMA_WEIGHTS,
   read(file, json) {
     const c = parseWith(qwenFields, json, file, 'the configuration of a Qwen2-like model')
-    return decoder(file, c, {
+    return llamaLike(file, c, {
       biases: {rows: true, output: false, feedForward: false},
       window: windowOf(file, c),
     })

@@ -2,7 +2,7 @@
 import {z} from 'zod'
 import {parseWith} from '../../results/parse-record.js'
 import {type Architecture, count} from '../architecture.js'
-import {DECODER_NAMES, decoder} from './llama.js'
+import {LLAMA_WEIGHTS, llamaLike} from './llama.js'
 import {qwenFields, windowOf} from './qwen2.js'
 
 const fields = qwenFields.extend({
@@ -13,11 +13,11 @@ const fields = qwenFields.extend({
 export default {
   types: ['qwen3'],
   classes: /^Qwen3(Model|For)/,
-  weights: {...DECODER_NAMES, switches: ['attention_bias']},
+  weights: {...LLAMA_WEIGHTS, switches: ['attention_bias']},
   read(file, json) {
     const c = parseWith(fields, json, file, 'the configuration of a Qwen3-like model')
     const attention = c.attention_bias ?? false
-    return decoder(file, c, {
+    return llamaLike(file, c, {
       biases: {rows: attention, output: attention, feedForward: false},
       headNorms: true,
       window: windowOf(file, c),

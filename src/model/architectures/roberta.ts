@@ -3,7 +3,8 @@ import {z} from 'zod'
 import {expected} from '../../errors.js'
 import {parseWith} from '../../results/parse-record.js'
 import type {Architecture} from '../architecture.js'
-import {BERT_WEIGHTS, bertConfig, bertFields, encoder} from './bert.js'
+import {encoder} from '../encoder.js'
+import {BERT_WEIGHTS, bertConfig, bertFields} from './bert.js'
 
 const fields = bertFields.extend({pad_token_id: z.number().int().nonnegative().default(1)})
 
