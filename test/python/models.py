@@ -91,7 +91,7 @@ def sentence_piece() -> PreTrainedTokenizerFast:
 
 
 ENDS = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-NAMED = dict(bos_token="<s>", pad_token="<pad>", eos_token="</s>", unk_token="<unk>", mask_token="<mask>", cls_token="<s>", sep_token="</s>")
+NAMED = dict(bos_token="<s>", pad_token="<pad>", eos_token="</s>", unk_token="<unk>", mask_token="<mask>")
 
 
 def roberta_bytes() -> PreTrainedTokenizerFast:
