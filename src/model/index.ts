@@ -4,24 +4,21 @@
  */
 import {readdir} from 'node:fs/promises'
 import {describe, expected, type RfaError} from '../errors.js'
-import {BERT_NAMES, bertParts} from './bert.js'
-import {type ModelConfig, readConfig} from './config.js'
-import {GPT2_NAMES, gpt2Parts} from './gpt2.js'
-import {LLAMA_NAMES, llamaParts} from './llama.js'
+import {type FolderConfig, readConfig} from './config.js'
+import type {Model, ModelFacts} from './model.js'
 import type {Parts} from './parts.js'
 import {openPooling} from './pooling.js'
 import {openTokenizer} from './tokenizer.js'
-import type {Model, ModelFacts, TokenBatch} from './types.js'
+import type {TokenBatch} from './types.js'
 import {refuseUnread, requireLayers} from './unread.js'
 import {openWeights, weightFiles} from './weights.js'
 
+export type {Model, ModelFacts} from './model.js'
 export {exactLayerAttention} from './operations.js'
 export {repeatHeads} from './repeat-heads.js'
 export type {
   LayerAttention,
   LayerContext,
-  Model,
-  ModelFacts,
   ModelHead,
   ModelLayer,
   TokenBatch,
@@ -107,18 +104,11 @@ function headless(folder: string, {causal}: ModelFacts): RfaError {
   return expected('UNSUPPORTED', folder, what, 'one without lm_head.weight', ...remedies)
 }
 
-const NAMES = {bert: BERT_NAMES, gpt2: GPT2_NAMES, llama: LLAMA_NAMES}
-
-async function openParts(folder: string, config: ModelConfig): Promise<Parts> {
-  const {kind, layers, causal} = config.facts
-  const names = NAMES[kind]
+async function openParts(folder: string, config: FolderConfig): Promise<Parts> {
+  const {facts, weights: names} = config
   const weights = await openWeights(folder, names.prefix)
-  requireLayers(folder, names, weights, layers)
-  const parts = config.rotary
-    ? llamaParts(config, config.rotary, weights)
-    : causal
-      ? gpt2Parts(config, weights)
-      : bertParts(config, weights)
+  requireLayers(folder, names, weights, facts.layers)
+  const parts = config.parts(weights)
   const read = new Set(parts.specs.flatMap(specs => weights.check(specs)))
   refuseUnread(folder, names, weights, read)
   return parts

@@ -2,9 +2,15 @@
 import {type DenseActivation, dense} from '../attention/internal.js'
 import {elementCount} from '../inputs/nd-array.js'
 import {tf} from '../tf.js'
-import type {ModelConfig} from './config.js'
 import {keyMaskOf, mergeHeads, splitHeads} from './operations.js'
-import type {LayerAttention, ModelHead, ModelLayer, ModelSizes, TokenBatch} from './types.js'
+import type {
+  LayerAttention,
+  ModelHead,
+  ModelLayer,
+  ModelShape,
+  ModelSizes,
+  TokenBatch,
+} from './types.js'
 import type {WeightSpec, WeightSpecs, Weights, WeightTensors} from './weights.js'
 
 /** An architecture with the weights of a folder. */
@@ -72,7 +78,7 @@ export async function readHead<Specs extends WeightSpecs>(
 
 /** Runs an attention over rows of queries, keys and values, `[B L, H D]` or `[B L, Hkv D]`, heads side by side. */
 export function attendRows(
-  {facts}: ModelConfig,
+  {facts}: {facts: ModelShape},
   layer: number,
   batch: TokenBatch,
   {query, key, value}: Record<'query' | 'key' | 'value', () => tf.Tensor2D>,

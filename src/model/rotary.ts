@@ -15,13 +15,16 @@ type Scaling =
   | {type: 'linear'; factor: number}
   | {type: 'llama3'; factor: number; low: number; high: number; original: number}
 
-const scaling = z.looseObject({
-  rope_type: z.string().optional(),
-  // the older name
-  type: z.string().optional(),
-  rope_theta: z.number().positive().optional(),
-  partial_rotary_factor: z.number().nullish(),
-})
+const scaling = z
+  .object({
+    rope_type: z.string().optional(),
+    // the older name
+    type: z.string().optional(),
+    rope_theta: z.number().positive().optional(),
+    partial_rotary_factor: z.number().nullish(),
+  })
+  // no others for kinds of layers
+  .catchall(z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.number())]))
 const linear = z.object({factor: z.number().positive()})
 const llama3 = linear.extend({
   low_freq_factor: z.number().positive(),
@@ -38,7 +41,7 @@ export const rotary = {
 
 /** @throws {UNSUPPORTED | BAD_FILE} for another kind of scaling, and for one without its numbers */
 export function toRotary(file: string, config: z.output<z.ZodObject<typeof rotary>>): Rotary {
-  const given = config.rope_parameters ?? config.rope_scaling ?? {}
+  const given = config.rope_scaling ?? config.rope_parameters ?? {}
   const base = given.rope_theta ?? config.rope_theta ?? 10000
   const type = given.rope_type ?? given.type ?? 'default'
   if (type === 'default') return {base, scaling: {type}}

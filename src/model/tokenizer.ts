@@ -3,7 +3,7 @@ import {join} from 'node:path'
 import {clipped, describe, expected, RfaError} from '../errors.js'
 import {readJson, readOptionalJson} from './json.js'
 import {type EncodedText, runTokenizer, type TokenizerJob} from './tokenizer-thread.js'
-import type {ModelFacts, TokenBatch, TokenizedTexts, TokenizeOptions} from './types.js'
+import type {ModelShape, TokenBatch, TokenizedTexts, TokenizeOptions} from './types.js'
 import {checkVocabulary, otherVocabulary} from './vocabulary.js'
 
 /** Texts of a batch where nothing else is said. */
@@ -28,7 +28,7 @@ export type Tokenize = (
  * @throws {FILE_MISSING | BAD_FILE} when `tokenizer.json` is not there, or is not a tokenizer
  * @throws {BAD_FILE} when its vocabulary is not that of the model
  */
-export async function openTokenizer(folder: string, facts: ModelFacts): Promise<Tokenize> {
+export async function openTokenizer(folder: string, facts: ModelShape): Promise<Tokenize> {
   const file = join(folder, 'tokenizer.json')
   const remedy = 'write it with `tokenizer.save_pretrained(FOLDER)` of Transformers'
   const json = await readJson(file, remedy)
@@ -82,7 +82,7 @@ function tooShort(texts: number, least: number): RfaError {
 }
 
 /** @throws {UNSUPPORTED} for texts of which queries would not see all tokens */
-function refuseBeyondWindow(rows: readonly number[][], {window}: ModelFacts): void {
+function refuseBeyondWindow(rows: readonly number[][], {window}: ModelShape): void {
   const longest = rows.reduce((most, ids) => Math.max(most, ids.length), 0)
   if (window === undefined || longest <= window) return
   const what = `at most ${window} tokens in a text, the sliding window of the model`
@@ -90,7 +90,7 @@ function refuseBeyondWindow(rows: readonly number[][], {window}: ModelFacts): vo
   throw expected('UNSUPPORTED', 'texts', what, `${longest}`, remedy)
 }
 
-function checkedOptions(options: TokenizeOptions, facts: ModelFacts) {
+function checkedOptions(options: TokenizeOptions, facts: ModelShape) {
   const {maxTokens = facts.maxTokens, batchSize = BATCH_SIZE, least = 1, limitMs} = options
   for (const [name, value] of Object.entries({maxTokens, batchSize, least})) {
     if (Number.isInteger(value) && value > 0) continue
@@ -103,7 +103,7 @@ function checkedOptions(options: TokenizeOptions, facts: ModelFacts) {
 interface Limits {
   file: string
   maxTokens: number
-  facts: ModelFacts
+  facts: ModelShape
 }
 
 /** Tokens of a text, special ones at both ends kept where it is cut. */

@@ -1,7 +1,10 @@
 /** Weights that the model of a folder has and a forward pass here would not read: with them it is another model. */
 import {describe, expected} from '../errors.js'
-import {EXPORT} from './config.js'
 import type {Weights} from './weights.js'
+
+/** What to do about a model that does not run here. */
+export const EXPORT =
+  'export its queries, keys and values with python/rfa_export.py, and run `rfa apply`'
 
 /** What is known of the names of an architecture's weights, without their prefix. */
 export interface WeightNames {
@@ -13,9 +16,9 @@ export interface WeightNames {
   layer: RegExp
   /** What does not change what the model computes: buffers, and layers behind the last hidden states. */
   harmless: RegExp
+  /** Fields of a configuration that say whether matrices have biases. */
+  switches?: readonly string[]
 }
-
-const BIASES = 'if the model has such biases, say so in config.json: `attention_bias` or `mlp_bias`'
 
 /**
  * Holds the number of layers of a configuration against what is stored, before anything is made of each.
@@ -42,7 +45,7 @@ export function requireLayers(
  */
 export function refuseUnread(
   folder: string,
-  {prefix, own, harmless}: WeightNames,
+  {prefix, own, harmless, switches}: WeightNames,
   weights: Weights,
   read: ReadonlySet<string>,
 ): void {
@@ -55,8 +58,10 @@ export function refuseUnread(
   if (first === undefined) return
   const rest = unread.length > 1 ? ` and ${unread.length - 1} more` : ''
   const got = `${describe(first)}${rest}, which a model of this kind does not have`
-  const remedies = unread.every(name => /_proj\.bias$/.test(name)) ? [BIASES, EXPORT] : [EXPORT]
-  throw expected('UNSUPPORTED', folder, 'weights that config.json speaks of', got, ...remedies)
+  const fields = switches?.map(name => `\`${name}\``).join(' or ')
+  const biased = fields && unread.every(name => /_proj\.bias$/.test(name))
+  const say = biased ? [`if the model has such biases, say so in config.json: ${fields}`] : []
+  throw expected('UNSUPPORTED', folder, 'weights that config.json speaks of', got, ...say, EXPORT)
 }
 
 function bare(name: string, prefix: string): string {

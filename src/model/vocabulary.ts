@@ -1,6 +1,6 @@
 /** Numbers of the tokens of `tokenizer.json`, looked at before a tokenizer is made of them. */
 import {describe, expected, type RfaError} from '../errors.js'
-import type {ModelFacts} from './types.js'
+import type {ModelShape} from './types.js'
 
 const REMEDY =
   'write the tokenizer of this model into the folder: `tokenizer.save_pretrained(FOLDER)` of Transformers'
@@ -11,7 +11,7 @@ const REMEDY =
  * @param json - the content of the file
  * @throws {BAD_FILE} for ids that are not whole numbers from 0, that several tokens share, or that the model does not have
  */
-export function checkVocabulary(file: string, json: object, facts: ModelFacts): void {
+export function checkVocabulary(file: string, json: object, facts: ModelShape): void {
   const tokens = new Map<number, string>()
   const ids = new Map<string, number>()
   const note = (token: string, id: unknown, end: number) => {
@@ -41,7 +41,7 @@ export function checkVocabulary(file: string, json: object, facts: ModelFacts): 
 }
 
 /** @param id - one that the model has no embedding of */
-export function otherVocabulary(file: string, id: number, {vocabulary}: ModelFacts): RfaError {
+export function otherVocabulary(file: string, id: number, {vocabulary}: ModelShape): RfaError {
   const got = `one with token ${id}: it belongs to another model`
   const what = `a tokenizer for a vocabulary of ${vocabulary} tokens, 0 to ${vocabulary - 1}`
   return expected('BAD_FILE', file, what, got, REMEDY)

@@ -3,10 +3,8 @@ import {writeFileSync} from 'node:fs'
 import {join} from 'node:path'
 import {writeArrays} from '../../src/inputs/files/index.js'
 import {type Dtype, elementCount, type NdArray} from '../../src/inputs/nd-array.js'
-import {bertParts} from '../../src/model/bert.js'
+import type {Kind} from '../../src/model/architectures/index.js'
 import {readConfig} from '../../src/model/config.js'
-import {gpt2Parts} from '../../src/model/gpt2.js'
-import {llamaParts} from '../../src/model/llama.js'
 import type {WeightSpec, Weights} from '../../src/model/weights.js'
 import {newFolder} from './folders.js'
 
@@ -26,8 +24,39 @@ export const CONFIGS = {
     ...{head_dim: 4, intermediate_size: 14, vocab_size: 13, max_position_embeddings: 11},
     ...{rope_theta: 100, tie_word_embeddings: false},
   },
-} as const
-export type TinyModel = keyof typeof CONFIGS
+  roberta: {
+    model_type: 'roberta',
+    ...{hidden_size: 10, num_hidden_layers: 2, num_attention_heads: 2, intermediate_size: 14},
+    ...{vocab_size: 13, max_position_embeddings: 14, type_vocab_size: 1, pad_token_id: 2},
+  },
+  distilbert: {
+    model_type: 'distilbert',
+    ...{dim: 10, n_layers: 2, n_heads: 2, hidden_dim: 14, vocab_size: 13},
+    ...{max_position_embeddings: 11, activation: 'relu'},
+  },
+  mistral: {
+    model_type: 'mistral',
+    ...{hidden_size: 12, num_hidden_layers: 2, num_attention_heads: 6, num_key_value_heads: 2},
+    ...{intermediate_size: 14, vocab_size: 13, max_position_embeddings: 11},
+    ...{sliding_window: null, tie_word_embeddings: false},
+  },
+  qwen2: {
+    model_type: 'qwen2',
+    ...{hidden_size: 12, num_hidden_layers: 2, num_attention_heads: 6, num_key_value_heads: 3},
+    ...{intermediate_size: 14, vocab_size: 13, max_position_embeddings: 11},
+    ...{tie_word_embeddings: true},
+  },
+  qwen3: {
+    model_type: 'qwen3',
+    ...{hidden_size: 12, num_hidden_layers: 2, num_attention_heads: 6, num_key_value_heads: 3},
+    ...{head_dim: 4, intermediate_size: 14, vocab_size: 13, max_position_embeddings: 11},
+    ...{attention_bias: true, tie_word_embeddings: false},
+  },
+} as const satisfies Record<Kind, object>
+export type TinyModel = Kind
+
+/** Kinds that have embeddings in place of logits. */
+export const ENCODERS: readonly Kind[] = ['bert', 'roberta', 'distilbert']
 
 /** Without it Transformers does not read a file. */
 const PYTORCH = {format: 'pt'}
@@ -35,7 +64,7 @@ const PYTORCH = {format: 'pt'}
 /** Words of the tokenizers, in the order of their numbers. */
 export const WORDS = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', ...'a b c d e f g h i'.split(' ')]
 
-/** Words between spaces; BERT's has [CLS] and [SEP] around a text. */
+/** Words between spaces; that of encoders has [CLS] and [SEP] around a text. */
 export function tokenizerJson(kind: TinyModel): object {
   const special = (id: string) => ({SpecialToken: {id, type_id: 0}})
   const template = {
@@ -50,7 +79,7 @@ export function tokenizerJson(kind: TinyModel): object {
     added_tokens: [],
     normalizer: null,
     pre_tokenizer: {type: 'WhitespaceSplit'},
-    post_processor: kind === 'bert' ? template : null,
+    post_processor: ENCODERS.includes(kind) ? template : null,
     decoder: null,
     model: {
       type: 'WordPiece',
@@ -91,13 +120,8 @@ export function writeJson(folder: string, name: string, value: object): void {
 
 /** Numbers between -1 and 1 that bfloat16 holds exactly. */
 async function weightsOf(folder: string, {dtype = 'float32', prefix = ''}: FolderChanges) {
-  const config = await readConfig(folder)
-  const parts = config.rotary
-    ? llamaParts(config, config.rotary, NONE)
-    : config.facts.causal
-      ? gpt2Parts(config, NONE)
-      : bertParts(config, NONE)
-  const specs = parts.specs.flatMap(part => Object.values(part))
+  const {specs: every} = (await readConfig(folder)).parts(NONE)
+  const specs = every.flatMap(part => Object.values(part))
   const arrays: Record<string, NdArray> = {}
   for (const spec of specs) {
     if (spec) arrays[prefix + spec.name] = {...filled(spec, Object.keys(arrays).length), dtype}

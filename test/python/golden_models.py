@@ -10,20 +10,35 @@ from typing import Any
 
 import torch
 import transformers
-from transformers import BertModel, GPT2LMHeadModel, LlamaForCausalLM
+from transformers import (
+    BertModel,
+    DistilBertModel,
+    GPT2LMHeadModel,
+    LlamaForCausalLM,
+    MistralForCausalLM,
+    Qwen2ForCausalLM,
+    Qwen3ForCausalLM,
+    RobertaModel,
+)
 
 IDS = [[4, 5, 6, 7, 8], [9, 2, 12, 0, 0]]
 LENGTHS = [5, 3]
-KINDS = {"bert": BertModel, "gpt2": GPT2LMHeadModel, "llama": LlamaForCausalLM}
+KINDS = {
+    "bert": BertModel, "roberta": RobertaModel, "distilbert": DistilBertModel, "gpt2": GPT2LMHeadModel,
+    "llama": LlamaForCausalLM, "mistral": MistralForCausalLM, "qwen2": Qwen2ForCausalLM, "qwen3": Qwen3ForCausalLM,
+}  # fmt: skip
+#: Where a model without its head has its layers.
+PLACES = ["encoder.layer", "transformer.layer", "h", "layers"]
 transformers.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()
 
 
 def computed(folder: pathlib.Path) -> tuple[str, dict[str, Any]]:
     kind = json.loads((folder / "config.json").read_text(encoding="utf-8"))["model_type"]
-    model = KINDS[kind].from_pretrained(folder, dtype=torch.float64).eval()
+    model = KINDS[kind].from_pretrained(folder, dtype=torch.float64, attn_implementation="eager").eval()
     base = getattr(model, model.base_model_prefix, model)
-    last = {"bert": lambda: base.encoder.layer, "gpt2": lambda: base.h, "llama": lambda: base.layers}[kind]()[-1]
+    parts = dict(base.named_modules())
+    last = next(parts[place] for place in PLACES if place in parts)[-1]
     kept: list[torch.Tensor] = []
     last.register_forward_hook(lambda _module, _inputs, out: kept.append(out[0] if isinstance(out, tuple) else out))
     mask = torch.tensor([[token < length for token in range(len(IDS[0]))] for length in LENGTHS])

@@ -25,6 +25,17 @@ const NAMES = [
   'llama-biases-tied',
   'llama3',
   'mistral',
+  'roberta',
+  'roberta-prefixed',
+  'roberta-other-padding',
+  'xlm-roberta',
+  'distilbert',
+  'distilbert-prefixed',
+  'qwen2',
+  'qwen2-tied-window',
+  'qwen2-wide-heads-bfloat16',
+  'qwen3',
+  'qwen3-biases-tied',
   'minilm',
 ]
 const GOLDEN_KINDS = Object.keys(CONFIGS) as TinyModel[]

@@ -14,12 +14,15 @@ from typing import Any
 import torch
 import transformers
 from safetensors.torch import save_file
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import (
     AutoTokenizer,
     BertConfig,
     BertForMaskedLM,
     BertModel,
+    DistilBertConfig,
+    DistilBertForMaskedLM,
+    DistilBertModel,
     GPT2Config,
     GPT2LMHeadModel,
     GPT2Model,
@@ -28,13 +31,22 @@ from transformers import (
     MistralConfig,
     MistralForCausalLM,
     PreTrainedTokenizerFast,
+    Qwen2Config,
+    Qwen2ForCausalLM,
+    Qwen3Config,
+    Qwen3ForCausalLM,
+    RobertaConfig,
+    RobertaForMaskedLM,
+    RobertaModel,
+    XLMRobertaConfig,
+    XLMRobertaModel,
 )
 
 FOLDER = pathlib.Path(sys.argv[1])
-TEXTS = ["In the beginning God created the heaven and the earth.", "And the earth was without form", "void", "the deep"]
+TEXTS = ["In the beginning God created the heaven and the earth.", "And the earth was without form", "void", "the <pad> deep"]
 HARD = [
     "", " ", "Ångström's  naïve café", "don't you'll I'M", "tabs\tand\nlines\r\n\n  ", "中文字符 と 日本", "🙂 emoji ‍🔥",
-    "[CLS] in [SEP] text <s> </s>", "1234567 3.14 -1e5", "soft­hyphen​zero", "UPPER lower ÀÉÎ", "x" * 120, "a-b_c/d\\e",
+    "[CLS] in [SEP] text <s> </s> <pad><mask>", "1234567 3.14 -1e5", "soft­hyphen​zero", "UPPER lower ÀÉÎ", "x" * 120, "a-b_c/d\\e",
 ]  # fmt: skip
 transformers.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()
@@ -78,6 +90,45 @@ def sentence_piece() -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **named)
 
 
+ENDS = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+NAMED = dict(bos_token="<s>", pad_token="<pad>", eos_token="</s>", unk_token="<unk>", mask_token="<mask>")
+
+
+def roberta_bytes() -> PreTrainedTokenizerFast:
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    train(tokenizer, trainers.BpeTrainer(vocab_size=300, special_tokens=ENDS, initial_alphabet=alphabet, show_progress=False))
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), True, False)
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **NAMED)
+
+
+def unigram() -> PreTrainedTokenizerFast:
+    """As XLM-RoBERTa's, without the table of characters of SentencePiece."""
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
+    train(tokenizer, trainers.UnigramTrainer(vocab_size=60, special_tokens=ENDS, unk_token="<unk>", show_progress=False))
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+    )
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **NAMED)
+
+
+def qwen_bytes() -> PreTrainedTokenizerFast:
+    words = (
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    )
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.normalizer = normalizers.NFC()
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
+        pre_tokenizers.Split(Regex(words), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+    ])  # fmt: skip
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    special = ["<|endoftext|>"]
+    train(tokenizer, trainers.BpeTrainer(vocab_size=300, special_tokens=special, initial_alphabet=alphabet, show_progress=False))
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=special[0], pad_token=special[0])
+
+
 def train(tokenizer: Tokenizer, trainer: Any) -> None:
     tokenizer.train_from_iterator(TEXTS * 3, trainer)
 
@@ -87,25 +138,48 @@ def bert(kind: type = BertModel, **options: Any) -> tuple[Any, Any]:
     return kind(BertConfig(vocab_size=101, max_position_embeddings=37, **sizes, **options)), word_piece()
 
 
+def roberta(config: type = RobertaConfig, kind: type = RobertaModel, **options: Any) -> tuple[Any, Any]:
+    sizes = dict(hidden_size=60, num_attention_heads=6, num_hidden_layers=3, intermediate_size=77)
+    tokenizer = unigram() if config is XLMRobertaConfig else roberta_bytes()
+    return kind(config(vocab_size=307, max_position_embeddings=160, **sizes, **options)), tokenizer
+
+
+def distilbert(kind: type = DistilBertModel, **options: Any) -> tuple[Any, Any]:
+    sizes = dict(dim=60, n_heads=6, n_layers=3, hidden_dim=77)
+    return kind(DistilBertConfig(vocab_size=101, max_position_embeddings=37, **sizes, **options)), word_piece()
+
+
 def gpt2(kind: type = GPT2LMHeadModel, **options: Any) -> tuple[Any, Any]:
     return kind(GPT2Config(vocab_size=307, n_embd=60, n_head=6, n_layer=3, n_positions=101, **options)), byte_level()
 
 
-def llama(config: type = LlamaConfig, kind: type = LlamaForCausalLM, **options: Any) -> tuple[Any, Any]:
+def llama(
+    config: type = LlamaConfig, kind: type = LlamaForCausalLM, tokenizer: Callable[[], Any] = sentence_piece, **options: Any
+) -> tuple[Any, Any]:
     sizes = dict(hidden_size=60, num_attention_heads=6, num_key_value_heads=2, num_hidden_layers=3, intermediate_size=77)
-    return kind(config(vocab_size=331, max_position_embeddings=203, **sizes, **options)), sentence_piece()
+    return kind(config(vocab_size=331, max_position_embeddings=203, **sizes, **options)), tokenizer()
 
 
 def mistral() -> tuple[Any, Any]:
     return llama(MistralConfig, MistralForCausalLM, sliding_window=None, head_dim=14)
 
 
+def qwen2(**options: Any) -> tuple[Any, Any]:
+    return llama(Qwen2Config, Qwen2ForCausalLM, qwen_bytes, **options)
+
+
+def qwen3(**options: Any) -> tuple[Any, Any]:
+    return llama(Qwen3Config, Qwen3ForCausalLM, qwen_bytes, **options)
+
+
+WINDOW = dict(use_sliding_window=True, sliding_window=150, max_window_layers=1)
 LLAMA3 = dict(
     rope_type="llama3", rope_theta=100.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
     original_max_position_embeddings=64,
 )  # fmt: skip
 LINEAR = dict(rope_type="linear", rope_theta=10000.0, factor=4.0)
 
+ENCODERS = ("bert", "roberta", "xlm-roberta", "distilbert", "minilm")
 # how each is made, and how its weights are saved
 MODELS: dict[str, tuple[Callable[[], tuple[Any, Any]], dict[str, Any]]] = {
     "bert": (bert, {}),
@@ -120,6 +194,17 @@ MODELS: dict[str, tuple[Callable[[], tuple[Any, Any]], dict[str, Any]]] = {
     ),  # fmt: skip
     "llama3": (lambda: llama(rope_parameters=LLAMA3, hidden_act="gelu_pytorch_tanh"), {}),
     "mistral": (mistral, {}),
+    "roberta": (roberta, {}),
+    "roberta-prefixed": (lambda: roberta(kind=RobertaForMaskedLM, type_vocab_size=1, hidden_act="relu"), {}),
+    "roberta-other-padding": (lambda: roberta(pad_token_id=30), {}),
+    "xlm-roberta": (lambda: roberta(XLMRobertaConfig, XLMRobertaModel), {}),
+    "distilbert": (distilbert, {}),
+    "distilbert-prefixed": (lambda: distilbert(DistilBertForMaskedLM, activation="relu", sinusoidal_pos_embds=True), {}),
+    "qwen2": (qwen2, {}),
+    "qwen2-tied-window": (lambda: qwen2(tie_word_embeddings=True, rope_parameters=LINEAR, **WINDOW), {}),
+    "qwen2-wide-heads-bfloat16": (lambda: qwen2(head_dim=16), {"dtype": torch.bfloat16}),
+    "qwen3": (lambda: qwen3(head_dim=14), {}),
+    "qwen3-biases-tied": (lambda: qwen3(head_dim=10, attention_bias=True, tie_word_embeddings=True), {}),
 }
 
 
@@ -139,12 +224,14 @@ def write(name: str) -> None:
 
 
 def record(name: str, folder: pathlib.Path, kind: type, max_length: int | None = None) -> None:
-    model = kind.from_pretrained(folder, dtype=torch.float32).eval()
+    model = kind.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
     tokenizer = AutoTokenizer.from_pretrained(folder)
     tokenizer.padding_side = "right"
     inputs = tokenizer(TEXTS, padding=True, return_tensors="pt")
     base = getattr(model, model.base_model_prefix, model)
-    layers = getattr(base, "layers", None) or getattr(base, "h", None) or base.encoder.layer
+    layers = getattr(base, "layers", None) or getattr(base, "h", None)
+    layers = layers or getattr(base, "encoder", None) or base.transformer
+    layers = getattr(layers, "layer", layers)
     hidden: list[torch.Tensor] = []
     layers[0].register_forward_pre_hook(lambda _module, inputs: hidden.append(inputs[0]))
     for layer in layers:
@@ -156,7 +243,7 @@ def record(name: str, folder: pathlib.Path, kind: type, max_length: int | None =
     mask = inputs["attention_mask"].float()
     arrays = {"ids": inputs["input_ids"].int(), "lengths": inputs["attention_mask"].sum(-1).int()}
     arrays |= {f"hidden.{number}": state for number, state in enumerate(hidden)}
-    if name == "minilm" or name.startswith("bert"):
+    if name.startswith(ENCODERS):
         mean = (hidden[-1] * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True)
         arrays["embedding"] = torch.nn.functional.normalize(mean, dim=-1)
     elif "logits" in out:

@@ -42,7 +42,7 @@ const CONFIGURATIONS: Case[] = [
     title: 'another architecture',
     changes: {config: {model_type: 't5'}},
     code: 'UNSUPPORTED',
-    message: /config\.json: expected a model_type of bert, gpt2, llama, mistral, got "t5"$/,
+    message: /a model_type of bert, roberta, xlm-roberta, distilbert, .*, qwen2, qwen3, got "t5"$/,
     remedy: /rfa_export\.py/,
   },
   {
@@ -56,6 +56,56 @@ const CONFIGURATIONS: Case[] = [
     changes: {config: {position_embedding_type: 'relative_key'}},
     code: 'UNSUPPORTED',
     message: /expected absolute positions, got position_embedding_type "relative_key"/,
+  },
+  {
+    title: 'relative positions in RoBERTa',
+    kind: 'roberta',
+    changes: {config: {position_embedding_type: 'relative_key_query'}},
+    code: 'UNSUPPORTED',
+    message: /expected absolute positions, got position_embedding_type "relative_key_query"/,
+  },
+  {
+    title: 'no position behind that of padding',
+    kind: 'roberta',
+    changes: {config: {pad_token_id: 13}},
+    code: 'BAD_FILE',
+    message: /expected max_position_embeddings above 14, pad_token_id and one more, got 14/,
+  },
+  {
+    title: 'no token of padding to count positions from',
+    kind: 'roberta',
+    changes: {config: {pad_token_id: null}},
+    code: 'BAD_FILE',
+    message: /the configuration of a RoBERTa-like model, got one in which pad_token_id is null/,
+  },
+  {
+    title: 'a width that the heads of DistilBERT do not divide',
+    kind: 'distilbert',
+    changes: {config: {n_heads: 3}},
+    code: 'BAD_FILE',
+    message: /expected dim that 3 heads divide evenly, got 10/,
+  },
+  ...(['gpt2', 'llama', 'qwen3'] as const).map(kind => ({
+    title: `a ${kind} that is not causal`,
+    kind,
+    changes: {config: {is_causal: false}},
+    code: 'UNSUPPORTED' as const,
+    message: /expected a causal model, got is_causal false$/,
+  })),
+  {
+    title: 'layers of another kind',
+    kind: 'qwen3',
+    changes: {config: {layer_types: ['full_attention', 'linear_attention']}},
+    code: 'UNSUPPORTED',
+    message: /expected layer_types of full_attention, sliding_attention, got "linear_attention"/,
+    remedy: /rfa_export\.py/,
+  },
+  {
+    title: 'layers with a window that is not given',
+    kind: 'qwen2',
+    changes: {config: {layer_types: ['full_attention', 'sliding_attention']}},
+    code: 'UNSUPPORTED',
+    message: /use_sliding_window and sliding_window for layers of sliding_attention, got none/,
   },
   {
     title: 'a BERT that decodes',
@@ -116,9 +166,12 @@ const CONFIGURATIONS: Case[] = [
   },
   {
     title: 'no model_type, and classes that are not known',
-    changes: {config: {model_type: undefined, architectures: ['RobertaModel']}},
+    changes: {
+      config: {model_type: undefined, architectures: ['BertweetModel', 'Qwen3MoeForCausalLM']},
+    },
     code: 'UNSUPPORTED',
-    message: /a model_type of bert, .*, got none, and architectures \[RobertaModel\]/,
+    message:
+      /a model_type of bert, .*, got none, and architectures \[BertweetModel, Qwen3MoeForCausalLM\]/,
     remedy: /"model_type": "llama"/,
   },
   {
@@ -195,6 +248,20 @@ const CONFIGURATIONS: Case[] = [
     changes: scaled({rope_type: 'yarn', factor: 2}),
     code: 'UNSUPPORTED',
     message: /a rope_type of default, linear, llama3, got "yarn"/,
+  },
+  {
+    title: 'another kind of rotary scaling under its older name',
+    kind: 'qwen2',
+    changes: {config: {rope_scaling: {type: 'mrope', mrope_section: [16, 24, 24]}}},
+    code: 'UNSUPPORTED',
+    message: /a rope_type of default, linear, llama3, got "mrope"/,
+  },
+  {
+    title: 'rotary positions of each kind of layer',
+    kind: 'qwen3',
+    changes: scaled({full_attention: {rope_theta: 1e6}}),
+    code: 'BAD_FILE',
+    message: /one in which rope_parameters\.full_attention is /,
   },
   {
     title: 'rotary scaling without its numbers',
@@ -316,6 +383,12 @@ const WEIGHTS: Case[] = [
       ['bert', 'encoder.layer.0.attention.self.distance_embedding.weight'],
       ['bert', 'bert.encoder.layer.1.adapter.weight'],
       ['bert', 'embeddings.projection.weight'],
+      ['roberta', 'roberta.encoder.layer.0.attention.self.distance_embedding.weight'],
+      ['distilbert', 'embeddings.token_type_embeddings.weight'],
+      ['mistral', 'layers.0.self_attn.q_proj.bias'],
+      ['qwen2', 'layers.1.self_attn.o_proj.bias'],
+      ['qwen2', 'layers.0.self_attn.q_norm.weight'],
+      ['qwen3', 'layers.0.mlp.up_proj.weight_scale'],
     ] as const
   ).map(([kind, name]) => ({
     title: `${name}, which ${kind} does not read`,
@@ -436,6 +509,9 @@ describe('a folder is taken that has', () => {
     ['gpt2', 'lm_head.weight'],
     ['gpt2', 'score.weight'],
     ['llama', 'layers.0.self_attn.rotary_emb.inv_freq'],
+    ['roberta', 'lm_head.dense.weight'],
+    ['distilbert', 'vocab_transform.weight'],
+    ['qwen2', 'lm_head.weight'],
   ] as const)('%s with %s, which changes nothing', async (kind, name) => {
     expect((await open(kind, extra(name, 4))).facts.kind).toBe(kind)
   })
@@ -444,6 +520,10 @@ describe('a folder is taken that has', () => {
     ['bert', 'BertForMaskedLM'],
     ['gpt2', 'GPT2LMHeadModel'],
     ['llama', 'LlamaForCausalLM'],
+    ['roberta', 'XLMRobertaForMaskedLM'],
+    ['distilbert', 'DistilBertModel'],
+    ['qwen2', 'Qwen2ForCausalLM'],
+    ['qwen3', 'Qwen3Model'],
   ] as const)('%s by its class, without model_type', async (kind, name) => {
     const model = await open(kind, {config: {model_type: undefined, architectures: [name]}})
     expect(model.facts.kind).toBe(kind)
@@ -451,15 +531,22 @@ describe('a folder is taken that has', () => {
 
   it.each([
     ['a window of another architecture', 'llama', {sliding_window: 2}],
-    ['biases of another architecture', 'llama', {model_type: 'mistral', attention_bias: true}],
+    ['biases of another architecture', 'mistral', {attention_bias: true}],
+    ['XLM-RoBERTa as RoBERTa', 'roberta', {model_type: 'xlm-roberta'}],
+    ['a window that is not in use', 'qwen2', {use_sliding_window: false, sliding_window: 2}],
+    ['kinds of layers that all see all', 'qwen3', {layer_types: ['full_attention']}],
     ['a null where nothing is tied', 'gpt2', {tie_word_embeddings: null}],
     ['fields of odd kinds', 'bert', {architectures: 'BertModel', sliding_window: 'none'}],
   ] as const)('%s', async (_, kind, config) => {
     expect((await open(kind, {config})).facts.layers).toBe(2)
   })
 
-  it('a window, for texts that are no longer', async () => {
-    const model = await open('llama', {config: {model_type: 'mistral', sliding_window: 4}})
+  it.each([
+    ['mistral', {sliding_window: 4}],
+    ['qwen2', {use_sliding_window: true, sliding_window: 4, max_window_layers: 1}],
+    ['qwen3', {use_sliding_window: true, sliding_window: 4, layer_types: ['sliding_attention']}],
+  ] as const)('a window, for texts that are no longer: %s', async (kind, config) => {
+    const model = await open(kind, {config})
     expect((await model.tokenize(['a b c d'])).batches[0]!.lengths).toEqual([4])
     await expect(model.tokenize(['a b c d e'])).rejects.toMatchObject({
       code: 'UNSUPPORTED',

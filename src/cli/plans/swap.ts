@@ -49,7 +49,7 @@ export const swapFlags = {
     helpGroup: 'MODEL',
     helpValue: 'DIR',
     description:
-      'folder of a model as Hugging Face writes it (config.json, model.safetensors, tokenizer.json), or its name on the Hub if the cache has it: BERT, GPT-2 or Llama (default: a character model of the package)',
+      'folder of a model as Hugging Face writes it (config.json, model.safetensors, tokenizer.json), or its name on the Hub if the cache has it: BERT, RoBERTa, DistilBERT, GPT-2, Llama, Mistral or Qwen (default: a character model of the package)',
   }),
   texts: oneText({
     helpGroup: 'MODEL',

@@ -2,23 +2,86 @@
  * Decoders as GPT-2: a norm before each part, positions added to the embeddings. Radford et al. 2019; names of weights are
  * those of `GPT2Model` of Transformers, matrices as `[in, out]`.
  */
-import {dense, normalizeRows} from '../attention/internal.js'
-import {tf} from '../tf.js'
-import type {ModelConfig} from './config.js'
-import {toRows} from './operations.js'
-import {attendRows, lookUp, type Parts, readHead, readLayer, sizesOf} from './parts.js'
-import type {WeightNames} from './unread.js'
-import {matrix, vector, type Weights} from './weights.js'
+import {z} from 'zod'
+import {dense, normalizeRows} from '../../attention/internal.js'
+import {parseWith} from '../../results/journal/parse-record.js'
+import {tf} from '../../tf.js'
+import {
+  type Architecture,
+  activationOf,
+  count,
+  epsilon,
+  evenHeads,
+  type ModelConfig,
+  unsupported,
+} from '../architecture.js'
+import {toRows} from '../operations.js'
+import {attendRows, lookUp, type Parts, readHead, readLayer, sizesOf} from '../parts.js'
+import {matrix, vector, type Weights} from '../weights.js'
 
-/** A model with a separate head has a prefix. Buffers are masks of causal attention. */
-export const GPT2_NAMES: WeightNames = {
-  prefix: 'transformer.',
-  own: /^(wte|wpe|h|ln_f|lm_head)\./,
-  layer: /^h\.(\d+)\./,
-  harmless: /^(h\.\d+\.attn\.(bias|masked_bias)|lm_head\.weight)$/,
+const fields = z.object({
+  n_embd: count,
+  n_layer: count,
+  n_head: count,
+  n_inner: count.nullish(),
+  vocab_size: count,
+  n_positions: count,
+  layer_norm_epsilon: epsilon.default(1e-5),
+  activation_function: z.string().default('gelu_new'),
+  scale_attn_weights: z.boolean().default(true),
+  scale_attn_by_inverse_layer_idx: z.boolean().nullish(),
+  add_cross_attention: z.boolean().nullish(),
+  tie_word_embeddings: z.boolean().nullish(),
+})
+
+export default {
+  types: ['gpt2'],
+  classes: /^GPT2(Model|LMHead|DoubleHeads|For)/,
+  // a model with a separate head has a prefix; buffers are masks of causal attention
+  weights: {
+    prefix: 'transformer.',
+    own: /^(wte|wpe|h|ln_f|lm_head)\./,
+    layer: /^h\.(\d+)\./,
+    harmless: /^(h\.\d+\.attn\.(bias|masked_bias)|lm_head\.weight)$/,
+  },
+  read(file, json) {
+    const config = configOf(file, json)
+    return {facts: config.facts, parts: weights => partsOf(config, weights)}
+  },
+} satisfies Architecture
+
+interface Gpt2Config extends ModelConfig {
+  /** Whether the output matrix is the table of embeddings. */
+  tiedHead: boolean
 }
 
-export function gpt2Parts(config: ModelConfig, weights: Weights): Parts {
+function configOf(file: string, json: object): Gpt2Config {
+  const c = parseWith(fields, json, file, 'the configuration of a GPT-2-like model')
+  if (c.scale_attn_by_inverse_layer_idx) {
+    const got = 'scale_attn_by_inverse_layer_idx true'
+    throw unsupported(file, 'the same scale of attention in all layers', got)
+  }
+  if (c.add_cross_attention) {
+    throw unsupported(file, 'a decoder by itself', 'add_cross_attention true')
+  }
+  const facts = evenHeads(file, 'n_embd', {
+    layers: c.n_layer,
+    heads: c.n_head,
+    width: c.n_embd,
+    causal: true,
+    vocabulary: c.vocab_size,
+    maxTokens: c.n_positions,
+  })
+  return {
+    facts: c.scale_attn_weights ? facts : {...facts, scale: 1},
+    activation: activationOf(file, 'activation_function', c.activation_function),
+    innerWidth: c.n_inner ?? 4 * c.n_embd,
+    normEpsilon: c.layer_norm_epsilon,
+    tiedHead: c.tie_word_embeddings ?? true,
+  }
+}
+
+function partsOf(config: Gpt2Config, weights: Weights): Parts {
   const {layers, width, vocabulary, maxTokens} = config.facts
   const layerNorm = (x: tf.Tensor2D, weight: tf.Tensor1D, bias: tf.Tensor1D) =>
     normalizeRows(x, weight, {bias, epsilon: config.normEpsilon})

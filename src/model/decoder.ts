@@ -1,28 +1,37 @@
 /**
  * Decoders as Llama: RMS norms before each part, rotary positions, heads of keys that several heads of queries share, and a
- * gated feed-forward part. Touvron et al. 2023, arXiv:2302.13971; names of weights are those of `LlamaModel` of Transformers.
+ * gated feed-forward part. Touvron et al. 2023, arXiv:2302.13971.
  */
 import {normalizeRows} from '../attention/internal.js'
 import {tf} from '../tf.js'
-import type {ModelConfig} from './config.js'
+import type {Configured, ModelConfig} from './architecture.js'
 import {toRows} from './operations.js'
 import {attendRows, linear, lookUp, type Parts, readHead, readLayer, sizesOf} from './parts.js'
 import {quarterTurn, type Rotary, turn, turnsOf} from './rotary.js'
-import type {WeightNames} from './unread.js'
 import {matrix, vector, type Weights} from './weights.js'
 
-/** A model with a separate head has a prefix. Angles of rotary positions follow from the configuration. */
-export const LLAMA_NAMES: WeightNames = {
-  prefix: 'model.',
-  own: /^(embed_tokens|layers|norm|rotary_emb|lm_head)\./,
-  layer: /^layers\.(\d+)\./,
-  harmless: /^((layers\.\d+\.self_attn\.)?rotary_emb\.inv_freq|lm_head\.weight)$/,
+/** What a decoder is made from. */
+export interface DecoderConfig extends ModelConfig {
+  /** Whether the output matrix is the table of embeddings; `undefined` where only the weights can tell. */
+  tiedHead: boolean | undefined
+  /** Which matrices have biases: of queries, keys and values, of the output of attention, of the feed-forward part. */
+  biases: {rows: boolean; output: boolean; feedForward: boolean}
+  /** Whether each head of queries and of keys has an RMS norm before it is rotated. */
+  headNorms: boolean
+  rotary: Rotary
 }
 
-export function llamaParts(config: ModelConfig, rotary: Rotary, weights: Weights): Parts {
+/** A decoder as Llama. */
+export function decoder(config: DecoderConfig): Configured {
+  return {facts: config.facts, parts: weights => partsOf(config, weights)}
+}
+
+function partsOf(config: DecoderConfig, weights: Weights): Parts {
   const {layers, width, vocabulary, headDim} = config.facts
   const rmsNorm = (x: tf.Tensor2D, weight: tf.Tensor1D) =>
     normalizeRows(x, weight, {epsilon: config.normEpsilon, centred: false})
+  const normed = (rows: tf.Tensor2D, weight: tf.Tensor1D | undefined): tf.Tensor2D =>
+    weight ? tf.reshape(rmsNorm(tf.reshape(rows, [-1, headDim]), weight), rows.shape) : rows
   const words = matrix('embed_tokens.weight', vocabulary, width)
   const every = Array.from({length: layers}, (_, index) => layerSpecs(config, weights, index))
   const tied = config.tiedHead ?? !weights.has('lm_head.weight')
@@ -44,11 +53,11 @@ export function llamaParts(config: ModelConfig, rotary: Rotary, weights: Weights
           const x = toRows(hidden)
           const first = rmsNorm(x, w.norm)
           const rows = {
-            query: () => linear(first, w.query, w.queryBias),
-            key: () => linear(first, w.key, w.keyBias),
+            query: () => normed(linear(first, w.query, w.queryBias), w.queryNorm),
+            key: () => normed(linear(first, w.key, w.keyBias), w.keyNorm),
             value: () => linear(first, w.value, w.valueBias),
           }
-          const turns = turnsOf(rotary, batch.length, headDim)
+          const turns = turnsOf(config.rotary, batch.length, headDim)
           const quarter = quarterTurn(headDim)
           const middle = tf.tidy(() => {
             const attended = attendRows(config, index, batch, rows, attention, heads =>
@@ -73,26 +82,32 @@ export function llamaParts(config: ModelConfig, rotary: Rotary, weights: Weights
   }
 }
 
-function layerSpecs({facts, innerWidth, biases}: ModelConfig, weights: Weights, index: number) {
+function layerSpecs(
+  {facts, innerWidth, biases, headNorms}: DecoderConfig,
+  weights: Weights,
+  index: number,
+) {
   const {width, heads, keyHeads, headDim} = facts
   const at = `layers.${index}`
   const bias = (wanted: boolean, name: string, length: number) =>
     wanted ? vector(`${at}.${name}.bias`, length) : undefined
   const queries = heads * headDim
   const keys = keyHeads * headDim
-  const {attention, feedForward} = biases
+  const {rows, output, feedForward} = biases
   return {
     norm: vector(`${at}.input_layernorm.weight`, width),
     query: matrix(`${at}.self_attn.q_proj.weight`, queries, width),
-    queryBias: bias(attention, 'self_attn.q_proj', queries),
+    queryBias: bias(rows, 'self_attn.q_proj', queries),
     key: matrix(`${at}.self_attn.k_proj.weight`, keys, width),
-    keyBias: bias(attention, 'self_attn.k_proj', keys),
+    keyBias: bias(rows, 'self_attn.k_proj', keys),
+    queryNorm: headNorms ? vector(`${at}.self_attn.q_norm.weight`, headDim) : undefined,
+    keyNorm: headNorms ? vector(`${at}.self_attn.k_norm.weight`, headDim) : undefined,
     value: matrix(`${at}.self_attn.v_proj.weight`, keys, width),
-    valueBias: bias(attention, 'self_attn.v_proj', keys),
+    valueBias: bias(rows, 'self_attn.v_proj', keys),
     output: matrix(`${at}.self_attn.o_proj.weight`, width, queries),
     // models that say so may have biases of q, k and v alone
     outputBias: bias(
-      attention && weights.has(`${at}.self_attn.o_proj.bias`),
+      output && weights.has(`${at}.self_attn.o_proj.bias`),
       'self_attn.o_proj',
       width,
     ),
