@@ -1,0 +1,140 @@
+"""What the attention of a model becomes: one method, in some layers or all, drawn or learned."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import nn
+
+from .._errors import ArgumentTypeError, InputError, UsageError
+from ._tuned import attention_of, read_layers, read_tuned
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A method with what it takes."""
+
+    method: str
+    seed: int = 0
+    options: tuple[tuple[str, Any], ...] = ()
+    layers: tuple[int, ...] | None = None  # by number; None: all
+    tuned: bytes | None = None  # a file of learned parameters
+    source: str = field(default="", compare=False)  # where that file was
+
+    @property
+    def name(self) -> str:
+        """The same in every process: a model that was stored has it in its configuration."""
+        facts = repr((self.method, self.seed, self.options, self.layers))
+        return f"rfa-{hashlib.sha256(facts.encode() + (self.tuned or b'')).hexdigest()[:12]}"
+
+    def learned(self) -> dict[int, dict[str, Any]]:
+        """Arguments of `Attention` for each layer of the file."""
+        return {} if self.tuned is None else read_layers(self.source, self.tuned)
+
+    def check(self, modules: dict[int, nn.Module]) -> None:
+        """
+        Raises:
+            InputError: for learned parameters that do not fit the modules of a model, as far as these say.
+            UsageError: for layers that it does not have.
+        """
+        missing = [number for number in self.layers or () if number not in modules]
+        if missing:
+            wanted = f"layers from {min(modules)} to {max(modules)}, which the model has"
+            got = ", ".join(map(str, missing))
+            if self.tuned is None:
+                raise UsageError(f"layers: expected {wanted}, got {got}", code="BAD_OPTION")
+            raise _other_model(self.source, wanted, f"parameters of {got}")
+        for number, facts in self.learned().items():
+            if number in (self.layers or ()):
+                check_fits(self.source, number, facts, _said(modules[number]))
+
+
+def chosen(
+    method: str | None,
+    tuned: str | os.PathLike[str] | None,
+    layers: Iterable[int] | None,
+    seed: int,
+    options: dict[str, Any],
+) -> Exchange:
+    """The exchange that arguments of `use` name.
+
+    Raises:
+        ArgumentTypeError: for layers that are no numbers, and options of a file, which has its own.
+        InputError: for a file of something else, or without one of the layers.
+        UsageError: for a method and a file, or neither.
+    """
+    if (method is None) == (tuned is None):
+        raise UsageError(f"use: expected a method or tuned=, got {'neither' if method is None else 'both'}")
+    numbers = _numbers(layers)
+    if tuned is None:
+        assert method is not None
+        return Exchange(method, seed, tuple(sorted(options.items())), numbers)
+    if options:
+        got = ", ".join(options)
+        raise ArgumentTypeError(f"{got}: expected nothing, as the file of tuned= has its own, got it", code="BAD_OPTION")
+    data = read_tuned(tuned)
+    found = read_layers(str(tuned), data)
+    lacking = [number for number in numbers or () if number not in found]
+    if lacking:
+        raise InputError(
+            f"{tuned}: expected parameters of layer {lacking[0]}, got those of {', '.join(map(str, found))}",
+            code="ARRAY_MISSING",
+        )
+    own = [attention_of(tuned, facts, {}) for facts in found.values()][0]
+    numbers = tuple(found) if numbers is None else numbers
+    return Exchange(own.method, seed, tuple(sorted(own.options.items())), numbers, data, str(tuned))
+
+
+def _numbers(layers: Iterable[int] | None) -> tuple[int, ...] | None:
+    if layers is None:
+        return None
+    numbers = list(layers) if isinstance(layers, Iterable) else [layers]  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not numbers or not all(type(number) is int for number in numbers):
+        raise ArgumentTypeError(f"layers: expected numbers of layers, e.g. [0, 1], got {layers!r}")
+    return tuple(sorted({*numbers}))
+
+
+def check_fits(source: str, number: int, facts: dict[str, Any], got: dict[str, Any]) -> None:
+    """
+    Args:
+        facts: arguments of `Attention` that were learned.
+        got: what a module has in their place, as far as it is known.
+
+    Raises:
+        InputError: where they differ.
+    """
+    keys = facts["heads"] if facts["key_map"] is None else len(facts["key_map"])
+    wanted = {**{name: facts[name] for name in ("heads", "head_dim", "causal", "scale")}, "key_heads": keys}
+    other = [name for name, value in got.items() if not _same(wanted[name], value)]
+    if other:
+        own, theirs = (", ".join(f"{name}={each[name]}" for name in other) for each in (wanted, got))
+        raise _other_model(source, f"{own} in layer {number}", theirs)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Files round scales."""
+    return one is None or one == other or (isinstance(one, float) and math.isclose(one, other, rel_tol=1e-6))
+
+
+def _said(module: nn.Module) -> dict[str, Any]:
+    """Sizes of a module that attends, by the names that models have for them."""
+    names = {
+        "heads": ("num_heads", "num_attention_heads"),
+        "key_heads": ("num_key_value_heads",),
+        "head_dim": ("head_dim", "attention_head_size"),
+    }
+    said: dict[str, Any] = {}
+    for size, known in names.items():
+        values = [getattr(owner, name, None) for owner in (module, getattr(module, "config", None)) for name in known]
+        said |= {size: value for value in reversed(values) if type(value) is int}
+    return said
+
+
+def _other_model(source: str, wanted: str, got: str) -> InputError:
+    tries = ["rfa tune on queries and keys of this model"]
+    return InputError(f"{source}: expected {wanted}, got {got}", tries, "SHAPE_MISMATCH")
