@@ -93,7 +93,7 @@ def chosen(
 def _numbers(layers: Iterable[int] | None) -> tuple[int, ...] | None:
     if layers is None:
         return None
-    numbers = list(layers) if isinstance(layers, Iterable) else [layers]  # pyright: ignore[reportUnnecessaryIsInstance]
+    numbers = list(layers) if isinstance(layers, Iterable) else []  # pyright: ignore[reportUnnecessaryIsInstance]
     if not numbers or not all(type(number) is int for number in numbers):
         raise ArgumentTypeError(f"layers: expected numbers of layers, e.g. [0, 1], got {layers!r}")
     return tuple(sorted({*numbers}))
