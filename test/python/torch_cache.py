@@ -5,7 +5,7 @@ import copy
 import torch
 from transformers import (
     BartConfig, BartForConditionalGeneration, BertConfig, BertModel, GPT2Config, GPT2LMHeadModel, GPTNeoXConfig, GPTNeoXForCausalLM,
-    MistralConfig, MistralForCausalLM, Qwen3Config, Qwen3ForCausalLM,
+    LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM, Qwen3Config, Qwen3ForCausalLM,
 )  # fmt: skip
 
 from torch_small import IDS, NARROW, llama, loud, off, refused, run
@@ -150,18 +150,18 @@ def chunks_of_modules_continue():
             outs.append(out)
         assert off(torch.cat(outs, 2), own(q, k, v, key_mask=mask, **given)) < 1e-9, method
         assert state.count == 90 and torch.equal(state.present, mask.sum(-1))
-    refused(lambda: own.step(q[:, :, :2], k[:, :, :1], v[:, :, :1]), "of the same tokens, got 2 queries and 1 keys")
+    refused(lambda: own.step(q[:, :, :2], k[:, :, :1], v[:, :, :1]), "as many queries as keys, got 2 queries and 1 keys")
 
 
 def what_sums_cannot_hold_is_refused():
     model = llama()
     refused(lambda: StateCache(model), "expected a model after rfa.torch.use, got LlamaForCausalLM", rfa.UsageError)
     for method, words in (
-        ("softmax", "a feature map, which has a recurrent form, got softmax"),
-        ("lara", "a feature map, which has a recurrent form, got lara"),
-        ("saderf", "got saderf"),
-        ("oprf", "a=, without which it looks at all tokens, got oprf"),
-        ("cosformer", "max_length=, without which it looks at all tokens, got cosformer"),
+        ("softmax", "softmax: expected a feature map, which has a recurrent form"),
+        ("lara", "lara: expected a feature map, which has a recurrent form"),
+        ("saderf", "expected statistics before the first token"),
+        ("oprf", "expected statistics before the first token, got none (try: calibrate(query, key); a= of oprf"),
+        ("cosformer", "cosformer: expected max_length"),
     ):
         refused(lambda: StateCache(rfa.torch.use(llama(), method)), words, rfa.UsageError)
     refused(lambda: StateCache(rfa.torch.use(model, "elu", layers=[1])), "attention in all layers, got it in [1]")
@@ -180,7 +180,7 @@ def what_sums_cannot_hold_is_refused():
     bert = rfa.torch.use(loud(BertModel(BertConfig(**NARROW))), "elu")
     both = torch.ones(2, 1, 20, 20, dtype=torch.bool)
     refused(lambda: model(IDS, attention_mask=both, past_key_values=StateCache(model)), "another pattern")
-    refused(lambda: StateCache(bert).update(IDS, IDS, 0), "expected the model that it was made for")
+    refused(lambda: StateCache(bert).update(IDS, IDS, 0), "the model that it was made for, got another model")
 
 
 def a_cache_of_another_model_is_refused():
@@ -189,15 +189,16 @@ def a_cache_of_another_model_is_refused():
     rfa.torch.use(model, "favor-pos")
     refused(lambda: model(IDS[:, :1], past_key_values=cache), "of favor-pos with num_features=256", rfa.InputError)
     model.set_attn_implementation("sdpa")
-    refused(lambda: model(IDS, past_key_values=StateCache(other)), "got a call from another one", rfa.UsageError)
-    refused(lambda: llama()(IDS, past_key_values=StateCache(other)), "got a call from another one", rfa.UsageError)
+    refused(lambda: model(IDS, past_key_values=StateCache(other)), "got another model, or softmax", rfa.UsageError)
+    refused(lambda: llama()(IDS, past_key_values=StateCache(other)), "got another model, or softmax", rfa.UsageError)
     rfa.torch.register("elu", name="by-name")
     model.set_attn_implementation("by-name")
     refused(lambda: StateCache(model), "expected a model after rfa.torch.use")
-    deeper = rfa.torch.use(llama(**{"pad_token_id": 0}), "elu")
+    deeper = rfa.torch.use(loud(LlamaForCausalLM(LlamaConfig(**{**NARROW, "num_hidden_layers": 3}))), "elu")
+    refused(lambda: deeper(IDS, past_key_values=StateCache(other)), "got another model, or softmax", rfa.UsageError)
     cache = StateCache(deeper)
-    cache.layers.pop()
-    refused(lambda: deeper(IDS, past_key_values=cache), "got a call from another one")
+    other(IDS, past_key_values=cache)
+    refused(lambda: other(IDS, past_key_values=cache), "of [0, 20]", rfa.RunError)
 
 
 def what_is_hidden_from_later_tokens_is_refused():
@@ -227,7 +228,7 @@ def an_interrupted_call_is_noticed():
         model(IDS, past_key_values=cache)
     except KeyboardInterrupt:
         hook.remove()
-    refused(lambda: model(IDS, past_key_values=cache), "got [0, 20]", rfa.RunError)
+    refused(lambda: model(IDS, past_key_values=cache), "of [0, 20]", rfa.RunError)
 
 
 run(globals(), "grouped", "others", "same_tokens", "stepped")

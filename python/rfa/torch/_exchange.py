@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 from torch import nn
 
 from .._errors import ArgumentTypeError, InputError, UsageError
-from ._tuned import attention_of, read_layers, read_tuned
+from ._tuned import Source, attention_of, read_layers, read_tuned
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class Exchange:
     options: tuple[tuple[str, Any], ...] = ()
     layers: tuple[int, ...] | None = None  # by number; None: all
     tuned: bytes | None = None  # a file of learned parameters
-    source: str = field(default="", compare=False)  # where that file was
+    source: Source = field(default="", compare=False)  # where that file was
 
     @property
     def name(self) -> str:
@@ -42,21 +41,20 @@ class Exchange:
             InputError: for learned parameters that do not fit the modules of a model, as far as these say.
             UsageError: for layers that it does not have.
         """
-        missing = [number for number in self.layers or () if number not in modules]
-        if missing:
-            wanted = f"layers from {min(modules)} to {max(modules)}, which the model has"
-            got = ", ".join(map(str, missing))
-            if self.tuned is None:
-                raise UsageError(f"layers: expected {wanted}, got {got}", code="BAD_OPTION")
-            raise _other_model(self.source, wanted, f"parameters of {got}")
-        for number, facts in self.learned().items():
-            if number in (self.layers or ()):
-                check_fits(self.source, number, facts, _said(modules[number]))
+        learned = self.learned()
+        for number in self.layers or ():
+            if number in modules and number in learned:
+                check_fits(self.source, number, learned[number], _said(modules[number]))
+            elif number not in modules:
+                wanted = f"layers from {min(modules)} to {max(modules)}, which the model has"
+                if learned:
+                    raise _other_model(self.source, wanted, f"parameters of {number}")
+                raise UsageError(f"layers: expected {wanted}, got {number}", code="BAD_OPTION")
 
 
 def chosen(
     method: str | None,
-    tuned: str | os.PathLike[str] | None,
+    tuned: Source | None,
     layers: Iterable[int] | None,
     seed: int,
     options: dict[str, Any],
@@ -76,18 +74,14 @@ def chosen(
         return Exchange(method, seed, tuple(sorted(options.items())), numbers)
     if options:
         got = ", ".join(options)
-        raise ArgumentTypeError(f"{got}: expected nothing, as the file of tuned= has its own, got it", code="BAD_OPTION")
+        raise ArgumentTypeError(f"{got}: expected no option, as the file of tuned= has them", code="BAD_OPTION")
     data = read_tuned(tuned)
-    found = read_layers(str(tuned), data)
-    lacking = [number for number in numbers or () if number not in found]
-    if lacking:
-        raise InputError(
-            f"{tuned}: expected parameters of layer {lacking[0]}, got those of {', '.join(map(str, found))}",
-            code="ARRAY_MISSING",
-        )
-    own = [attention_of(tuned, facts, {}) for facts in found.values()][0]
+    found = read_layers(tuned, data)
     numbers = tuple(found) if numbers is None else numbers
-    return Exchange(own.method, seed, tuple(sorted(own.options.items())), numbers, data, str(tuned))
+    if not found.keys() >= {*numbers}:
+        raise InputError(f"{tuned}: expected parameters of {[*numbers]}, got those of {[*found]}", code="ARRAY_MISSING")
+    checked = [attention_of(tuned, found[number], {}) for number in numbers]
+    return Exchange(checked[0].method, seed, tuple(sorted(checked[0].options.items())), numbers, data, tuned)
 
 
 def _numbers(layers: Iterable[int] | None) -> tuple[int, ...] | None:
@@ -99,7 +93,7 @@ def _numbers(layers: Iterable[int] | None) -> tuple[int, ...] | None:
     return tuple(sorted({*numbers}))
 
 
-def check_fits(source: str, number: int, facts: dict[str, Any], got: dict[str, Any]) -> None:
+def check_fits(source: Source, number: int, facts: dict[str, Any], got: dict[str, Any]) -> None:
     """
     Args:
         facts: arguments of `Attention` that were learned.
@@ -128,13 +122,12 @@ def _said(module: nn.Module) -> dict[str, Any]:
         "key_heads": ("num_key_value_heads",),
         "head_dim": ("head_dim", "attention_head_size"),
     }
-    said: dict[str, Any] = {}
-    for size, known in names.items():
-        values = [getattr(owner, name, None) for owner in (module, getattr(module, "config", None)) for name in known]
-        said |= {size: value for value in reversed(values) if type(value) is int}
-    return said
+    owners = (module, getattr(module, "config", None))
+    said = {size: [getattr(owner, name, None) for owner in owners for name in known] for size, known in names.items()}
+    numbers = {size: [value for value in values if type(value) is int] for size, values in said.items()}
+    return {size: values[0] for size, values in numbers.items() if values}
 
 
-def _other_model(source: str, wanted: str, got: str) -> InputError:
+def _other_model(source: Source, wanted: str, got: str) -> InputError:
     tries = ["rfa tune on queries and keys of this model"]
     return InputError(f"{source}: expected {wanted}, got {got}", tries, "SHAPE_MISMATCH")

@@ -244,7 +244,8 @@ def moments(q: Tensor, k: Tensor, call: Call) -> Tensor:
     if call.calibration is not None:
         return call.calibration.double()
     if call.position is not None:
-        raise UsageError("expected calibrate(query, key) before the first token, got none")
+        tries = ["calibrate(query, key)", "a= of oprf", "a method that looks at each token by itself, e.g. favor-pos"]
+        raise UsageError("expected statistics before the first token, got none", tries)
     first = call.options["prefix"] if call.causal else 0
     sides = [_moments(z.detach().double(), m, first) for z, m in ((q, call.query_mask), (k, call.key_mask))]
     means, squares = (torch.stack(parts) for parts in zip(*sides, strict=True))

@@ -202,29 +202,19 @@ def _end(module: nn.Module, _args: tuple[Any, ...], _output: Any) -> None:
         return
 
 
-def _register_again(module: nn.Module) -> None:
-    """Of a model that another process has exchanged and stored."""
-    if ours(module):
-        module.__dict__[_REGISTER]()
+def _register_again(module: nn.Module) -> str | None:
+    """Of a model that another process has exchanged and stored: the name."""
+    return module.__dict__[_REGISTER]() if ours(module) else None
 
 
 def ours(module: nn.Module) -> bool:
     """Whether `use` has exchanged it."""
-    return _REGISTER in module.__dict__ and str(_implementation(module)).startswith("rfa-")
+    return str(_implementation(module)).startswith("rfa-") and _REGISTER in module.__dict__
 
 
 def name_of(model: Any) -> str | None:
     """What its attention is registered as; None: `use` has not exchanged it."""
-    if not (isinstance(model, nn.Module) and ours(model)):
-        return None
-    name = model.__dict__[_REGISTER]()
-    return name if name == _implementation(model) else None
-
-
-def exchanged(model: nn.Module) -> dict[int, nn.Module]:
-    """Its modules that attend, by number."""
-    numbers = {module: module.__dict__.get(LAYER) for module in model.modules()}
-    return {number: module for module, number in numbers.items() if number is not None}
+    return _register_again(model) if isinstance(model, nn.Module) else None
 
 
 def _check_outputs(module: nn.Module, _args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -6,24 +6,22 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from .._errors import ProgramMissingError, RunError, UsageError
-from ._exchange import Exchange
-from ._features import METHODS
+from ._attention import Attention
 from ._forms import State
-from ._layers import exchanged, innermost
+from ._layers import LAYER, innermost
 from ._transformers import exchange_of
 
 try:
     from transformers.cache_utils import Cache, CacheLayerMixin
-except ImportError as error:
-    raise ProgramMissingError(
-        f"rfa.torch.StateCache: expected Transformers with layers of caches, got {error}", ["pip install -U transformers"]
-    ) from None
 
-#: What methods that look at the whole text need to do without it.
-_NEEDED = {"oprf": "a", "cosformer": "max_length"}
+    _ = CacheLayerMixin.get_max_length
+except (ImportError, AttributeError) as error:
+    tries = ["pip install -U transformers"]
+    raise ProgramMissingError(f"StateCache: expected Transformers 5.23 or later, got {error}", tries) from None
 
 
 class StateCache(Cache):
@@ -40,66 +38,55 @@ class StateCache(Cache):
 
     def __init__(self, model: Any) -> None:
         own = exchange_of(model, "StateCache")
-        _check_recurrent(own)
-        modules = exchanged(model).items()
-        cached = {module.layer_idx: number for number, module in modules if type(getattr(module, "layer_idx", 0)) is int}
-        taken = [place for place, number in cached.items() if own.layers is None or number in own.layers]
-        if not taken or sorted(taken) != list(range(max(cached) + 1)):
-            raise UsageError(
-                f"StateCache: expected exchanged attention in all layers, got it in {sorted(taken) or 'none with a number'}",
-                ["use without layers="],
-                "UNSUPPORTED",
-            )
-        super().__init__(layers=[_StateLayer() for _ in taken])
+        # which refuses what has no recurrent form
+        token, causal = torch.ones(1, 1, 1, 2), own.method != "lara"
+        Attention(own.method, heads=1, head_dim=2, causal=causal, **dict(own.options)).step(token, token, token)
+        places = {module: getattr(module, "layer_idx", None) for module in model.modules() if LAYER in vars(module)}
+        cached = {place: vars(module)[LAYER] for module, place in places.items() if type(place) is int}
+        taken = sorted(place for place, number in cached.items() if own.layers is None or number in own.layers)
+        if not taken or taken != list(range(max(cached) + 1)):
+            got = taken or "none with a number"
+            tries = ["rfa.torch.use without layers="]
+            raise UsageError(f"StateCache: expected attention in all layers, got it in {got}", tries, "UNSUPPORTED")
+        self.states = [_StateLayer() for _ in taken]
+        super().__init__(layers=[*self.states])
 
     @property
     def nbytes(self) -> int:
         """Bytes that the sums take."""
-        return sum(tensor.nbytes for layer in self._states() for tensor in layer.tensors().values())
+        states = [layer.state for layer in self.states if layer.state]
+        return sum(tensor.nbytes for state in states for tensor in state.tensors().values())
 
     def update(
         self, key_states: Tensor, value_states: Tensor, layer_idx: int, *args: Any, **kwargs: Any
     ) -> tuple[Tensor, Tensor]:
         """Takes note of new keys and values, which attention then adds to the sums."""
         running = innermost()
-        if running is None or running.cross or layer_idx >= len(self.layers):
-            got = "a call from another one" if running is None or not running.cross else "attention to another text"
-            raise UsageError(
-                f"StateCache: expected the model that it was made for, after rfa.torch.use, got {got}",
-                ["StateCache(model) for each model"],
-                "UNSUPPORTED",
-            )
-        running.holder = self._layer(layer_idx)
+        if running is None or running.cross or layer_idx >= len(self.states):
+            got = "attention to another text" if running and running.cross else "another model, or softmax"
+            tries = ["StateCache(model) for each model, after rfa.torch.use"]
+            raise UsageError(f"StateCache: expected the model that it was made for, got {got}", tries, "UNSUPPORTED")
+        running.holder = self.states[layer_idx]
         return key_states, value_states
 
     def get_mask_sizes(self, query_length: int, layer_idx: int) -> tuple[int, int]:
         """Of new tokens and those before. It is asked before the first layer, when all have the same tokens."""
-        counts = {layer.get_seq_length() for layer in self.layers}
+        counts = {layer.get_seq_length() for layer in self.states}
         if len(counts) > 1:
-            raise RunError(
-                f"StateCache: expected the same tokens in all layers, got {sorted(counts)}: a layer does not use the cache,"
-                " or a call was interrupted",
-                ["a new StateCache"],
-                "UNSUPPORTED",
-            )
+            got = f"numbers of tokens of {sorted(counts)}: a layer does not use the cache, or a call was interrupted"
+            tries = ["a new StateCache"]
+            raise RunError(f"StateCache: expected the same tokens in all layers, got {got}", tries, "UNSUPPORTED")
         return super().get_mask_sizes(query_length, layer_idx)
 
     def activate_past_recording(self) -> None:
         """Refused: assisted decoding takes tokens back."""
-        raise _no_way_back()
+        self.crop(0)
 
     def crop(self, tokens_to_remove: int) -> None:
         """Refused, as sums do not forget."""
-        raise _no_way_back()
-
-    def _layer(self, number: int) -> _StateLayer:
-        layer = self.layers[number]
-        assert isinstance(layer, _StateLayer)
-        return layer
-
-    def _states(self) -> list[State]:
-        states = (self._layer(number).state for number in range(len(self.layers)))
-        return [state for state in states if state is not None]
+        got = "a call that takes some back, such as assisted decoding"
+        tries = ["no assistant and no prompt lookup", "copy.deepcopy(cache) before those tokens"]
+        raise UsageError(f"StateCache: expected tokens that stay, got {got}", tries, "UNSUPPORTED")
 
 
 class _StateLayer(CacheLayerMixin):
@@ -126,10 +113,6 @@ class _StateLayer(CacheLayerMixin):
     def get_max_length(self) -> int:
         return -1
 
-    def get_max_cache_shape(self) -> int:
-        """As earlier versions call it."""
-        return -1
-
     def reset(self) -> None:
         self.state = None
 
@@ -145,24 +128,3 @@ class _StateLayer(CacheLayerMixin):
     def _change(self, change: Callable[[Tensor], Tensor]) -> None:
         if self.state is not None:
             self.state = replace(self.state, **{name: change(x) for name, x in self.state.tensors().items()})
-
-
-def _check_recurrent(own: Exchange) -> None:
-    """
-    Raises:
-        UsageError: for a method that needs more of the text than sums.
-    """
-    name = _NEEDED.get(own.method)
-    if own.method in METHODS and own.method != "saderf" and (name is None or dict(own.options).get(name) is not None):
-        return
-    given = "a feature map, which has a recurrent form" if name is None else f"{name}=, without which it looks at all tokens"
-    tries = ["a method that looks at each token by itself, e.g. elu or favor-pos"]
-    raise UsageError(f"StateCache: expected {given}, got {own.method}", tries, "UNSUPPORTED")
-
-
-def _no_way_back() -> UsageError:
-    return UsageError(
-        "StateCache: expected tokens that stay, got a call that takes some back, such as assisted decoding",
-        ["generation without an assistant or prompt lookup", "copy.deepcopy(cache) before those tokens"],
-        "UNSUPPORTED",
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -15,7 +14,8 @@ from .._errors import ArgumentTypeError, ProgramMissingError, UsageError
 from ._attention import Attention
 from ._calls import check_call, offset_of, padding_of, view_of
 from ._exchange import Exchange, check_fits, chosen
-from ._layers import LAYER, Holder, current, exchange, name_of
+from ._layers import LAYER, current, exchange, name_of
+from ._tuned import Source
 
 #: What is registered by name.
 _registered: dict[str, Exchange] = {}
@@ -69,7 +69,9 @@ def _register(name: str, own: Exchange) -> str:
         raise UsageError(f"name: expected one that is free, got {name!r}, which Transformers has", code="UNKNOWN_NAME")
     if taken is not None:
         tries = [f'name="{name}-{method}"', "rfa.torch.use(model, ...), which needs no name"]
-        raise UsageError(f"name: expected one that is free, got {name!r}, which is {taken.method} (seed {taken.seed})", tries)
+        raise UsageError(
+            f"name: expected one that is free, got {name!r}, which is {taken.method} (seed {taken.seed})", tries
+        )
     AttentionInterface.register(name, _Exchanged(own, AttentionInterface()["sdpa"]))
     AttentionMaskInterface.register(name, _ordered(sdpa_mask))
     _registered[name] = own
@@ -80,7 +82,7 @@ def use(
     model: Any,
     method: str | None = None,
     *,
-    tuned: str | os.PathLike[str] | None = None,
+    tuned: Source | None = None,
     layers: Iterable[int] | None = None,
     seed: int = 0,
     **options: Any,
@@ -115,18 +117,11 @@ def use(
 
 
 def exchange_of(model: Any, what: str) -> Exchange:
-    """What `use` made of a model.
-
-    Args:
-        what: needs it, in words.
-
-    Raises:
-        UsageError: for a model that has not been exchanged.
-    """
+    """What `use` made of a model. Raises UsageError where it made nothing. `what` needs it, in words."""
     name = name_of(model)
     if name is None:
-        tries = ['rfa.torch.use(model, "elu")', "the part of the model that use has exchanged"]
-        raise UsageError(f"{what}: expected a model after rfa.torch.use, got {type(model).__name__}", tries, "UNSUPPORTED")
+        tries, got = ["rfa.torch.use, or the part that it has exchanged"], type(model).__name__
+        raise UsageError(f"{what}: expected a model after rfa.torch.use, got {got}", tries, "UNSUPPORTED")
     return _registered[name]
 
 
@@ -169,7 +164,12 @@ class _Exchanged:
             given = {"scaling": scaling, "is_causal": is_causal, "dropout": dropout}
             return self.exact(module, query, key, value, attention_mask, **given, **extras)
         if running is not None and running.holder is not None:
-            return self._stepped(module, running.holder, query, key, value, attention_mask, scaling, dropout, extras)
+            holder = running.holder
+            check_call(self.method, dropout, (holder.state.count if holder.state else 0) + length, length, extras)
+            mask = padding_of(attention_mask, query, holder.state)
+            own = self._attention(module, query, key, True, scaling)
+            out, holder.state = own.step(query, key, value, holder.state, key_mask=mask)
+            return out.transpose(1, 2).contiguous(), None
         check_call(self.method, dropout, key.shape[2], length, extras)
         cross = (running is not None and running.cross) or bool(getattr(module, "is_cross_attention", False))
         if attention_mask is not None:
@@ -185,26 +185,6 @@ class _Exchanged:
         counted = mask[:, first : first + length] if own_text and mask is not None else None
         own = self._attention(module, query, key, offset is not None, scaling)
         out = own.over(query, key, value, mask, counted, offset)
-        return out.transpose(1, 2).contiguous(), None
-
-    def _stepped(
-        self,
-        module: nn.Module,
-        holder: Holder,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        mask: Tensor | None,
-        scaling: float | None,
-        dropout: float,
-        extras: dict[str, Any],
-    ) -> tuple[Tensor, None]:
-        """Attention of new tokens to those of a state, too."""
-        before = holder.state.count if holder.state else 0
-        check_call(self.method, dropout, before + key.shape[2], query.shape[2], extras)
-        present = padding_of(mask, query, holder.state)
-        own = self._attention(module, query, key, True, scaling)
-        out, holder.state = own.step(query, key, value, holder.state, key_mask=present)
         return out.transpose(1, 2).contiguous(), None
 
     def _check_statistics(self, own_text: bool, length: int, keys: int) -> None:

@@ -18,8 +18,11 @@ from .._errors import ArgumentTypeError, Error, InputError
 from .._files import read_bytes
 from ._attention import Attention
 
+#: A file, or where it was.
+Source = str | os.PathLike[str]
 
-def load_tuned(path: str | os.PathLike[str], *, layer: int | None = None, draw: int = 0, **given: Any) -> Attention:
+
+def load_tuned(path: Source, *, layer: int | None = None, draw: int = 0, **given: Any) -> Attention:
     """The attention of a file of learned parameters: its method with maps, and with random vectors if it has some.
 
     Args:
@@ -34,29 +37,26 @@ def load_tuned(path: str | os.PathLike[str], *, layer: int | None = None, draw: 
     """
     data = read_tuned(path)
     with _as_written(path):
-        facts = _facts(str(path), *_arrays(data), layer, draw)
+        facts = _facts(path, *_arrays(path, data), layer, draw)
     return attention_of(path, facts, given)
 
 
-def read_layers(source: str, data: bytes) -> dict[int, dict[str, Any]]:
+def read_layers(source: Source, data: bytes) -> dict[int, dict[str, Any]]:
     """Arguments of `Attention` for each layer of a file, in the first draw.
 
     Raises:
         InputError: for a damaged file, and one of arrays that belong to no layer.
     """
     with _as_written(source):
-        metadata, arrays = _arrays(data)
+        metadata, arrays = _arrays(source, data)
         layers = _layers(arrays)
         if not layers:
-            raise InputError(
-                f"{source}: expected parameters of layers, got those of arrays that belong to no layer",
-                ["rfa.torch.load_tuned(path)"],
-                "ARRAY_MISSING",
-            )
+            tries = ["rfa.torch.load_tuned(path)"]
+            raise InputError(f"{source}: expected parameters of layers, got arrays of no layer", tries, "ARRAY_MISSING")
         return {layer: _facts(source, metadata, arrays, layer, 0) for layer in layers}
 
 
-def attention_of(source: str | os.PathLike[str], facts: dict[str, Any], given: dict[str, Any]) -> Attention:
+def attention_of(source: Source, facts: dict[str, Any], given: dict[str, Any]) -> Attention:
     """
     Raises:
         InputError: for facts of a file that make no attention.
@@ -71,7 +71,7 @@ def attention_of(source: str | os.PathLike[str], facts: dict[str, Any], given: d
 
 
 @contextmanager
-def _as_written(source: str | os.PathLike[str]) -> Iterator[None]:
+def _as_written(source: Source) -> Iterator[None]:
     """Says which file is damaged."""
     try:
         yield
@@ -87,7 +87,7 @@ def _layers(arrays: dict[str, Tensor]) -> list[int]:
 
 
 def _facts(
-    place: str, metadata: dict[str, str], arrays: dict[str, Tensor], layer: int | None, draw: int
+    place: Source, metadata: dict[str, str], arrays: dict[str, Tensor], layer: int | None, draw: int
 ) -> dict[str, Any]:
     """Arguments of `Attention`."""
     layers = _layers(arrays)
@@ -104,10 +104,8 @@ def _facts(
     if metadata["causal"] not in ("true", "false"):
         raise ValueError(f"causal {metadata['causal']!r}")
     if metadata.get("preset", "exact") != "exact":
-        raise InputError(
-            f"{place}: expected parameters of preset exact, got those of {metadata['preset']}, which is in the program alone",
-            code="UNSUPPORTED",
-        )
+        got = f"{metadata['preset']}, which the program alone has"
+        raise InputError(f"{place}: expected parameters of preset exact, got those of {got}", code="UNSUPPORTED")
     facts: dict[str, Any] = {
         "method": metadata["method"],
         "heads": int(metadata["heads"]),
@@ -129,47 +127,38 @@ def _facts(
     return {**facts, **options}
 
 
-def read_tuned(path: str | os.PathLike[str]) -> bytes:
-    """A file of learned parameters.
+def read_tuned(path: Source) -> bytes:
+    """The bytes of a file.
 
     Raises:
         ArgumentTypeError: for what is no path.
-        InputError: for no file, and a file of something else.
+        InputError: for what cannot be read.
     """
     if not isinstance(path, (str, os.PathLike)):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentTypeError(f"path: expected a path, got {type(path).__name__}")
     place = Path(path)
     try:
-        data = read_bytes(place)
+        return read_bytes(place)
     except OSError as error:
         raise InputError(
             f"{place}: expected a .safetensors file that rfa tune has written, got {error.strerror or error}",
             [f"the folder that the path starts from is {Path.cwd()}", "rfa tune --output tuned.safetensors"],
             "FILE_MISSING",
         ) from None
+
+
+def _arrays(place: Source, data: bytes) -> tuple[dict[str, str], dict[str, Tensor]]:
+    """Metadata and arrays of a file of learned parameters, which are float32."""
+    start = 8 + int.from_bytes(data[:8], "little")
     try:
-        header = _header(data)[0]
+        header = json.loads(data[8:start])
         if not isinstance(header, dict):
             raise ValueError(f"a header that is {type(header).__name__}")
     except (ValueError, RecursionError) as error:
         raise InputError(f"{place}: expected a .safetensors file, got {error}") from None
-    with _as_written(place):
-        own = header.get("__metadata__", {}).get("format")
-    if own != "rfa.tuned/1":
-        raise InputError(f"{place}: expected learned parameters (rfa.tuned/1), got {own!r}")
-    return data
-
-
-def _header(data: bytes) -> tuple[Any, int]:
-    """JSON, and where arrays begin."""
-    start = 8 + int.from_bytes(data[:8], "little")
-    return json.loads(data[8:start]), start
-
-
-def _arrays(data: bytes) -> tuple[dict[str, str], dict[str, Tensor]]:
-    """Metadata and arrays, which are float32."""
-    header, start = _header(data)
-    metadata = header.pop("__metadata__")
+    metadata = header.pop("__metadata__", {})
+    if metadata.get("format") != "rfa.tuned/1":
+        raise InputError(f"{place}: expected learned parameters (rfa.tuned/1), got {metadata.get('format')!r}")
     arrays: dict[str, Tensor] = {}
     for name, facts in header.items():
         dtype, shape, (begin, end) = facts["dtype"], facts["shape"], facts["data_offsets"]
