@@ -1,7 +1,7 @@
-"""What `rfa.torch.use` makes of models with files of learned parameters: python tuned.py DOCUMENT NAME TEXT ...
+"""What `rfa.torch.use` makes of models with files of learned parameters: python tuned.py DOCUMENT TEXTS NAME ...
 
 MiniLM is changed by the Python of the document, in the folder of tuned.safetensors; another model NAME of test/python/models.py by the file
-NAME.tuned.safetensors. Prints the folder of the model, and the relative L2 error that this makes in the output of the last layer, all tokens together.
+NAME.tuned.safetensors. Prints for each the folder of the model, and the relative L2 error that this makes in the output of the last layer, all tokens together.
 """
 
 import re
@@ -20,21 +20,22 @@ import rfa.torch
 transformers.logging.set_verbosity_error()
 torch.set_num_threads(1)
 torch.set_grad_enabled(False)
-document, name, *texts = sys.argv[1:]
-folder = {"minilm": get_model_path(), "charlm": ROOT / "fixtures" / "charlm"}.get(name, Path(name))
-own = dict(pretrained_model_name_or_path=folder, local_files_only=True)
-original = AutoModel.from_pretrained(**own, dtype=torch.float32).eval()
-if name == "minilm":
-    load = AutoModel.from_pretrained
-    AutoModel.from_pretrained = lambda name: load(**own)
+document, texts, *names = sys.argv[1:]
+FOLDERS = {"minilm": get_model_path(), "charlm": ROOT / "fixtures" / "charlm"}
+load = AutoModel.from_pretrained
+
+
+def read(name):
+    return load(FOLDERS.get(name, name), local_files_only=True, dtype=torch.float32).eval()
+
+
+def documented():
+    """What the Python of the document makes of MiniLM."""
+    AutoModel.from_pretrained = lambda name: read("minilm")
     (block,) = re.findall(r"^```python\n(.*?)^```$", Path(document).read_text(encoding="utf-8"), re.M | re.S)
     namespace: dict = {"__name__": "documented"}
     exec(compile(block, document, "exec"), namespace)
-    changed = namespace["model"]
-else:
-    changed = AutoModel.from_pretrained(**own, dtype=torch.float32).eval()
-    rfa.torch.use(changed, tuned=f"{name}.tuned.safetensors")
-
+    return namespace["model"]
 
 
 def last(model, ids):
@@ -47,7 +48,10 @@ def last(model, ids):
     return found[0].flatten(0, -2)
 
 
-tokenizer = AutoTokenizer.from_pretrained(**own)
-read = [tokenizer(text, return_tensors="pt", truncation=True, max_length=30).input_ids for text in texts]
-before, after = (torch.cat([last(model, ids) for ids in read]) for model in (original, changed))
-print(Path(folder).resolve(), float((after - before).norm() / before.norm()))
+for name in names:
+    changed = documented() if name == "minilm" else rfa.torch.use(read(name), tuned=f"{name}.tuned.safetensors")
+    tokenizer = AutoTokenizer.from_pretrained(FOLDERS.get(name, name), local_files_only=True)
+    lines = Path(texts).read_text(encoding="utf-8").splitlines()
+    ids = [tokenizer(text, return_tensors="pt", truncation=True, max_length=30).input_ids for text in lines]
+    before, after = (torch.cat([last(model, each) for each in ids]) for model in (read(name), changed))
+    print(Path(FOLDERS.get(name, name)).resolve(), float((after - before).norm() / before.norm()))

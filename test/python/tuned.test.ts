@@ -61,24 +61,35 @@ const TOLERANCE = 1e-4
 const folder = temporaryFolder()
 
 describe.runIf(PYTHON)('learned parameters in rfa.torch', () => {
+  const texts = join(folder, 'texts.txt')
+  const fileOf = (name: string) =>
+    join(folder, name === 'minilm' ? 'tuned.safetensors' : `${name}.tuned.safetensors`)
+  /** The folder of each model, and the error that Python finds. */
+  let said: [model: string, error: number][]
+
   beforeAll(async () => {
     await useBackend('cpu')
     await python([resolve('test/python/models.py'), folder, 'bert', 'llama'])
-    await writeFile(join(folder, 'texts.txt'), TEXTS.join('\n'))
+    await writeFile(texts, TEXTS.join('\n'))
+    for (const {name, layers, facts} of CASES) {
+      await writeTuned(fileOf(name), exampleTuned(facts, {layers, draws: 1}))
+    }
+    const names = CASES.map(({name}) => name)
+    const argv = [resolve('test/python/tuned.py'), resolve('docs/tuned.md'), texts, ...names]
+    said = (await python(argv, folder))
+      .trim()
+      .split('\n')
+      .map(line => line.split(' ') as [string, string])
+      .map(([model, error]) => [model, Number(error)])
   }, 600_000)
 
   it.each(CASES)('change $name as rfa swap does', async ({name, layers, facts}) => {
-    const file = name === 'minilm' ? 'tuned.safetensors' : `${name}.tuned.safetensors`
-    const path = join(folder, file)
-    await writeTuned(path, exampleTuned(facts, {layers, draws: 1}))
-    const argv = [resolve('test/python/tuned.py'), resolve('docs/tuned.md'), name, ...TEXTS]
-    const [model, error] = (await python(argv, folder)).trim().split(' ') as [string, string]
-    const texts = join(folder, 'texts.txt')
+    const [model, error] = said[CASES.findIndex(own => own.name === name)]!
     const outcome = await runSwapCell({
       ...{method: 'favor-pos', preset: 'exact', options: {}, orth_sign: 'haar', layers},
       projection: facts.projection ?? 'orth',
       num_features: facts.numFeatures!,
-      tuned: tunedSpecOf(await readTuned(path)),
+      tuned: tunedSpecOf(await readTuned(fileOf(name))),
       model: {folder: model, digest: await modelDigest(model)},
       texts: {path: texts, digest: (await readTexts(texts)).digest, count: TEXTS.length},
       ...{max_tokens: 30, causal: facts.causal ?? false, replicates: 1, seed: 0, backend: 'cpu'},
@@ -86,6 +97,6 @@ describe.runIf(PYTHON)('learned parameters in rfa.torch', () => {
     if (outcome.status !== 'completed') throw new Error(outcome.reason)
     const own = swapResult.parse(outcome.result).hidden_error.at(-1)!
     expect(own).toBeGreaterThan(0.01) // attention was exchanged
-    expect(Math.abs(own - Number(error))).toBeLessThan(TOLERANCE)
+    expect(Math.abs(own - error)).toBeLessThan(TOLERANCE)
   })
 })

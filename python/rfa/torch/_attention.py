@@ -245,9 +245,8 @@ class Attention(nn.Module):
         if self.method == "rfa-gate":
             keep = log_gates(k, call)[0].sum(-1, keepdim=True)
             after.gate_sum = keep if call.gate_sum is None else call.gate_sum + keep
-        if mask is not None or (state and state.present is not None):
-            counted = k.shape[2] if mask is None else mask.sum(-1)
-            after.present = counted + (state.present if state and state.present is not None else position)
+        counted = torch.full((k.shape[0],), k.shape[2], device=k.device) if mask is None else mask.sum(-1)
+        after.present = counted if state is None or state.present is None else counted + state.present
         return out.to(value.dtype), after
 
     @_in_own_precision

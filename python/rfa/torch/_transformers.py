@@ -220,7 +220,11 @@ class _Exchanged:
             check_fits(self.own.source, number, facts, {**sizes, "key_heads": key.shape[1], "scale": scale})
         sizes["replicate"] = number
         if own is None or any(getattr(own, name) != value for name, value in sizes.items()):
-            given = {**(facts or {"method": self.method, **self.options}), **sizes, "seed": self.own.seed}
+            given: dict[str, Any] = {
+                **(facts or {"method": self.method, **self.options}),
+                **sizes,
+                "seed": self.own.seed,
+            }
             own = self.modules[module] = Attention(**given)
         own.scale = scale
         return own.to(query.device)  # the model may have moved

@@ -6,7 +6,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -71,7 +71,7 @@ def attention_of(source: Source, facts: dict[str, Any], given: dict[str, Any]) -
 
 
 @contextmanager
-def _as_written(source: Source) -> Iterator[None]:
+def _as_written(source: Source) -> Generator[None, None, None]:
     """Says which file is damaged."""
     try:
         yield
