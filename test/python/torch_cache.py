@@ -150,7 +150,7 @@ def chunks_of_modules_continue():
             outs.append(out)
         assert off(torch.cat(outs, 2), own(q, k, v, key_mask=mask, **given)) < 1e-9, method
         assert state.count == 90 and torch.equal(state.present, mask.sum(-1))
-    refused(lambda: own.step(q[:, :, :2], k[:, :, :1], v[:, :, :1]), "as many queries as keys, got 2 queries and 1 keys")
+    refused(lambda: own.step(q[:, :, :2], k[:, :, :1], v[:, :, :1]), "a query for each key, got 2 queries and 1 keys")
 
 
 def what_sums_cannot_hold_is_refused():
@@ -196,6 +196,8 @@ def a_cache_of_another_model_is_refused():
     refused(lambda: StateCache(model), "expected a model after rfa.torch.use")
     deeper = rfa.torch.use(loud(LlamaForCausalLM(LlamaConfig(**{**NARROW, "num_hidden_layers": 3}))), "elu")
     refused(lambda: deeper(IDS, past_key_values=StateCache(other)), "got another model, or softmax", rfa.UsageError)
+    some = rfa.torch.use(llama(), "elu", layers=[1])
+    refused(lambda: some(IDS, past_key_values=StateCache(other)), "got a layer without", rfa.UsageError)
     cache = StateCache(deeper)
     other(IDS, past_key_values=cache)
     refused(lambda: other(IDS, past_key_values=cache), "of [0, 20]", rfa.RunError)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import torch
 from transformers import (
     BertConfig, BertModel, Gemma3ForCausalLM, Gemma3TextConfig, GPT2Config, GPT2LMHeadModel, LlamaForCausalLM, ViTConfig, ViTModel,
@@ -181,7 +182,7 @@ def wrong_arguments_are_refused():
 def folders_keep_the_attention():
     encoder = loud(BertModel(BertConfig(**NARROW)))
     saved = {
-        "options": rfa.torch.use(grouped(), "rfa", tau=2.0, num_features=8, seed=5),
+        "options": rfa.torch.use(grouped(), "rfa", tau=2.0, num_features=np.int64(8), seed=5),
         "layers": rfa.torch.use(encoder, "favor-pos", num_features=8, layers=[1]),
         "tuned": rfa.torch.use(grouped(), tuned=tuned(rows=True), layers=[0]),
     }

@@ -230,7 +230,7 @@ class Attention(nn.Module):
         q, k, v = self._prepared(query, key, value)
         if q.shape[2] != k.shape[2]:
             got = f"{q.shape[2]} queries and {k.shape[2]} keys"
-            raise InputError(f"{self.method}: expected as many queries as keys, got {got}", code="SHAPE_MISMATCH")
+            raise InputError(f"{self.method}: expected a query for each key, got {got}", code="SHAPE_MISMATCH")
         mask = checked_mask("key_mask", key_mask, (k.shape[0], k.shape[2]), k.device)
         self._check_gate(gate, k)
         kind = f"{self.method} with num_features={self.num_features} and head_dim={self.head_dim}"

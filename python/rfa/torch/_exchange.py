@@ -117,13 +117,13 @@ def _same(one: Any, other: Any) -> bool:
 
 def _said(module: nn.Module) -> dict[str, Any]:
     """Sizes of a module that attends, by the names that models have for them."""
+    config = getattr(module, "config", None)  # which may mean another head dimension
     names = {
-        "heads": ("num_heads", "num_attention_heads"),
-        "key_heads": ("num_key_value_heads",),
-        "head_dim": ("head_dim", "attention_head_size"),
+        "heads": [(module, "num_heads"), (module, "num_attention_heads"), (config, "num_attention_heads")],
+        "key_heads": [(module, "num_key_value_heads"), (config, "num_key_value_heads")],
+        "head_dim": [(module, "head_dim"), (module, "attention_head_size")],
     }
-    owners = (module, getattr(module, "config", None))
-    said = {size: [getattr(owner, name, None) for owner in owners for name in known] for size, known in names.items()}
+    said = {size: [getattr(owner, name, None) for owner, name in known] for size, known in names.items()}
     numbers = {size: [value for value in values if type(value) is int] for size, values in said.items()}
     return {size: values[0] for size, values in numbers.items() if values}
 

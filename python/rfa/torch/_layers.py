@@ -214,7 +214,8 @@ def ours(module: nn.Module) -> bool:
 
 def name_of(model: Any) -> str | None:
     """What its attention is registered as; None: `use` has not exchanged it."""
-    return _register_again(model) if isinstance(model, nn.Module) else None
+    name = _register_again(model) if isinstance(model, nn.Module) else None
+    return name if name == _implementation(model) else None
 
 
 def _check_outputs(module: nn.Module, _args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

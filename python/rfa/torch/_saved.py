@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ def save(model: Any, folder: str | os.PathLike[str]) -> None:
     facts |= {"layers": own.layers, "tuned": None if own.tuned is None else _TUNED}
     if own.tuned is not None:
         (place / _TUNED).write_bytes(own.tuned)
-    (place / _FACTS).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    (place / _FACTS).write_text(json.dumps(facts, indent=2, default=methodcaller("item")) + "\n", encoding="utf-8")
 
 
 def load(folder: str | os.PathLike[str], **given: Any) -> Any:
