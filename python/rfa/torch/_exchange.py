@@ -62,7 +62,7 @@ def chosen(
     """The exchange that arguments of `use` name.
 
     Raises:
-        ArgumentTypeError: for layers that are no numbers, and options of a file, which has its own.
+        ArgumentTypeError: for other layers than numbers, and options next to a file, which has them.
         InputError: for a file of something else, or without one of the layers.
         UsageError: for a method and a file, or neither.
     """

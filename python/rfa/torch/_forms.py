@@ -24,7 +24,7 @@ class State:
     shift: Tensor  # [B, H, 1, F or 1], largest logarithm so far
     count: int = 0
     gate_sum: Tensor | None = None
-    present: Tensor | None = None  # [B], how many of them were no padding
+    present: Tensor | None = None  # [B], the number of them without padding
     kind: str = ""  # the attention it is of, in words
 
     def tensors(self) -> dict[str, Tensor]:

@@ -20,8 +20,8 @@ _FACTS, _TUNED = "rfa.json", "rfa-tuned.safetensors"
 def save(model: Any, folder: str | os.PathLike[str]) -> None:
     """Saves a model with its exchanged attention, which `load` gives back.
 
-    The folder is that of `model.save_pretrained`, with `rfa.json` and the file of learned parameters. Whatever else
-    reads it, `rfa swap` too, sees exact attention.
+    `model.save_pretrained` writes the folder; `rfa.json` and the file of learned parameters are added. Whatever else
+    reads it, `rfa swap` too, finds exact attention.
 
     Raises:
         UsageError: for a model that `use` has not exchanged.

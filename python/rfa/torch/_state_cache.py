@@ -33,7 +33,7 @@ class StateCache(Cache):
         model: exchanged by `use`, in all layers, by a method with a recurrent form.
 
     Raises:
-        UsageError: for a model that `use` has not exchanged, or whose method looks at the whole text.
+        UsageError: for a model that `use` has not exchanged, and for a method that looks at the whole text.
     """
 
     def __init__(self, model: Any) -> None:

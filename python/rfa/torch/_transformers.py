@@ -105,7 +105,7 @@ def use(
         The model.
 
     Raises:
-        InputError: for a file that was learned for another model, whose heads, head dimension, mask or scale differ.
+        InputError: for a file that was learned for other heads, another head dimension, mask or scale.
         UsageError: for a model with attention that cannot be exchanged. It stays as it was.
     """
     if not (isinstance(model, nn.Module) and hasattr(model, "set_attn_implementation")):
