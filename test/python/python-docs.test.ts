@@ -24,8 +24,8 @@ describe.runIf(PYTHON)('docs/python.md', () => {
     expect(said).toContain('Error on arrays.safetensors: 4 heads, 256 tokens, bidirectional')
     expect(said).toContain("UNKNOWN_NAME ['did you mean favor-pos?', 'rfa methods lists all']\n")
     expect(said).toContain('\nsweep.html\n')
-    const printed = ['True', 'torch.Size([1, 100, 64])', 'torch.Size([1, 102])']
-    expect(said.trimEnd().split('\n').slice(-3)).toEqual(printed)
+    const printed = ['True', 'torch.Size([1, 100, 64])', 'torch.Size([1, 102])', 'True 6568']
+    expect(said.trimEnd().split('\n').slice(-4)).toEqual(printed)
 
     const [logged] = JSON.parse(await python(['-c', LOGGED], folder))
     const rows = readdirSync(join(folder, 'results')).filter(name => name.startsWith('error-sweep'))

@@ -10,11 +10,18 @@ const folder = temporaryFolder()
 const PATIENCE = 20 * 60_000
 
 describe.runIf(PYTHON)('rfa.torch in models', {timeout: PATIENCE}, () => {
-  it('keeps a method with each model, and refuses what features cannot hold', async () => {
-    const said = await python([resolve('test/python/torch_models.py')], folder)
-    const source = readFileSync('test/python/torch_models.py', 'utf8')
-    const helpers = ['loud', 'llama', 'off', 'refused', 'module']
+  it.each([
+    ['keeps a method with each model, and refuses what features cannot hold', 'torch_models.py'],
+    ['generates with a state of constant size what whole texts give', 'torch_cache.py'],
+    ['exchanges some layers, takes learned parameters, and saves both', 'torch_tuned.py'],
+  ])('%s', async (_, script) => {
+    const path = resolve('test/python', script)
+    const said = await python([path], folder)
+    const source = readFileSync(path, 'utf8')
+    const [, helpers] = /^run\(globals\(\)(.*)\)/m.exec(source)!
     const actions = [...source.matchAll(/^def (\w+)/gm)].map(([, name]) => name!)
-    expect(said.trim().split('\n')).toEqual(actions.filter(name => !helpers.includes(name)))
+    expect(said.trim().split('\n')).toEqual(
+      actions.filter(name => !helpers!.includes(JSON.stringify(name))),
+    )
   })
 })

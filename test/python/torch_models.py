@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import types
 import warnings
 from pathlib import Path
 
@@ -18,8 +17,7 @@ from transformers import (
     GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, MambaConfig, MambaModel, MPNetConfig, MPNetModel, T5Config, T5EncoderModel, ViTConfig, ViTModel,
 )  # fmt: skip
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "python"))
+from torch_small import IDS, NARROW, ROOT, llama, loud, off, refused, run
 
 import rfa
 import rfa.torch
@@ -29,37 +27,7 @@ from rfa.torch import METHODS, Attention, load_tuned
 from rfa.torch._checks import ALSO_CALLED
 from rfa.torch._layers import LAYER
 
-transformers.logging.set_verbosity_error()
-torch.manual_seed(3)
-torch.set_grad_enabled(False)
-NARROW = dict(vocab_size=99, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=48)
-IDS = torch.randint(3, 99, (2, 20))
 q, k, v = (torch.randn(2, 3, 30, 8) for _ in range(3))
-
-
-def loud(model):
-    """With weights that are not small."""
-    for weight in model.parameters():
-        if weight.dim() > 1:
-            weight.data.normal_(0, 1.5 / weight.shape[-1] ** 0.5)
-    return model.eval()
-
-
-def llama(**options):
-    return loud(LlamaForCausalLM(LlamaConfig(**NARROW, **options)))
-
-
-def off(one, other):
-    return ((one - other).norm() / other.norm()).item()
-
-
-def refused(action, words, kind=rfa.Error):
-    try:
-        action()
-    except kind as error:
-        assert words in str(error), str(error)
-    else:
-        raise AssertionError(f"expected a refusal with {words}")
 
 
 def module(method, **options):
@@ -398,7 +366,4 @@ def wrong_arguments_are_named():
         refused(action, words, kind)
 
 
-for name, action in list(globals().items()):
-    if isinstance(action, types.FunctionType) and action.__module__ == "__main__" and name not in ("loud", "llama", "off", "refused", "module"):
-        action()
-        print(name, flush=True)
+run(globals(), "module")

@@ -204,38 +204,49 @@ class Attention(nn.Module):
 
     @_in_own_precision
     def step(
-        self, query: Tensor, key: Tensor, value: Tensor, state: State | None = None, gate: Tensor | None = None
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        state: State | None = None,
+        gate: Tensor | None = None,
+        key_mask: Tensor | None = None,
     ) -> tuple[Tensor, State]:
-        """Attention of one token to itself and those before it, with a state of constant size.
+        """Attention of the next tokens, one or several, to those before them, with a state of constant size.
 
         Args:
-            query: [B, H, 1, D].
-            key: [B, H_kv, 1, D].
-            value: [B, H_kv, 1, Dv].
-            state: what the token before returned. Default: none came before.
-            gate: [B, H, 1] for rfa-gate.
+            query: [B, H, L, D].
+            key: [B, H_kv, L, D].
+            value: [B, H_kv, L, Dv].
+            state: what the tokens before returned. Default: none came before.
+            gate: [B, H, L] for rfa-gate.
+            key_mask: [B, L], true for tokens that take part.
 
         Returns:
-            [B, H, 1, Dv], and the state for the next token.
+            [B, H, L, Dv], and the state for the next token.
         """
         if self.method not in METHODS:
             raise UsageError(f"{self.method}: expected a feature map, which has a recurrent form", code="UNSUPPORTED")
         q, k, v = self._prepared(query, key, value)
-        if q.shape[2] != 1 or k.shape[2] != 1:
+        if q.shape[2] != k.shape[2]:
             got = f"{q.shape[2]} queries and {k.shape[2]} keys"
-            raise InputError(f"{self.method}: expected one token, got {got}", code="SHAPE_MISMATCH")
+            raise InputError(f"{self.method}: expected a query for each key, got {got}", code="SHAPE_MISMATCH")
+        mask = checked_mask("key_mask", key_mask, (k.shape[0], k.shape[2]), k.device)
         self._check_gate(gate, k)
         kind = f"{self.method} with num_features={self.num_features} and head_dim={self.head_dim}"
         if state is not None:
             _check_state(state, kind, [*q.shape[:2], v.shape[-1]])
         position = state.count if state else 0
-        call = self._call(q, gate=gate, position=position, gate_sum=state.gate_sum if state else None)
+        call = self._call(q, gate=gate, key_mask=mask, position=position, gate_sum=state.gate_sum if state else None)
         queries, keys = METHODS[self.method].features(q, k, call)
-        out, after = causal(queries, keys, v, None, state, guard_of(self.options, causal=True))
-        after.kind = kind
+        out, after = causal(queries, keys, v, mask, state, guard_of(self.options, causal=True))
+        # no view: it would keep a tensor of all tokens
+        after.kind, after.shift = kind, after.shift.clone()
         if self.method == "rfa-gate":
-            keep, _ = log_gates(k, call)
+            keep = log_gates(k, call)[0].sum(-1, keepdim=True)
             after.gate_sum = keep if call.gate_sum is None else call.gate_sum + keep
+        counted = torch.full((k.shape[0],), k.shape[2], device=k.device) if mask is None else mask.sum(-1)
+        after.present = counted if state is None or state.present is None else counted + state.present
         return out.to(value.dtype), after
 
     @_in_own_precision

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from .._errors import UsageError
+from ._forms import State
 
 #: Arguments that say nothing about attention: positions are in queries and keys already, the rest is for other parts.
 _HARMLESS = {
@@ -30,6 +31,7 @@ _TRIES = {
     "cu_seq_lens_q": _PACKED,
     "cu_seq_lens_k": _PACKED,
 }
+_OTHER_PATTERN = "another pattern: a window that is shorter than the text, a prefix, or packed texts"
 #: What a view is: keys before the first query (None: each query sees all keys), the key mask, and keys that count.
 View = tuple[int | None, Tensor | None, int]
 
@@ -70,36 +72,65 @@ def view_of(mask: Tensor, query: Tensor, key: Tensor, last: bool) -> View:
     """The same, from a mask [B, 1, L, S] that says nothing but padding and the order of tokens.
 
     Args:
-        last: whether one query that sees every key is the last token of a text, which the mask cannot tell.
+        last: whether queries that see every key, such as one alone, may be the last tokens of a text, which the mask
+            cannot tell.
     """
-    batch, length, keys = query.shape[0], query.shape[2], key.shape[2]
-    seen = _seen(mask)
+    length, keys = query.shape[2], key.shape[2]
+    seen = _seen(mask, query.shape[0], length, keys)
+    some = seen.any(-1)  # rows of padding may see nothing
+    hidden = ~some[..., None]
+    present = seen.any(1)  # [B, S]
+    places = torch.arange(keys, device=seen.device)
+    latest = keys - 1 - seen.flip(-1).byte().argmax(-1)  # [B, L]
+    rows = torch.arange(length, device=seen.device)
+    offset = int(torch.where(some, latest - rows, -length).max())
+    whole = bool(((seen == present[:, None]) | hidden).all())
+    if whole and not (last and 0 <= offset <= keys - length):
+        return None, None if bool(present.all()) else present, keys
+    ordered = present[:, None] & (places <= rows[:, None] + offset)
+    if offset < 0 or not bool(((seen == ordered) | hidden).all()):
+        raise _mask_refused(_OTHER_PATTERN)
+    filled = offset + length
+    present = present[:, :filled]
+    return offset, None if bool(present.all()) else present, filled
+
+
+def padding_of(mask: Tensor | None, query: Tensor, state: State | None) -> Tensor | None:
+    """Which of the new tokens take part, [B, L], where they see all those of a state and each other in order.
+
+    Args:
+        mask: [B, 1, L, tokens of the state + L].
+    """
+    batch, length, before = query.shape[0], query.shape[2], state.count if state else 0
+    if mask is None:
+        seen = query.new_ones(length, before + length, dtype=torch.bool).tril(before).expand(batch, -1, -1)
+    else:
+        seen = _seen(mask, batch, length, before + length)
+    some = seen.any(-1)
+    present = seen.any(1)
+    ordered = present[:, None] & torch.ones_like(seen[0]).tril(before)
+    known = before if state is None or state.present is None else state.present
+    # a window hides what the state cannot forget
+    whole = (present[:, :before].sum(-1) == known) | ~some.any(-1)
+    if not bool(((seen == ordered) | ~some[..., None]).all()) or not bool(whole.all()):
+        raise _mask_refused(_OTHER_PATTERN)
+    own = present[:, before:]
+    return None if bool(own.all()) else own
+
+
+def _seen(mask: Any, batch: int, length: int, keys: int) -> Tensor:
+    """Whether query i sees key j, [B, L, S], the same in all heads."""
+    seen = _shown(mask)
     try:
         seen = seen.expand(batch, seen.shape[1], length, keys)
     except (RuntimeError, IndexError):
         raise _mask_refused(f"one of {list(mask.shape)}") from None
     if seen.shape[1] > 1 and not bool((seen == seen[:, :1]).all()):
         raise _mask_refused("one that differs from head to head")
-    seen = seen[:, 0]
-    some = seen.any(-1)  # rows of padding may see nothing
-    hidden = ~some[..., None]
-    present = seen.any(1)  # [B, S]
-    whole = bool(((seen == present[:, None]) | hidden).all())
-    if whole and not (last and length == 1):
-        return None, None if bool(present.all()) else present, keys
-    places = torch.arange(keys, device=seen.device)
-    latest = keys - 1 - seen.flip(-1).byte().argmax(-1)  # [B, L]
-    rows = torch.arange(length, device=seen.device)
-    offset = int(torch.where(some, latest - rows, -length).max())
-    ordered = present[:, None] & (places <= rows[:, None] + offset)
-    if offset < 0 or not bool(((seen == ordered) | hidden).all()):
-        raise _mask_refused("another pattern: a window that is shorter than the text, a prefix, or packed texts")
-    filled = offset + length
-    present = present[:, :filled]
-    return offset, None if bool(present.all()) else present, filled
+    return seen[:, 0]
 
 
-def _seen(mask: Any) -> Tensor:
+def _shown(mask: Any) -> Tensor:
     if not torch.is_tensor(mask):
         raise _mask_refused(type(mask).__name__)
     if mask.dim() != 4:

@@ -36,7 +36,7 @@ class Call:
     query_mask: Tensor | None = None  # [B, L]
     gate: Tensor | None = None  # [B, H, S]
     calibration: Tensor | None = None  # what `moments` gave for other tokens
-    position: int | None = None  # of the only token, in decoding
+    position: int | None = None  # of the first token, in decoding
     offset: int = 0  # keys before the first query: query i is token offset + i
     gate_sum: Tensor | None = None  # [B, H, 1], of the logarithms of gates before it
 
@@ -174,7 +174,7 @@ def _cosformer(q: Tensor, k: Tensor, call: Call) -> tuple[Features, Features]:
     elif longest is None:
         raise UsageError("cosformer: expected max_length, the number of tokens to come, got None")
     else:
-        length, beyond = torch.ones(()), call.position >= longest
+        length, beyond = torch.ones(()), call.position + k.shape[2] > longest
     if beyond:
         raise UsageError(f"cosformer: expected at most max_length = {longest} tokens, got more")
     if longest is not None:
@@ -244,7 +244,8 @@ def moments(q: Tensor, k: Tensor, call: Call) -> Tensor:
     if call.calibration is not None:
         return call.calibration.double()
     if call.position is not None:
-        raise UsageError("expected calibrate(query, key) before the first token, got none")
+        tries = ["calibrate(query, key)", "a= of oprf", "a method that looks at each token by itself, e.g. favor-pos"]
+        raise UsageError("expected statistics before the first token, got none", tries)
     first = call.options["prefix"] if call.causal else 0
     sides = [_moments(z.detach().double(), m, first) for z, m in ((q, call.query_mask), (k, call.key_mask))]
     means, squares = (torch.stack(parts) for parts in zip(*sides, strict=True))

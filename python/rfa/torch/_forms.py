@@ -24,7 +24,12 @@ class State:
     shift: Tensor  # [B, H, 1, F or 1], largest logarithm so far
     count: int = 0
     gate_sum: Tensor | None = None
+    present: Tensor | None = None  # [B], the number of them without padding
     kind: str = ""  # the attention it is of, in words
+
+    def tensors(self) -> dict[str, Tensor]:
+        """What has a row for each text of the batch, by name."""
+        return {name: value for name, value in vars(self).items() if isinstance(value, Tensor)}
 
 
 def _with_one(value: Tensor) -> Tensor:

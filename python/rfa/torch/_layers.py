@@ -7,11 +7,12 @@ import inspect
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from torch import nn
 
 from .._errors import RunError, UsageError
+from ._forms import State
 
 #: Attribute of a module: which draw it has.
 LAYER = "_rfa_layer"
@@ -21,6 +22,12 @@ _INTERFACE = {"ALL_ATTENTION_FUNCTIONS", "AttentionInterface"}
 _OWN = {"softmax", "scaled_dot_product_attention", "_flash_attention_forward", "flash_attn_func"}
 
 
+class Holder(Protocol):
+    """Keeps the state of a layer between calls."""
+
+    state: State | None
+
+
 @dataclass
 class Running:
     """One call of a module that attends."""
@@ -28,6 +35,7 @@ class Running:
     module: nn.Module
     cross: bool  # to keys of another text
     exchanged: bool = False
+    holder: Holder | None = None
 
 
 class _Calls(threading.local):
@@ -43,8 +51,17 @@ def current(module: nn.Module) -> Running | None:
     return next((call for call in reversed(_calls.stack) if call.module is module), None)
 
 
-def exchange(model: nn.Module, register: Callable[[], str]) -> None:
+def innermost() -> Running | None:
+    """The call of an exchanged module that is running, which code of its model comes from."""
+    call = _calls.stack[-1] if _calls.stack else None
+    return call if call and ours(call.module) else None
+
+
+def exchange(model: nn.Module, register: Callable[[], str], check: Callable[[dict[int, nn.Module]], None]) -> None:
     """Sets the attention that is registered, if all attention of the model takes it.
+
+    Args:
+        check: refuses the modules that attend, by number.
 
     Raises:
         UsageError: if some does not.
@@ -59,6 +76,8 @@ def exchange(model: nn.Module, register: Callable[[], str]) -> None:
             ["rfa.torch.Attention in the model"],
             "UNSUPPORTED",
         )
+    numbered = _numbered(list(attending.values()))
+    check(numbered)
     name = register()
     before = _with_own_configs(model)
     try:
@@ -74,7 +93,14 @@ def exchange(model: nn.Module, register: Callable[[], str]) -> None:
         raise UsageError(
             f"use: expected a model that takes another attention, got {error}", code="UNSUPPORTED"
         ) from error
-    _follow(model, list(attending.values()), register)
+    _follow(model, numbered, register)
+
+
+def _numbered(attending: list[nn.Module]) -> dict[int, nn.Module]:
+    """By the numbers that the modules have, if these differ, else in their order."""
+    numbers = [getattr(module, "layer_idx", None) for module in attending]
+    own = [number for number in numbers if isinstance(number, int)]
+    return dict(zip(own if len({*own}) == len(numbers) else range(len(numbers)), attending, strict=True))
 
 
 def _not_all(kind: str, others: dict[str, nn.Module], why: str) -> UsageError:
@@ -141,15 +167,13 @@ def _implementation(module: nn.Module) -> str | None:
     return getattr(getattr(module, "config", None), "_attn_implementation", None)
 
 
-def _follow(model: nn.Module, attending: list[nn.Module], register: Callable[[], str]) -> None:
+def _follow(model: nn.Module, numbered: dict[int, nn.Module], register: Callable[[], str]) -> None:
     """Gives each module its draw, and has each call looked at."""
-    numbers = [getattr(module, "layer_idx", None) for module in attending]
-    own = all(isinstance(number, int) for number in numbers) and len({*numbers}) == len(numbers)
-    for index, module in enumerate(attending):
+    for number, module in numbered.items():
         if LAYER not in module.__dict__:
             module.register_forward_pre_hook(_begin, with_kwargs=True)
             module.register_forward_hook(_end, always_call=True)
-        module.__dict__[LAYER] = numbers[index] if own else index
+        module.__dict__[LAYER] = number
     for module in model.modules():
         if hasattr(module, "set_attn_implementation") and LAYER not in module.__dict__:
             module.__dict__[LAYER] = None
@@ -169,7 +193,7 @@ def _end(module: nn.Module, _args: tuple[Any, ...], _output: Any) -> None:
         call = _calls.stack.pop()
         if call.module is not module:
             continue
-        if not call.exchanged and _ours(module) and _output is not None:
+        if not call.exchanged and ours(module) and _output is not None:
             raise RunError(
                 f"use: expected {type(module).__name__} to run the exchanged attention, got another path through it",
                 ["model.eval()", "a call without output_attentions or head masks"],
@@ -178,21 +202,27 @@ def _end(module: nn.Module, _args: tuple[Any, ...], _output: Any) -> None:
         return
 
 
-def _register_again(module: nn.Module) -> None:
-    """Of a model that another process has exchanged and stored."""
-    if _ours(module):
-        module.__dict__[_REGISTER]()
+def _register_again(module: nn.Module) -> str | None:
+    """Of a model that another process has exchanged and stored: the name."""
+    return module.__dict__[_REGISTER]() if ours(module) else None
 
 
-def _ours(module: nn.Module) -> bool:
-    return str(_implementation(module)).startswith("rfa-")
+def ours(module: nn.Module) -> bool:
+    """Whether `use` has exchanged it."""
+    return str(_implementation(module)).startswith("rfa-") and _REGISTER in module.__dict__
+
+
+def name_of(model: Any) -> str | None:
+    """What its attention is registered as; None: `use` has not exchanged it."""
+    name = _register_again(model) if isinstance(model, nn.Module) else None
+    return name if name == _implementation(model) else None
 
 
 def _check_outputs(module: nn.Module, _args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     _register_again(module)
     asked = kwargs.get("output_attentions")
     config = getattr(module, "config", None)
-    if _ours(module) and (asked or (asked is None and getattr(config, "output_attentions", False))):
+    if ours(module) and (asked or (asked is None and getattr(config, "output_attentions", False))):
         raise UsageError(
             "output_attentions: expected False, as features do not form the weights, got True",
             ['model.set_attn_implementation("eager") to look at the weights of softmax'],

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -13,11 +12,13 @@ from torch import Tensor, nn
 
 from .._errors import ArgumentTypeError, ProgramMissingError, UsageError
 from ._attention import Attention
-from ._calls import check_call, offset_of, view_of
-from ._layers import LAYER, current, exchange
+from ._calls import check_call, offset_of, padding_of, view_of
+from ._exchange import Exchange, check_fits, chosen
+from ._layers import LAYER, current, exchange, name_of
+from ._tuned import Source
 
-#: What is registered by name: method, seed and options.
-_registered: dict[str, tuple[Any, ...]] = {}
+#: What is registered by name.
+_registered: dict[str, Exchange] = {}
 
 
 def register(method: str, *, name: str = "rfa", seed: int = 0, **options: Any) -> str:
@@ -43,13 +44,12 @@ def register(method: str, *, name: str = "rfa", seed: int = 0, **options: Any) -
         raise ArgumentTypeError(f"name: expected text, got {type(name).__name__}")
     if not re.fullmatch(r"[\w.-]+", name):
         raise UsageError(f"name: expected letters, digits, dots, dashes and underscores, got {name!r}")
-    return _register(name, method, seed, options)
+    return _register(name, Exchange(method, seed, tuple(sorted(options.items()))))
 
 
-def _register(name: str, method: str, seed: int, options: dict[str, Any]) -> str:
-    facts = (method, seed, sorted(options.items()))
+def _register(name: str, own: Exchange) -> str:
     taken = _registered.get(name)
-    if taken == facts:
+    if taken == own:
         return name
     try:
         from transformers import AttentionInterface
@@ -58,42 +58,71 @@ def _register(name: str, method: str, seed: int, options: dict[str, Any]) -> str
         raise ProgramMissingError(
             f"rfa.torch.register: expected Transformers 4.53 or later, got {error}", ["pip install -U transformers"]
         ) from None
-    for own in ("causal", "causal_align", "scale", "heads", "head_dim", "replicate", "rows", "query_map", "key_map"):
-        if own in options:
+    method, options = own.method, dict(own.options)
+    for each in ("causal", "causal_align", "scale", "heads", "head_dim", "replicate", "rows", "query_map", "key_map"):
+        if each in options:
             raise ArgumentTypeError(
-                f"{own}: expected nothing, as each layer of the model has its own, got it", code="BAD_OPTION"
+                f"{each}: expected nothing, as each layer of the model has its own, got it", code="BAD_OPTION"
             )
-    Attention(method, heads=1, head_dim=2, causal=method != "lara", seed=seed, **options)
+    Attention(method, heads=1, head_dim=2, causal=method != "lara", seed=own.seed, **options)
     if taken is None and name in ("eager", *AttentionInterface().valid_keys()):
         raise UsageError(f"name: expected one that is free, got {name!r}, which Transformers has", code="UNKNOWN_NAME")
     if taken is not None:
         tries = [f'name="{name}-{method}"', "rfa.torch.use(model, ...), which needs no name"]
-        raise UsageError(f"name: expected one that is free, got {name!r}, which is {taken[0]} (seed {taken[1]})", tries)
-    AttentionInterface.register(name, _Exchanged(method, seed, options))
+        raise UsageError(
+            f"name: expected one that is free, got {name!r}, which is {taken.method} (seed {taken.seed})", tries
+        )
+    AttentionInterface.register(name, _Exchanged(own, AttentionInterface()["sdpa"]))
     AttentionMaskInterface.register(name, _ordered(sdpa_mask))
-    _registered[name] = facts
+    _registered[name] = own
     return name
 
 
-def use(model: Any, method: str, *, seed: int = 0, **options: Any) -> Any:
+def use(
+    model: Any,
+    method: str | None = None,
+    *,
+    tuned: Source | None = None,
+    layers: Iterable[int] | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> Any:
     """Exchanges the attention of a model of Transformers: `rfa.torch.use(model, "favor-pos", num_features=256)`.
 
     Each model keeps its method, seed and options, as do its copies and what `torch.save` makes of it.
     `model.set_attn_implementation("sdpa")` takes the exchange back.
 
+    Args:
+        model: any that takes its attention from the attention interface of Transformers.
+        method: as `Attention` takes it.
+        tuned: in place of a method, a file that `rfa tune` has written. Each layer gets what was learned for it in the
+            first draw.
+        layers: numbers of layers; the others keep exact attention. Default: those of the file, else all.
+        seed: of every draw.
+        **options: further arguments of `Attention`, e.g. `num_features`.
+
     Returns:
         The model.
 
     Raises:
+        InputError: for a file that was learned for other heads, another head dimension, mask or scale.
         UsageError: for a model with attention that cannot be exchanged. It stays as it was.
     """
     if not (isinstance(model, nn.Module) and hasattr(model, "set_attn_implementation")):
         got = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
         raise ArgumentTypeError(f"model: expected a model of Transformers, got {got}")
-    # the same in every process: a model that was stored has the name in its configuration
-    digest = hashlib.sha256(repr((method, seed, sorted(options.items()))).encode()).hexdigest()
-    exchange(model, partial(_register, f"rfa-{digest[:12]}", method, seed, options))
+    own = chosen(method, tuned, layers, seed, options)
+    exchange(model, partial(_register, own.name, own), own.check)
     return model
+
+
+def exchange_of(model: Any, what: str) -> Exchange:
+    """What `use` made of a model. Raises UsageError where it made nothing. `what` needs it, in words."""
+    name = name_of(model)
+    if name is None:
+        tries, got = ["rfa.torch.use, or the part that it has exchanged"], type(model).__name__
+        raise UsageError(f"{what}: expected a model after rfa.torch.use, got {got}", tries, "UNSUPPORTED")
+    return _registered[name]
 
 
 def _ordered(mask_of: Callable[..., Tensor | None]) -> Callable[..., Tensor | None]:
@@ -108,8 +137,9 @@ def _ordered(mask_of: Callable[..., Tensor | None]) -> Callable[..., Tensor | No
 class _Exchanged:
     """The attention function of one name; it has one `Attention` for each module that calls it."""
 
-    def __init__(self, method: str, seed: int, options: dict[str, Any]) -> None:
-        self.method, self.seed, self.options = method, seed, options
+    def __init__(self, own: Exchange, exact: Callable[..., tuple[Tensor, None]]) -> None:
+        self.own, self.exact, self.learned = own, exact, own.learned()
+        self.method, self.options = own.method, dict(own.options)
         self.modules: WeakKeyDictionary[nn.Module, Attention] = WeakKeyDictionary()
         self.counts: dict[int, int] = {}  # modules without a number, by their configuration
 
@@ -125,10 +155,25 @@ class _Exchanged:
         dropout: float = 0.0,
         **extras: Any,
     ) -> tuple[Tensor, None]:
-        check_call(self.method, dropout, key.shape[2], query.shape[2], extras)
-        running = current(module)
-        cross = (running is not None and running.cross) or bool(getattr(module, "is_cross_attention", False))
         length = query.shape[2]
+        running = current(module)
+        if running is not None:
+            running.exchanged = True
+        if self.own.layers is not None and module.__dict__.get(LAYER) not in self.own.layers:
+            if running is not None and running.holder is not None:
+                raise UsageError("StateCache: expected exchanged attention, got a layer without", code="UNSUPPORTED")
+            check_call("softmax", 0, 0, length, extras)  # the mask has the window
+            given = {"scaling": scaling, "is_causal": is_causal, "dropout": dropout}
+            return self.exact(module, query, key, value, attention_mask, **given, **extras)
+        if running is not None and running.holder is not None:
+            holder = running.holder
+            check_call(self.method, dropout, (holder.state.count if holder.state else 0) + length, length, extras)
+            mask = padding_of(attention_mask, query, holder.state)
+            own = self._attention(module, query, key, True, scaling)
+            out, holder.state = own.step(query, key, value, holder.state, key_mask=mask)
+            return out.transpose(1, 2).contiguous(), None
+        check_call(self.method, dropout, key.shape[2], length, extras)
+        cross = (running is not None and running.cross) or bool(getattr(module, "is_cross_attention", False))
         if attention_mask is not None:
             last = getattr(module, "is_causal", True) if is_causal is None else is_causal
             view = view_of(attention_mask, query, key, bool(last) and not cross)
@@ -140,10 +185,8 @@ class _Exchanged:
         self._check_statistics(own_text, length, keys)
         first = offset or 0
         counted = mask[:, first : first + length] if own_text and mask is not None else None
-        own = self._attention(module, query, offset is not None, scaling)
+        own = self._attention(module, query, key, offset is not None, scaling)
         out = own.over(query, key, value, mask, counted, offset)
-        if running is not None:
-            running.exchanged = True
         return out.transpose(1, 2).contiguous(), None
 
     def _check_statistics(self, own_text: bool, length: int, keys: int) -> None:
@@ -167,13 +210,25 @@ class _Exchanged:
                 "UNSUPPORTED",
             )
 
-    def _attention(self, module: nn.Module, query: Tensor, causal: bool, scale: float | None) -> Attention:
+    def _attention(
+        self, module: nn.Module, query: Tensor, key: Tensor, causal: bool, scaling: float | None
+    ) -> Attention:
         own = self.modules.get(module)
+        scale = query.shape[-1] ** -0.5 if scaling is None else float(scaling)
         sizes: dict[str, Any] = {"heads": query.shape[1], "head_dim": query.shape[-1], "causal": causal}
-        sizes["replicate"] = self._layer(module, own)
+        number = self._layer(module, own)
+        facts = self.learned.get(number)
+        if facts is not None:
+            check_fits(self.own.source, number, facts, {**sizes, "key_heads": key.shape[1], "scale": scale})
+        sizes["replicate"] = number
         if own is None or any(getattr(own, name) != value for name, value in sizes.items()):
-            own = self.modules[module] = Attention(self.method, **sizes, scale=scale, seed=self.seed, **self.options)
-        own.scale = query.shape[-1] ** -0.5 if scale is None else float(scale)
+            given: dict[str, Any] = {
+                **(facts or {"method": self.method, **self.options}),
+                **sizes,
+                "seed": self.own.seed,
+            }
+            own = self.modules[module] = Attention(**given)
+        own.scale = scale
         return own.to(query.device)  # the model may have moved
 
     def _layer(self, module: nn.Module, own: Attention | None) -> int:

@@ -6,6 +6,8 @@ import json
 import math
 import os
 import re
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,11 @@ from .._errors import ArgumentTypeError, Error, InputError
 from .._files import read_bytes
 from ._attention import Attention
 
+#: A file, or where it was.
+Source = str | os.PathLike[str]
 
-def load_tuned(path: str | os.PathLike[str], *, layer: int | None = None, draw: int = 0, **given: Any) -> Attention:
+
+def load_tuned(path: Source, *, layer: int | None = None, draw: int = 0, **given: Any) -> Attention:
     """The attention of a file of learned parameters: its method with maps, and with random vectors if it has some.
 
     Args:
@@ -30,29 +35,62 @@ def load_tuned(path: str | os.PathLike[str], *, layer: int | None = None, draw: 
         ArgumentTypeError: for what is no path.
         InputError: for a file of something else, a damaged one, or one without that layer or draw.
     """
-    if not isinstance(path, (str, os.PathLike)):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentTypeError(f"path: expected a path, got {type(path).__name__}")
-    place = Path(path)
-    try:
-        facts = _facts(place, layer, draw)
-    except Error:
-        raise
-    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
-        got = f"none of the name {error}" if isinstance(error, KeyError) else error
-        raise InputError(f"{place}: expected metadata and arrays as rfa tune writes them, got {got}") from None
+    data = read_tuned(path)
+    with _as_written(path):
+        facts = _facts(path, *_arrays(path, data), layer, draw)
+    return attention_of(path, facts, given)
+
+
+def read_layers(source: Source, data: bytes) -> dict[int, dict[str, Any]]:
+    """Arguments of `Attention` for each layer of a file, in the first draw.
+
+    Raises:
+        InputError: for a damaged file, and one of arrays that belong to no layer.
+    """
+    with _as_written(source):
+        metadata, arrays = _arrays(source, data)
+        layers = _layers(arrays)
+        if not layers:
+            tries = ["rfa.torch.load_tuned(path)"]
+            raise InputError(f"{source}: expected parameters of layers, got arrays of no layer", tries, "ARRAY_MISSING")
+        return {layer: _facts(source, metadata, arrays, layer, 0) for layer in layers}
+
+
+def attention_of(source: Source, facts: dict[str, Any], given: dict[str, Any]) -> Attention:
+    """
+    Raises:
+        InputError: for facts of a file that make no attention.
+    """
     try:
         return Attention(**{**facts, **given})
     except (Error, TypeError) as error:
         if given:
             raise
         got = error.message if isinstance(error, Error) else error
-        raise InputError(f"{place}: expected parameters of an attention, got others: {got}") from None
+        raise InputError(f"{source}: expected parameters of an attention, got others: {got}") from None
 
 
-def _facts(place: Path, layer: int | None, draw: int) -> dict[str, Any]:
+@contextmanager
+def _as_written(source: Source) -> Generator[None, None, None]:
+    """Says which file is damaged."""
+    try:
+        yield
+    except Error:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        got = f"none of the name {error}" if isinstance(error, KeyError) else error
+        raise InputError(f"{source}: expected metadata and arrays as rfa tune writes them, got {got}") from None
+
+
+def _layers(arrays: dict[str, Tensor]) -> list[int]:
+    return sorted({int(name.split(".")[1]) for name in arrays if name.startswith("layers.")})
+
+
+def _facts(
+    place: Source, metadata: dict[str, str], arrays: dict[str, Tensor], layer: int | None, draw: int
+) -> dict[str, Any]:
     """Arguments of `Attention`."""
-    metadata, arrays = _read(place)
-    layers = sorted({int(name.split(".")[1]) for name in arrays if name.startswith("layers.")})
+    layers = _layers(arrays)
     if layer is None and len(layers) > 1:
         raise InputError(f"{place}: expected layer=, one of {layers}, got none", code="ARRAY_MISSING")
     own = f"layers.{layers[0] if layer is None else layer}." if layers else ""
@@ -65,6 +103,9 @@ def _facts(place: Path, layer: int | None, draw: int) -> dict[str, Any]:
         raise InputError(f"{place}: expected layer {layer} and draw {draw}, got none", code="ARRAY_MISSING")
     if metadata["causal"] not in ("true", "false"):
         raise ValueError(f"causal {metadata['causal']!r}")
+    if metadata.get("preset", "exact") != "exact":
+        got = f"{metadata['preset']}, which the program alone has"
+        raise InputError(f"{place}: expected parameters of preset exact, got those of {got}", code="UNSUPPORTED")
     facts: dict[str, Any] = {
         "method": metadata["method"],
         "heads": int(metadata["heads"]),
@@ -86,16 +127,28 @@ def _facts(place: Path, layer: int | None, draw: int) -> dict[str, Any]:
     return {**facts, **options}
 
 
-def _read(place: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
-    """Metadata and arrays of a file of learned parameters, which are float32."""
+def read_tuned(path: Source) -> bytes:
+    """The bytes of a file.
+
+    Raises:
+        ArgumentTypeError: for what is no path.
+        InputError: for what cannot be read.
+    """
+    if not isinstance(path, (str, os.PathLike)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentTypeError(f"path: expected a path, got {type(path).__name__}")
+    place = Path(path)
     try:
-        data = read_bytes(place)
+        return read_bytes(place)
     except OSError as error:
         raise InputError(
             f"{place}: expected a .safetensors file that rfa tune has written, got {error.strerror or error}",
             [f"the folder that the path starts from is {Path.cwd()}", "rfa tune --output tuned.safetensors"],
             "FILE_MISSING",
         ) from None
+
+
+def _arrays(place: Source, data: bytes) -> tuple[dict[str, str], dict[str, Tensor]]:
+    """Metadata and arrays of a file of learned parameters, which are float32."""
     start = 8 + int.from_bytes(data[:8], "little")
     try:
         header = json.loads(data[8:start])
