@@ -1,7 +1,7 @@
 /** Advice on a model as a screen and as a report. */
 import {basename} from 'node:path'
 import {causalLabel} from '../../experiments/labels.js'
-import {layersText} from '../../experiments/swap/layers-text.js'
+import {layersText} from '../../experiments/layers-text.js'
 import {type Block, heading, list, table, text} from '../../report/document.js'
 import {MISSING, nanoseconds, plural} from '../../report/numbers.js'
 import {gainOf} from '../report.js'

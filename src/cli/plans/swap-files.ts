@@ -1,12 +1,33 @@
 /** What a swap reads, looked at while its plan is made. */
-import {modelDigest} from '../../experiments/swap/files.js'
+import {modelDigest} from '../../experiments/model-digest.js'
+import type {PretrainedModel} from '../../experiments/pretrained.js'
 import {packagedFile} from '../../inputs/packaged.js'
 import {readTexts} from '../../inputs/texts.js'
-import {openModel} from '../../model/index.js'
+import {type ModelFacts, openModel} from '../../model/index.js'
 import type {SwapFiles, SwapFlags} from './swap.js'
 
 /** Model and texts that are used where none are named, in the folder of packaged files. */
 export const [PACKAGED_MODEL, PACKAGED_TEXTS] = ['charlm', 'charlm/texts.txt']
+
+/** A model with what its folder says. */
+export interface PretrainedFacts {
+  facts: ModelFacts
+  pinned: PretrainedModel
+}
+
+/**
+ * A pretrained model.
+ *
+ * @param folder - default: the character model of the package
+ * @throws what opening it throws
+ */
+export async function pretrained(folder = packagedFile(PACKAGED_MODEL)): Promise<PretrainedFacts> {
+  const model = await openModel(folder)
+  // a decoder is judged by its predictions
+  if (model.facts.causal && !model.hasHead) await model.head()
+  await model.close()
+  return {facts: model.facts, pinned: {folder, digest: await modelDigest(folder)}}
+}
 
 /**
  * Facts and digests of the model and the texts that flags name.
@@ -14,16 +35,8 @@ export const [PACKAGED_MODEL, PACKAGED_TEXTS] = ['charlm', 'charlm/texts.txt']
  * @throws what opening the model and reading the texts throw
  */
 export async function swapFiles(flags: Pick<SwapFlags, 'model' | 'texts'>): Promise<SwapFiles> {
-  const folder = flags.model ?? packagedFile(PACKAGED_MODEL)
   const path = flags.texts ?? packagedFile(PACKAGED_TEXTS)
-  const model = await openModel(folder)
-  // a decoder is judged by its predictions
-  if (model.facts.causal && !model.hasHead) await model.head()
-  await model.close()
+  const {facts, pinned} = await pretrained(flags.model)
   const {texts, digest} = await readTexts(path)
-  return {
-    facts: model.facts,
-    model: {folder, digest: await modelDigest(folder)},
-    texts: {path, digest, lines: texts.length},
-  }
+  return {facts, model: pinned, texts: {path, digest, lines: texts.length}}
 }

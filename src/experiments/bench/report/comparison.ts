@@ -4,6 +4,7 @@ import {canonicalJson} from '../../../results/keys.js'
 import {mapped, quantile, superiority} from '../../../stats/index.js'
 import type {ComparedLine, Comparison, Place, Quantity, UncomparedLine} from '../../comparison.js'
 import {methodLabel, projectionLabel} from '../../labels.js'
+import {modelName} from '../../pretrained.js'
 import type {BenchCell, TimedRecord} from '../schema.js'
 import {intervalOf, PairedTimes, pDiffers} from '../times/paired-times.js'
 import {medianOf} from '../times/time-estimates.js'
@@ -39,11 +40,13 @@ const MEMORY: Quantity = {
 /** How benchmarks are compared. */
 export const benchComparison: Comparison<BenchCell, TimedRecord> = {
   quantities: [TIME, MEMORY],
-  measured({seed, backend, threads, timing, lengths, breakdown, plugin, ...cell}) {
-    return cell
+  measured({seed, backend, threads, timing, lengths, breakdown, plugin, model, ...cell}) {
+    // the same model may lie elsewhere
+    return {...cell, ...(model && {model: model.digest})}
   },
   place: (cell, result) => ({
     ...(cell.mode && {mode: cell.mode}),
+    ...(cell.model && {model: modelName(cell.model.folder), layers: cell.layers?.join() ?? ''}),
     method: methodLabel(cell),
     projection: projectionLabel(cell) ?? '',
     redraw: cell.redraw === 'fixed' ? '' : cell.redraw,

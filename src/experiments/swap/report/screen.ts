@@ -1,10 +1,10 @@
 /** The first screen of a swap: the answer in sentences, and the rows with the least damage. */
-import {basename, dirname} from 'node:path'
 import {type Block, type ColumnSpec, list, table, text} from '../../../report/document.js'
 import {groupBy} from '../../../report/groups.js'
 import {MISSING, plural, significant} from '../../../report/numbers.js'
 import {troubleItems, variantLabel} from '../../labels.js'
-import {layersText} from '../layers-text.js'
+import {layersText} from '../../layers-text.js'
+import {modelName} from '../../pretrained.js'
 import {type CompletedSwap, isGuessing, type SwapRecord} from '../schema.js'
 import {budgetColumns, budgetSentences, byLayers} from './budget.js'
 import {
@@ -61,12 +61,6 @@ export function titleOf({cell, result}: CompletedSwap): string {
   const read = `${plural(texts_read, 'text')}${without}, ${tokens_read.toLocaleString('en-US')} tokens`
   const pooled = pooled_by === null ? '' : `; pooled by ${pooled_by}`
   return `${modelName(cell.model.folder)}: ${sizes}, ${cell.causal ? 'causal' : 'bidirectional'}; ${read}${pooled}`
-}
-
-/** The last name of a folder that says which model it is: packages call theirs `model`. */
-function modelName(folder: string): string {
-  const own = basename(folder)
-  return own === 'model' ? basename(dirname(folder)) : own
 }
 
 /** The answer: the least damage and that of averaging V; the layers that lose least and most; or the layers within a budget. */

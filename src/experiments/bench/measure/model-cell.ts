@@ -1,0 +1,49 @@
+/** One cell with a whole model: its forward passes, in one of the processes of the cell. */
+import {recordOperations} from '../../../attention/index.js'
+import {tf} from '../../../tf.js'
+import type {ResolvedMethod} from '../../method.js'
+import type {BenchResult} from '../schema.js'
+import {callUntilWarm, isCold} from './forward.js'
+import {type LoadedModel, loadedModel, type ModelCell, readyModel} from './model.js'
+import {type Others, type TimedCell, timeRuns} from './timing.js'
+
+/** What is timed of a model, and what it is. */
+export type TimedModel = TimedCell &
+  Pick<BenchResult, 'model_kind' | 'model_layers' | 'projection_ns'>
+
+/** Forwards that are longer than this, in ns, read all weights anew: it does not matter to them what others left in the caches. */
+const WARMED_NS = 20e6
+
+/** Tokens of a text on which code is made warm. */
+const WARM_TOKENS = 16
+
+/** What a model is, in its records. */
+export function modelFields({model: {facts}}: LoadedModel) {
+  return {model_kind: facts.kind, model_layers: facts.layers}
+}
+
+/**
+ * Times forward passes of a whole model, from the embeddings of its tokens on.
+ *
+ * @param warmCalls - most forwards of a short text before, by which code is compiled. Default: enough of them
+ */
+export async function timeModelCell(
+  cell: ModelCell,
+  method: ResolvedMethod,
+  others: Others,
+  warmCalls?: number,
+): Promise<TimedModel> {
+  const loaded = await loadedModel(cell.model)
+  const few = {...cell, batch: 1, seq_len: Math.min(cell.seq_len, WARM_TOKENS)}
+  if (isCold(few)) {
+    const {forward, dispose} = await readyModel(few, method, loaded)
+    callUntilWarm(() => tf.dispose(forward()), warmCalls)
+    dispose()
+  }
+  const {forward, projection_ns, dispose} = await readyModel(cell, method, loaded)
+  const run = () => tf.dispose(forward())
+  const {operations} = recordOperations(run)
+  const timing = await timeRuns(run, cell.timing, {...others, warmedNs: WARMED_NS})
+  dispose()
+  return {operations, timing, live_bytes: null, projection_ns, ...modelFields(loaded)}
+}

@@ -1,0 +1,141 @@
+/** The whole model of a cell: its weights, the attention of its layers, and one forward pass. */
+import {attend} from '../../../attention/index.js'
+import {callNoise} from '../../../attention/internal.js'
+import {
+  exactLayerAttention,
+  type LayerAttention,
+  type Model,
+  type ModelHead,
+  type ModelLayer,
+  openModel,
+  repeatHeads,
+  type TokenBatch,
+} from '../../../model/index.js'
+import {randomStream} from '../../../random/index.js'
+import {tf} from '../../../tf.js'
+import {attendOptions, drawOf} from '../../axes.js'
+import type {ResolvedMethod} from '../../method.js'
+import type {PretrainedModel} from '../../pretrained.js'
+import {benchShape} from '../cost/work.js'
+import {MODELS_OWN} from '../fields/baselines.js'
+import type {BenchCell} from '../schema.js'
+import {newSource} from './inputs.js'
+import {monotonic} from './timing.js'
+
+/** A model with all its weights in memory, as a user has it. */
+export interface LoadedModel {
+  model: Model
+  layers: readonly ModelLayer[]
+  /** Of a causal model. */
+  head: ModelHead | undefined
+}
+
+const loaded = new Map<string, Promise<LoadedModel>>()
+
+/** The model of a cell: read once on each backend, and kept for all cells of the process. @throws as {@link openModel} */
+export function loadedModel({folder, digest}: PretrainedModel): Promise<LoadedModel> {
+  const key = JSON.stringify([folder, digest, tf.getBackend()])
+  const known = loaded.get(key) ?? load(folder)
+  loaded.set(key, known)
+  known.catch(() => loaded.delete(key))
+  return known
+}
+
+async function load(folder: string): Promise<LoadedModel> {
+  const model = await openModel(folder)
+  const {facts} = model
+  const layers: ModelLayer[] = []
+  for (let index = 0; index < facts.layers; index++) layers.push(await model.layer(index))
+  return {model, layers, head: facts.causal ? await model.head() : undefined}
+}
+
+/** A cell with a model. */
+export type ModelCell = BenchCell & Required<Pick<BenchCell, 'model' | 'layers'>>
+
+/** A cell as one with a model, if it has one. */
+export function modelCell(cell: BenchCell): ModelCell | undefined {
+  const {model, layers} = cell
+  return model && layers && {...cell, model, layers}
+}
+
+/** Texts of random tokens, all of the length of a cell. */
+export function randomTokens(
+  {batch, seq_len: length, seed}: Pick<BenchCell, 'batch' | 'seq_len' | 'seed'>,
+  vocabulary: number,
+): TokenBatch {
+  const stream = randomStream(seed, 'bench.model.tokens')
+  const ids = Int32Array.from({length: batch * length}, () => stream.integer(vocabulary))
+  return {ids, batch, length, lengths: Array.from({length: batch}, () => length)}
+}
+
+/** A forward pass that is ready, and what it computes with until that is disposed of. */
+export interface ReadyModel {
+  /** From the embeddings of the tokens to logits of all places, `[B, L, V]`, or to embeddings of the texts, `[B, W]`. */
+  forward(): tf.Tensor
+  /** Drawing what its attention draws once; `null`: nothing. */
+  projection_ns: number | null
+  dispose(): void
+}
+
+/** One forward pass of a model on random tokens. */
+export async function readyModel(
+  cell: ModelCell,
+  method: ResolvedMethod,
+  {model, layers, head}: LoadedModel,
+): Promise<ReadyModel> {
+  const tokens = randomTokens(cell, model.facts.vocabulary)
+  const embedded = await model.embed(tokens)
+  const start = monotonic()
+  const attentions = layers.map((_, layer) => attentionOf(cell, method, layer))
+  return {
+    projection_ns: cell.projection === null ? null : monotonic() - start,
+    forward: () =>
+      tf.tidy(() => {
+        let hidden = embedded
+        layers.forEach((layer, at) => {
+          const next = layer.forward(hidden, tokens, attentions[at]!.attend)
+          // what is not needed any more leaves its memory to the next layer
+          if (hidden !== embedded) hidden.dispose()
+          hidden = next
+        })
+        return head ? head.logits(hidden) : model.embedding(hidden, tokens)
+      }),
+    dispose() {
+      embedded.dispose()
+      for (const {dispose} of attentions) dispose()
+    },
+  }
+}
+
+/** The attention of a layer: the method with its own draws in exchanged layers, the model's own in the others. */
+function attentionOf(
+  cell: ModelCell,
+  method: ResolvedMethod,
+  layer: number,
+): {attend: LayerAttention; dispose(): void} {
+  if (cell.method === MODELS_OWN || !cell.layers.includes(layer)) {
+    return {attend: exactLayerAttention, dispose: () => {}}
+  }
+  const source = newSource(cell, method, layer)
+  // drawn before the timed region, as a trained model would have it
+  const noise = callNoise(
+    method.estimator,
+    benchShape(cell),
+    method.options,
+    {},
+    drawOf(cell, layer),
+  )
+  const options = {...attendOptions(cell, layer), noise}
+  return {
+    attend: (query, key, value, {scale}) => {
+      const [, heads] = query.shape
+      const projection = source && {projection: source.next()}
+      const [keys, values] = [repeatHeads(key, heads), repeatHeads(value, heads)]
+      return attend(query, keys, values, {...options, scale, ...projection}).out
+    },
+    dispose() {
+      source?.dispose()
+      tf.dispose(Object.values(noise ?? {}))
+    },
+  }
+}
