@@ -48,7 +48,7 @@ export function llamaParts(config: ModelConfig, rotary: Rotary, weights: Weights
             key: () => linear(first, w.key, w.keyBias),
             value: () => linear(first, w.value, w.valueBias),
           }
-          const turns = turnsOf(rotary, batch.length, headDim)
+          const turns = turnsOf(rotary, batch, headDim)
           const quarter = quarterTurn(headDim)
           const middle = tf.tidy(() => {
             const attended = attendRows(config, index, batch, rows, attention, heads =>

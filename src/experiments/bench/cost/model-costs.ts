@@ -8,6 +8,7 @@ import {layerBytesPerToken} from '../../model-memory.js'
 import {runtimeBytes, UNCOLLECTED} from '../../process-memory.js'
 import {MODELS_OWN} from '../fields/baselines.js'
 import type {BenchCell} from '../schema.js'
+import {type Decode, decodeFlops, stateBytes} from './decode-costs.js'
 
 const FLOAT = 4
 
@@ -26,13 +27,17 @@ interface ModelRun {
 export function modelFlops({cell, method, shape}: ModelRun, {facts, sizes}: ModelSize): number {
   const tokens = cell.batch * cell.seq_len
   const exchanged = cell.layers?.length ?? 0
-  const own = method.estimator.cost(shape, method.options).flops
-  const others = estimatorNamed(MODELS_OWN).cost(shape, {}).flops
+  const flopsOf = (own: Decode['method']) =>
+    cell.mode === 'decode'
+      ? decodeFlops({method: own, shape})
+      : own.estimator.cost(shape, own.options).flops
+  const own = flopsOf(method)
+  const others = flopsOf({estimator: estimatorNamed(MODELS_OWN), options: {}})
   const products = 2 * tokens * (facts.layers * sizes.layer + sizes.head)
   return products + exchanged * own + (facts.layers - exchanged) * others
 }
 
-/** Peak of the process of a forward: all weights, what one layer makes, and all logits. */
+/** Peak of the process of a forward: all weights, what one layer makes, and all logits; of a decode, weights, embeddings and states. */
 export function modelProcessBytes(
   {cell, method, shape}: ModelRun,
   {facts, sizes}: ModelSize,
@@ -40,8 +45,13 @@ export function modelProcessBytes(
 ): number {
   const tokens = cell.batch * cell.seq_len
   const weights = FLOAT * (facts.layers * sizes.layer + sizes.head)
+  const start = runtimeBytes(backend) + weights + UNCOLLECTED
+  if (cell.mode === 'decode') {
+    const states = stateBytes({method, shape}) * facts.layers
+    return start + FLOAT * tokens * facts.width + 2 * states
+  }
   const attention = footprint(method.estimator, method.options, shape, backend)
   const layer = tokens * layerBytesPerToken({facts, sizes}) + attention
   const logits = facts.causal ? FLOAT * tokens * facts.vocabulary : 0
-  return runtimeBytes(backend) + weights + Math.max(layer, logits) + UNCOLLECTED
+  return start + Math.max(layer, logits)
 }

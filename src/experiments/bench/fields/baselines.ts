@@ -4,6 +4,9 @@ export const BASELINES: readonly string[] = ['softmax', 'softmax-online']
 /** What passes values through: a layer with it does all but attention. */
 export const PASS_THROUGH = 'identity'
 
+/** The exact form over a cache of keys and values: both decode alike. */
+export const CACHED = 'softmax'
+
 /** The exact form that a whole model has as its own attention. */
 export const MODELS_OWN = 'softmax-online'
 
@@ -14,5 +17,5 @@ export const MODELS_OWN = 'softmax-online'
 export function baselinesOf(mode: 'decode' | 'layer' | 'model' | undefined): readonly string[] {
   if (mode === 'model') return [MODELS_OWN, PASS_THROUGH]
   if (mode === 'layer') return [...BASELINES, PASS_THROUGH]
-  return mode === 'decode' ? BASELINES.slice(0, 1) : BASELINES
+  return mode === 'decode' ? [CACHED] : BASELINES
 }

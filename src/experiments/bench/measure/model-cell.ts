@@ -1,10 +1,12 @@
-/** One cell with a whole model: its forward passes, in one of the processes of the cell. */
+/** One cell with a whole model: its forward passes or decodes, in one of the processes of the cell. */
 import {recordOperations} from '../../../attention/index.js'
 import {tf} from '../../../tf.js'
 import type {ResolvedMethod} from '../../method.js'
+import {markedTokens} from '../fields/token-marks.js'
 import type {BenchResult} from '../schema.js'
+import {timeSteps} from './decode-cell.js'
 import {callUntilWarm, isCold} from './forward.js'
-import {type LoadedModel, loadedModel, type ModelCell, readyModel} from './model.js'
+import {type LoadedModel, loadedModel, type ModelCell, readyModel, readySteps} from './model.js'
 import {type Others, type TimedCell, timeRuns} from './timing.js'
 
 /** What is timed of a model, and what it is. */
@@ -23,7 +25,7 @@ export function modelFields({model: {facts}}: LoadedModel) {
 }
 
 /**
- * Times forward passes of a whole model, from the embeddings of its tokens on.
+ * Times a whole model from the embeddings of its tokens on, which are looked up before: forward passes, or token by token.
  *
  * @param warmCalls - most forwards of a short text before, by which code is compiled. Default: enough of them
  */
@@ -34,6 +36,7 @@ export async function timeModelCell(
   warmCalls?: number,
 ): Promise<TimedModel> {
   const loaded = await loadedModel(cell.model)
+  if (cell.mode === 'decode') return timeModelDecode(cell, method, loaded, others)
   const few = {...cell, batch: 1, seq_len: Math.min(cell.seq_len, WARM_TOKENS)}
   if (isCold(few)) {
     const {forward, dispose} = await readyModel(few, method, loaded)
@@ -46,4 +49,18 @@ export async function timeModelCell(
   const timing = await timeRuns(run, cell.timing, {...others, warmedNs: WARMED_NS})
   dispose()
   return {operations, timing, live_bytes: null, projection_ns, ...modelFields(loaded)}
+}
+
+/** Times decodes of a whole model, from the embeddings of its tokens to their logits. */
+async function timeModelDecode(
+  cell: ModelCell,
+  method: ResolvedMethod,
+  loaded: LoadedModel,
+  others: Others,
+): Promise<TimedModel> {
+  const {make, projection_ns, dispose} = await readySteps(cell, method, loaded)
+  const marks = markedTokens(cell.lengths ?? [cell.seq_len])
+  const timed = await timeSteps({make, marks}, cell, others)
+  dispose()
+  return {...timed, projection_ns, ...modelFields(loaded)}
 }

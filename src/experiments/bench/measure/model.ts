@@ -1,6 +1,7 @@
 /** The whole model of a cell: its weights, the attention of its layers, and one forward pass. */
-import {attend} from '../../../attention/index.js'
+import {attend, type Decoder, type DecoderOptions, decoder} from '../../../attention/index.js'
 import {callNoise} from '../../../attention/internal.js'
+import {recurrentOptions} from '../../../check/decode.js'
 import {
   exactLayerAttention,
   type LayerAttention,
@@ -17,8 +18,10 @@ import {attendOptions, drawOf} from '../../axes.js'
 import type {ResolvedMethod} from '../../method.js'
 import type {PretrainedModel} from '../../pretrained.js'
 import {benchShape} from '../cost/work.js'
-import {MODELS_OWN} from '../fields/baselines.js'
+import {CACHED, MODELS_OWN} from '../fields/baselines.js'
 import type {BenchCell} from '../schema.js'
+import type {Stepper} from './decoding.js'
+import {groupedDecoder} from './grouped-decoder.js'
 import {newSource} from './inputs.js'
 import {monotonic} from './timing.js'
 
@@ -103,6 +106,79 @@ export async function readyModel(
     dispose() {
       embedded.dispose()
       for (const {dispose} of attentions) dispose()
+    },
+  }
+}
+
+/** A decode that is ready. */
+export interface ReadySteps extends Pick<ReadyModel, 'projection_ns' | 'dispose'> {
+  /** The model before its first token; each gives its logits, `[B, 1, V]`. */
+  make(): Stepper
+}
+
+/** The same random tokens one by one through a causal model: with sums in place of keys in exchanged layers, and a cache of keys and values in the others. */
+export async function readySteps(
+  cell: ModelCell,
+  method: ResolvedMethod,
+  {model, layers, head}: LoadedModel,
+): Promise<ReadySteps> {
+  const {batch, seq_len} = cell
+  const {facts} = model
+  const tokens = randomTokens(cell, facts.vocabulary)
+  const whole = await model.embed(tokens)
+  const lengths = tokens.lengths.map(() => 1)
+  const steps = Array.from({length: seq_len}, (_, offset) => ({
+    embedded: tf.slice(whole, [0, offset, 0], [batch, 1, facts.width]),
+    one: {
+      ids: Int32Array.from({length: batch}, (_, text) => tokens.ids[text * seq_len + offset]!),
+      ...{batch, length: 1, lengths, offset},
+    },
+  }))
+  whole.dispose()
+  const start = monotonic()
+  const sources = layers.map((_, layer) =>
+    cell.layers.includes(layer) ? newSource(cell, method, layer) : undefined,
+  )
+  const projection_ns = cell.projection === null ? null : monotonic() - start
+  const decoderOf = (layer: number): Decoder => {
+    const source = sources[layer]
+    const asked = cell.layers.includes(layer) ? attendOptions(cell, layer) : {method: CACHED}
+    const options = {
+      ...recurrentOptions(asked.method, seq_len),
+      ...asked,
+      ...(source && {projection: source.next()}),
+      ...{batch, heads: facts.heads, headDim: facts.headDim, valueDim: facts.headDim},
+      ...{capacity: seq_len, scale: facts.scale},
+    }
+    return groupedDecoder(decoder(options as DecoderOptions), cell)
+  }
+  const make = (): Stepper => {
+    const decoders = layers.map((_, layer) => decoderOf(layer))
+    return {
+      next: t =>
+        tf.tidy(() => {
+          const {embedded, one} = steps[t - 1]!
+          const hidden = layers.reduce(
+            (own, layer, at) =>
+              layer.forward(own, one, (query, key, value) => decoders[at]!.next(query, key, value)),
+            embedded,
+          )
+          return head!.logits(hidden)
+        }),
+      get stateBytes() {
+        return decoders.reduce((sum, {stateBytes}) => sum + stateBytes, 0)
+      },
+      dispose() {
+        for (const own of decoders) own.dispose()
+      },
+    }
+  }
+  return {
+    make,
+    projection_ns,
+    dispose() {
+      for (const {embedded} of steps) embedded.dispose()
+      for (const source of sources) source?.dispose()
     },
   }
 }

@@ -123,6 +123,7 @@ const RESOURCE_COLUMNS: readonly ColumnSpec<TimedRecord>[] = [
     priority: 2,
     cell: ({result}) => bytes(result.live_bytes),
     best: LEAST_LIVE,
+    tells: ({result}) => result.live_bytes !== null,
   },
   {
     title: 'RSS growth',

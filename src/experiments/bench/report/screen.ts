@@ -96,7 +96,9 @@ function titleOf({shapes}: View): string {
   const {kv_heads} = kvHeadsOf(cell)
   const shared = new Set(shapes.flatMap(own => own.shared))
   const parts = [
-    [mode ? what[mode] : 'forward pass', ...(model ? [model] : [])].join(' '),
+    ...(model
+      ? [`whole model ${model}`, ...(mode === 'decode' ? ['token by token'] : [])]
+      : [mode ? what[mode] : 'forward pass']),
     ...(batches.some(batch => batch > 1) ? [`B=${batches.join(', ')}`] : []),
     kv_heads === undefined ? plural(heads, 'head') : `${heads} heads over ${kv_heads} of keys`,
     value_dim === head_dim ? `D=${head_dim}` : `D=${head_dim}, Dv=${value_dim}`,
