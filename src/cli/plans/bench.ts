@@ -73,8 +73,8 @@ export const BENCH: Record<'standard' | 'quick', BenchGrid> = {
   },
 }
 
-/** Models warm up on short texts, and take so long that few runs must do. */
-const MODEL = {standard: {warmupRuns: 1, minRuns: 15}, quick: {warmupRuns: 1, minRuns: 9}}
+/** Models warm up on short texts, run once before the clock starts, and take so long that few runs must do. */
+const MODEL = {standard: {warmupRuns: 0, minRuns: 15}, quick: {warmupRuns: 0, minRuns: 9}}
 
 /** Decodes before timing: with many tokens compilers are done after the first one. */
 const DECODE_WARMUP = 1
@@ -108,7 +108,7 @@ export const benchFlags = {
   }),
   'seq-len': numberList(POSITIVE_INTEGER)({
     helpGroup: 'GRID',
-    description: `lengths L; of a decode, where to look at it ${defaultHelp(BENCH, grid => grid.seqLens)}`,
+    description: `lengths L; of a decode, where to look at it ${defaultHelp(BENCH, grid => grid.seqLens)}; with --model powers of two up to what it reads`,
   }),
   batch: numberList(POSITIVE_INTEGER)({
     helpGroup: 'GRID',
@@ -127,7 +127,7 @@ export const benchFlags = {
   }),
   warmup: oneNumber(COUNT)({
     helpGroup: 'TIMING',
-    description: `runs of each process before timing ${defaultHelp(BENCH, grid => grid.warmupRuns)}; decode: ${DECODE_WARMUP}`,
+    description: `runs of each process before timing ${defaultHelp(BENCH, grid => grid.warmupRuns)}; decode: ${DECODE_WARMUP}; model: ${MODEL.standard.warmupRuns}`,
   }),
   'min-time': oneNumber(SECONDS)({
     helpGroup: 'TIMING',
@@ -136,7 +136,7 @@ export const benchFlags = {
   }),
   'min-runs': oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'TIMING',
-    description: `at least this many runs, in all processes together ${defaultHelp(BENCH, grid => grid.minRuns)}`,
+    description: `at least this many runs, in all processes together ${defaultHelp(BENCH, grid => grid.minRuns)}; model: ${MODEL.standard.minRuns}, quick: ${MODEL.quick.minRuns}`,
   }),
   'max-runs': oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'TIMING',
