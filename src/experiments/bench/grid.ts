@@ -5,7 +5,6 @@ import {type MeteredBackend, plainSeconds} from '../../attention/internal.js'
 import {type BackendChoice, meteredBackend} from '../../backends/index.js'
 import {expected} from '../../errors.js'
 import {fileChanged} from '../../inputs/files/recorded-source.js'
-import {openModel} from '../../model/index.js'
 import {randomStream, shuffled} from '../../random/index.js'
 import {canonicalJson} from '../../results/keys.js'
 import {type DrawGrid, drawGrid, type MethodSpec} from '../axes.js'
@@ -13,7 +12,6 @@ import {distinct, distinctMethods} from '../cells.js'
 import type {Grid, PredictedCell} from '../experiment.js'
 import {variantLabel} from '../labels.js'
 import {type ResolvedMethod, resolveMethod} from '../method.js'
-import {modelDigest} from '../model-digest.js'
 import {backendCost, rateOf, timeCost} from '../rates.js'
 import {stateBytes, TOKEN_SECONDS, UNSHARED} from './cost/decode-costs.js'
 import {layerBytes} from './cost/layer-costs.js'
@@ -64,6 +62,8 @@ async function jobsOf(
 async function sizeOfModel(plan: BenchPlan): Promise<ModelSize | undefined> {
   if (!plan.model) return undefined
   const {folder, digest} = plan.model
+  const {openModel} = await import('../../model/index.js')
+  const {modelDigest} = await import('../model-digest.js')
   if ((await modelDigest(folder)) !== digest) throw fileChanged(folder)
   const {facts, sizes} = await openModel(folder)
   const own = {...benchSizesOf(facts), causal: facts.causal}

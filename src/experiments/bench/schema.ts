@@ -27,7 +27,6 @@ import {decodeMark} from './fields/token-marks.js'
 
 /** What else than forward passes can be timed. */
 export const BENCH_MODES = ['decode', 'layer', 'model'] as const
-export type BenchMode = (typeof BENCH_MODES)[number]
 
 const mode = z
   .enum(BENCH_MODES)

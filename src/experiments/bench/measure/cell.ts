@@ -18,10 +18,8 @@ import {looking, watchConditions} from './conditions.js'
 import {timeDecodeCell} from './decode-cell.js'
 import {FEW_CALLS, type Forward, forwardOf, warmCode} from './forward.js'
 import {GATE_ROWS, passGate} from './gate.js'
-import {newSource} from './inputs.js'
+import {modelCell, newSource} from './inputs.js'
 import {residentBytes, startPeakMemory} from './memory.js'
-import {loadedModel, modelCell} from './model.js'
-import {timeModelCell} from './model-cell.js'
 import {bestPeak, measurePeak} from './peak.js'
 import {runPeerCell} from './peers/peer-cell.js'
 import {monotonic, type Others, type TimedCell, timeRuns} from './timing.js'
@@ -73,7 +71,7 @@ export async function runBenchCell(
   const alone = computedBy(backend).threads === 1 && {runWait: startRunWait}
   const watched = {...others, ...alone, yieldTurn: looking(others.yieldTurn, watch)}
   const {timing, ...measured} = whole
-    ? await timeModelCell(whole, method, watched, warmCalls)
+    ? await (await import('./model-cell.js')).timeModelCell(whole, method, watched, warmCalls)
     : cell.mode === 'decode'
       ? await timeDecodeCell(cell, source?.next(), watched)
       : await timeForward({cell, method, source, tuned: callOf(tuned)}, backend.name, watched)
@@ -98,7 +96,7 @@ export async function runBenchCell(
       ...measured,
       conditions,
       projection_ns: measured.projection_ns ?? projection_ns,
-      work_flops: workOf(cell, method, whole && (await loadedModel(whole.model)).model),
+      work_flops: measured.work_flops ?? workOf(cell, method),
       fma_peak_gflops: bestPeak([before, measurePeak()]),
       // parts hold features that the whole may never have
       peak_rss_over_baseline_bytes: cell.breakdown ? null : peak,

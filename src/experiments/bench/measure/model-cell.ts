@@ -2,16 +2,18 @@
 import {recordOperations} from '../../../attention/index.js'
 import {tf} from '../../../tf.js'
 import type {ResolvedMethod} from '../../method.js'
+import {workOf} from '../cost/work.js'
 import {markedTokens} from '../fields/token-marks.js'
 import type {BenchResult} from '../schema.js'
 import {timeSteps} from './decode-cell.js'
 import {callUntilWarm, isCold} from './forward.js'
-import {type LoadedModel, loadedModel, type ModelCell, readyModel, readySteps} from './model.js'
+import type {ModelCell} from './inputs.js'
+import {type LoadedModel, loadedModel, readyModel, readySteps} from './model.js'
 import {type Others, type TimedCell, timeRuns} from './timing.js'
 
 /** What is timed of a model, and what it is. */
-export type TimedModel = TimedCell &
-  Pick<BenchResult, 'model_kind' | 'model_layers' | 'projection_ns'>
+type TimedModel = TimedCell &
+  Pick<BenchResult, 'model_kind' | 'model_layers' | 'projection_ns' | 'work_flops'>
 
 /** Forwards that are longer than this, in ns, read all weights anew: it does not matter to them what others left in the caches. */
 const WARMED_NS = 20e6
@@ -19,9 +21,10 @@ const WARMED_NS = 20e6
 /** Tokens of a text on which code is made warm. */
 const WARM_TOKENS = 16
 
-/** What a model is, in its records. */
-export function modelFields({model: {facts}}: LoadedModel) {
-  return {model_kind: facts.kind, model_layers: facts.layers}
+/** What a model is, and what a run of it computes, in its records. */
+function modelFields(cell: ModelCell, method: ResolvedMethod, {model}: LoadedModel) {
+  const {kind, layers} = model.facts
+  return {model_kind: kind, model_layers: layers, work_flops: workOf(cell, method, model)}
 }
 
 /**
@@ -48,7 +51,7 @@ export async function timeModelCell(
   const {operations} = recordOperations(run)
   const timing = await timeRuns(run, cell.timing, {...others, warmedNs: WARMED_NS})
   dispose()
-  return {operations, timing, live_bytes: null, projection_ns, ...modelFields(loaded)}
+  return {operations, timing, live_bytes: null, projection_ns, ...modelFields(cell, method, loaded)}
 }
 
 /** Times decodes of a whole model, from the embeddings of its tokens to their logits. */
@@ -62,5 +65,5 @@ async function timeModelDecode(
   const marks = markedTokens(cell.lengths ?? [cell.seq_len])
   const timed = await timeSteps({make, marks}, cell, others)
   dispose()
-  return {...timed, projection_ns, ...modelFields(loaded)}
+  return {...timed, projection_ns, ...modelFields(cell, method, loaded)}
 }

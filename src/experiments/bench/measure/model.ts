@@ -22,7 +22,7 @@ import {CACHED, MODELS_OWN} from '../fields/baselines.js'
 import type {BenchCell} from '../schema.js'
 import type {Stepper} from './decoding.js'
 import {groupedDecoder} from './grouped-decoder.js'
-import {newSource} from './inputs.js'
+import {type ModelCell, newSource} from './inputs.js'
 import {monotonic} from './timing.js'
 
 /** A model with all its weights in memory, as a user has it. */
@@ -52,15 +52,6 @@ async function load(folder: string): Promise<LoadedModel> {
   return {model, layers, head: facts.causal ? await model.head() : undefined}
 }
 
-/** A cell with a model. */
-export type ModelCell = BenchCell & Required<Pick<BenchCell, 'model' | 'layers'>>
-
-/** A cell as one with a model, if it has one. */
-export function modelCell(cell: BenchCell): ModelCell | undefined {
-  const {model, layers} = cell
-  return model && layers && {...cell, model, layers}
-}
-
 /** Texts of random tokens, all of the length of a cell. */
 export function randomTokens(
   {batch, seq_len: length, seed}: Pick<BenchCell, 'batch' | 'seq_len' | 'seed'>,
@@ -72,7 +63,7 @@ export function randomTokens(
 }
 
 /** A forward pass that is ready, and what it computes with until that is disposed of. */
-export interface ReadyModel {
+interface ReadyModel {
   /** From the embeddings of the tokens to logits of all places, `[B, L, V]`, or to embeddings of the texts, `[B, W]`. */
   forward(): tf.Tensor
   /** Drawing what its attention draws once; `null`: nothing. */
@@ -111,7 +102,7 @@ export async function readyModel(
 }
 
 /** A decode that is ready. */
-export interface ReadySteps extends Pick<ReadyModel, 'projection_ns' | 'dispose'> {
+interface ReadySteps extends Pick<ReadyModel, 'projection_ns' | 'dispose'> {
   /** The model before its first token; each gives its logits, `[B, 1, V]`. */
   make(): Stepper
 }

@@ -41,6 +41,8 @@ export type TimedCell = {timing: Timing} & Pick<
 > & {
     /** Where it draws what it computes with. */
     projection_ns?: number | null
+    /** Where it is not attention alone. */
+    work_flops?: number
   }
 
 /**

@@ -5,10 +5,9 @@ import {useBackend} from '../../../../../src/backends/index.js'
 import {gamma} from '../../../../../src/check/rounding.js'
 import {benchSizesOf} from '../../../../../src/experiments/bench/fields/model.js'
 import {runBenchCell} from '../../../../../src/experiments/bench/measure/cell.js'
+import {type ModelCell, modelCell} from '../../../../../src/experiments/bench/measure/inputs.js'
 import {
   loadedModel,
-  type ModelCell,
-  modelCell,
   randomTokens,
   readyModel,
   readySteps,
