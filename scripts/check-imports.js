@@ -88,7 +88,7 @@ const INNER_FLOORS = {
   ],
   'src/experiments/inputs/': [['schema.ts'], ['measure/'], ['grid.ts', 'report/'], ['index.ts']],
   'src/experiments/swap/': [
-    ['schema.ts', 'files.ts', 'layers-text.ts', 'least-tokens.ts'],
+    ['schema.ts', 'least-tokens.ts'],
     ['layers-run.ts'],
     ['measure/'],
     ['cost.ts', 'report/'],

@@ -171,7 +171,7 @@ def bench(
         num_features: numbers of random vectors M.
         seq_len: lengths L, or ranges such as "256..4kx2".
         causal: query i sees keys 0..i only.
-        mode: "forward", "decode" or "layer".
+        mode: "forward", "decode", "layer" or "model"; `model="DIR"` times a whole pretrained model.
         threads: of each call.
         seed: of every random draw.
         quick: fewer cells and runs.

@@ -2,7 +2,7 @@
 import type {ProjectionName} from '../attention/names.js'
 import {type BenchPlan, benchPlan} from '../experiments/bench/schema.js'
 import {type ErrorSweepPlan, errorSweepPlan} from '../experiments/error-sweep/schema.js'
-import {modelDigest} from '../experiments/swap/files.js'
+import {modelDigest} from '../experiments/model-digest.js'
 import {type SwapPlan, swapPlan} from '../experiments/swap/schema.js'
 import {type VariancePlan, variancePlan} from '../experiments/variance/schema.js'
 import {packagedFile} from '../inputs/packaged.js'

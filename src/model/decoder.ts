@@ -57,7 +57,7 @@ function partsOf(config: DecoderConfig, weights: Weights): Parts {
             key: () => normed(linear(first, w.key, w.keyBias), w.keyNorm),
             value: () => linear(first, w.value, w.valueBias),
           }
-          const turns = turnsOf(config.rotary, batch.length, headDim)
+          const turns = turnsOf(config.rotary, batch, headDim)
           const quarter = quarterTurn(headDim)
           const middle = tf.tidy(() => {
             const attended = attendRows(config, index, batch, rows, attention, heads =>

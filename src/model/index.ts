@@ -115,9 +115,13 @@ async function openParts(folder: string, config: FolderConfig): Promise<Parts> {
 }
 
 /** @throws {BAD_OPTION} for ids or lengths without an embedding */
-function checkBatch({ids, batch, length, lengths}: TokenBatch, facts: ModelFacts): void {
+function checkBatch(
+  {ids, batch, length, lengths, offset = 0}: TokenBatch,
+  facts: ModelFacts,
+): void {
   const wrong = (what: string, got: string) => expected('BAD_OPTION', 'batch', what, got)
-  if (length > facts.maxTokens) throw wrong(`at most ${facts.maxTokens} tokens`, String(length))
+  const end = offset + length
+  if (end > facts.maxTokens) throw wrong(`at most ${facts.maxTokens} tokens`, String(end))
   if (ids.length !== batch * length) {
     throw wrong(`ids of ${batch} x ${length} tokens`, `${ids.length} ids`)
   }

@@ -103,14 +103,15 @@ export function attendRows(
 export async function lookUp(
   weights: Weights,
   table: WeightSpec<[number, number]>,
-  {ids, batch, length}: TokenBatch,
+  {ids, batch, length, offset = 0}: TokenBatch,
   byPosition?: Float32Array,
 ): Promise<tf.Tensor3D> {
   const rows = await weights.readRows(table, ids)
   const width = table.shape[1]
   // positions begin anew with each text
   const text = length * width
-  if (byPosition) for (let i = 0; i < rows.length; i++) rows[i]! += byPosition[i % text]!
+  const places = byPosition?.subarray(offset * width)
+  if (places) for (let i = 0; i < rows.length; i++) rows[i]! += places[i % text]!
   return tf.tensor3d(rows, [batch, length, width])
 }
 

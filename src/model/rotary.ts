@@ -2,6 +2,7 @@
 import {z} from 'zod'
 import {describe, expected} from '../errors.js'
 import {tf} from '../tf.js'
+import type {TokenBatch} from './types.js'
 
 /** How angles follow from positions. */
 export interface Rotary {
@@ -76,15 +77,19 @@ export interface Turns {
   sin: tf.Tensor2D
 }
 
-/** Angles of tokens 0 to `length - 1`, in the caller's scope. Angles are rounded to float32, as models are trained. */
-export function turnsOf({base, scaling}: Rotary, length: number, headDim: number): Turns {
+/** Angles of the tokens of a text from `offset` on, in the caller's scope. Angles are rounded to float32, as models are trained. */
+export function turnsOf(
+  {base, scaling}: Rotary,
+  {length, offset = 0}: Pick<TokenBatch, 'length' | 'offset'>,
+  headDim: number,
+): Turns {
   const half = headDim / 2
   const cos = new Float32Array(length * headDim)
   const sin = new Float32Array(length * headDim)
   for (let i = 0; i < half; i++) {
     const speed = Math.fround(scaled(Math.fround(1 / base ** (i / half)), scaling))
     for (let token = 0; token < length; token++) {
-      const angle = Math.fround(token * speed)
+      const angle = Math.fround((offset + token) * speed)
       const at = token * headDim + i
       cos[at] = cos[at + half] = Math.cos(angle)
       sin[at] = sin[at + half] = Math.sin(angle)

@@ -30,6 +30,8 @@ export interface TokenBatch {
   length: number
   /** Tokens of each text, `B` of them, each from 1 to `length`. */
   lengths: readonly number[]
+  /** Tokens of each text before these, which attention has seen. Default 0. */
+  offset?: number
 }
 
 /** What an attention gets in addition to queries, keys and values. */

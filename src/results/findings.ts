@@ -30,7 +30,7 @@ const fitSchema = z.object({
   variant: z
     .string()
     .describe('Method, random matrix, redraw policy, M, and B where it varies, in one line.'),
-  mode: z.enum(['forward', 'decode', 'layer']).describe('What was timed.'),
+  mode: z.enum(['forward', 'decode', 'layer', 'model']).describe('What was timed.'),
   shape: z
     .object({
       batch: z.number().int().describe('B.'),

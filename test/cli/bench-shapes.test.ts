@@ -1,5 +1,6 @@
 /** `rfa bench` on shapes of one's own: heads that are shared, and files. */
 import {execFile} from 'node:child_process'
+import {readdirSync} from 'node:fs'
 import {join} from 'node:path'
 import {fileURLToPath} from 'node:url'
 import {promisify} from 'node:util'
@@ -110,5 +111,20 @@ describe('--input', () => {
     const missing = await bench('--input', INPUT, '--query-name', 'queries')
     expect(missing.exitCode).toBe(3)
     expect(missing.stderr).toContain('--query-name')
+  })
+})
+
+describe('--model', () => {
+  it('times the packaged model, and says what to run next', {timeout: 60_000}, async () => {
+    const {stdout, stderr} = await program('model', '--mode', 'model', '--seq-len', '8,16')
+    expect(stdout).toMatch(
+      /^rfa bench: whole model charlm \(gpt2\) with attention exchanged in all/,
+    )
+    expect(stdout).toMatch(/^identity +\d/m)
+    expect(stderr).toContain('next: rfa swap --methods elu --num-features 256 (what it loses)')
+    const figures = join(folder, 'figures')
+    const told = await runMain('report', join(folder, 'model'), '--svg', figures)
+    expect(told.stdout).toMatch(/of the time of\s+the exact model at L=16/)
+    expect(readdirSync(figures)).toContain('gain-over-length.svg')
   })
 })

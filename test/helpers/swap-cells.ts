@@ -1,7 +1,7 @@
 /** Cells of swaps: all layers of the packaged model, or of another one. */
 import {writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
-import {modelDigest} from '../../src/experiments/swap/files.js'
+import {modelDigest} from '../../src/experiments/model-digest.js'
 import type {SwapCell} from '../../src/experiments/swap/schema.js'
 import {packagedFile} from '../../src/inputs/packaged.js'
 import {readTexts} from '../../src/inputs/texts.js'

@@ -1,6 +1,6 @@
 /** Advice on a model as a screen and as a report. */
 import {causalLabel} from '../../experiments/labels.js'
-import {layersText} from '../../experiments/swap/layers-text.js'
+import {layersText} from '../../experiments/layers-text.js'
 import {modelName} from '../../model/hub.js'
 import {type Block, heading, list, table, text} from '../../report/document.js'
 import {MISSING, nanoseconds, plural} from '../../report/numbers.js'

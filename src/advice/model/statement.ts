@@ -1,6 +1,6 @@
 /** Advice on a model in sentences. */
 import {YARDSTICK} from '../../experiments/error-sweep/report/ranking.js'
-import {layersText} from '../../experiments/swap/layers-text.js'
+import {layersText} from '../../experiments/layers-text.js'
 import {nanoseconds, plural, significant} from '../../report/numbers.js'
 import {capital, gainOf} from '../report.js'
 import {speedText} from '../words.js'

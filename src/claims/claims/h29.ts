@@ -1,6 +1,6 @@
 import {mkdir} from 'node:fs/promises'
 import {join} from 'node:path'
-import {modelDigest} from '../../experiments/swap/files.js'
+import {modelDigest} from '../../experiments/model-digest.js'
 import {type SwapPlan, swapPlan} from '../../experiments/swap/schema.js'
 import {saveTuned, tunedFileOf} from '../../experiments/tune/save.js'
 import {type TunePlan, tunePlan} from '../../experiments/tune/schema.js'

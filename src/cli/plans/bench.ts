@@ -5,6 +5,7 @@ import {expected} from '../../errors.js'
 import type {MethodSpec} from '../../experiments/axes.js'
 import {BASELINES, baselinesOf, PASS_THROUGH} from '../../experiments/bench/fields/baselines.js'
 import {areGrouped, kvHeadsOf} from '../../experiments/bench/fields/grouped.js'
+import {benchSizesOf} from '../../experiments/bench/fields/model.js'
 import {axisOf} from '../../experiments/bench/fields/one-or-more.js'
 import {PEER_NAMES} from '../../experiments/bench/fields/peers.js'
 import {
@@ -20,7 +21,9 @@ import {type FlagValues, nameList, numberList, oneNumber} from '../flags/kinds.j
 import {COUNT, POSITIVE_INTEGER, SECONDS} from '../flags/ranges.js'
 import {causalFlag, methodFlags, parametersFlag, runFlags, timedFlags} from '../flags/shared.js'
 import {benchInputFlags, type FileShape} from './bench-input.js'
+import {benchModelFlags, modelLayers, modelLengths} from './bench-model.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
+import type {PretrainedFacts} from './swap-files.js'
 import {withTuned, withTunedDraws} from './tuned.js'
 import {checkedPlan, drawAxesOf, listOr} from './values.js'
 
@@ -70,6 +73,9 @@ export const BENCH: Record<'standard' | 'quick', BenchGrid> = {
   },
 }
 
+/** Models warm up on short texts, run once before the clock starts, and take so long that few runs must do. */
+const MODEL = {standard: {warmupRuns: 0, minRuns: 15}, quick: {warmupRuns: 0, minRuns: 9}}
+
 /** Decodes before timing: with many tokens compilers are done after the first one. */
 const DECODE_WARMUP = 1
 
@@ -78,6 +84,7 @@ const size = (description: string) => oneNumber(POSITIVE_INTEGER)({helpGroup: 'G
 /** The flags of `rfa bench`. */
 export const benchFlags = {
   ...benchInputFlags,
+  ...benchModelFlags,
   ...methodFlags(BENCH),
   parameters: parametersFlag(
     'GRID',
@@ -86,13 +93,13 @@ export const benchFlags = {
   mode: Flags.option({options: ['forward', ...BENCH_MODES] as const})({
     helpGroup: 'GRID',
     description:
-      'what is timed: forward passes of the attention alone, the recurrent form one token after the other up to the longest of --seq-len (decode), or forward passes of a transformer layer around it (layer) (default: forward)',
+      'what is timed: forward passes of the attention alone, the recurrent form one token after the other up to the longest of --seq-len (decode), forward passes of a transformer layer around it (layer), or of a whole model (model) (default: forward; with --model: model)',
   }),
   exact: Flags.boolean({
     allowNo: true,
     default: true,
     helpGroup: 'GRID',
-    description: `time ${BASELINES.join(' and ')} in addition to the methods; a decode only needs the first, and a layer also gets ${PASS_THROUGH}`,
+    description: `time ${BASELINES.join(' and ')} in addition to the methods; a decode only needs the first, a layer also gets ${PASS_THROUGH}, and a model its own attention and ${PASS_THROUGH}`,
   }),
   redraw: Flags.string({
     helpGroup: 'GRID',
@@ -101,7 +108,7 @@ export const benchFlags = {
   }),
   'seq-len': numberList(POSITIVE_INTEGER)({
     helpGroup: 'GRID',
-    description: `lengths L; of a decode, where to look at it ${defaultHelp(BENCH, grid => grid.seqLens)}`,
+    description: `lengths L; of a decode, where to look at it ${defaultHelp(BENCH, grid => grid.seqLens)}; with --model powers of two up to what it reads`,
   }),
   batch: numberList(POSITIVE_INTEGER)({
     helpGroup: 'GRID',
@@ -120,7 +127,7 @@ export const benchFlags = {
   }),
   warmup: oneNumber(COUNT)({
     helpGroup: 'TIMING',
-    description: `runs of each process before timing ${defaultHelp(BENCH, grid => grid.warmupRuns)}; decode: ${DECODE_WARMUP}`,
+    description: `runs of each process before timing ${defaultHelp(BENCH, grid => grid.warmupRuns)}; decode: ${DECODE_WARMUP}; model: ${MODEL.standard.warmupRuns}`,
   }),
   'min-time': oneNumber(SECONDS)({
     helpGroup: 'TIMING',
@@ -129,7 +136,7 @@ export const benchFlags = {
   }),
   'min-runs': oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'TIMING',
-    description: `at least this many runs, in all processes together ${defaultHelp(BENCH, grid => grid.minRuns)}`,
+    description: `at least this many runs, in all processes together ${defaultHelp(BENCH, grid => grid.minRuns)}; model: ${MODEL.standard.minRuns}, quick: ${MODEL.quick.minRuns}`,
   }),
   'max-runs': oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'TIMING',
@@ -173,6 +180,7 @@ export type BenchFlags = FlagValues<typeof benchFlags>
  * @param estimators - the registry, for options and presets
  * @param file - sizes of a file, in place of those of flags and grid. Default: none
  * @param tuned - learned parameters. Default: none
+ * @param model - the model that is timed as a whole. Default: none
  * @throws {SHAPE_MISMATCH} for parameters of other heads or another head dimension
  * @throws {USAGE | BAD_RANGE | BAD_OPTION | UNKNOWN_NAME} when the flags make no plan
  */
@@ -181,11 +189,16 @@ export function toBenchPlan(
   estimators: EstimatorFacts,
   file?: FileShape,
   tuned?: TunedFile,
+  model?: PretrainedFacts,
 ): BenchPlan {
   const grid = withTunedDraws(gridOf(BENCH, flags), tuned)
-  const sizes = file ? sizesOfFile(file) : typedSizes(flags, {...grid, ...shapeOf(tuned)})
+  const sizes = file
+    ? sizesOfFile(file)
+    : model
+      ? {batch: batchOf(flags, grid), ...benchSizesOf(model.facts)}
+      : typedSizes(flags, {...grid, ...shapeOf(tuned)})
   if (tuned) assertFits(tuned, sizes)
-  const mode = flags.mode === 'forward' ? undefined : flags.mode
+  const mode = flags.mode === 'forward' ? undefined : (flags.mode ?? (model && 'model'))
   if (mode === 'decode') refuseForwardFlags(flags)
   if (mode && flags.breakdown) throw onlyForward(mode, '--breakdown', ', which have parts')
   if (mode && flags.peers) throw onlyForward(mode, '--peers')
@@ -194,13 +207,14 @@ export function toBenchPlan(
   return checkedPlan(benchPlan, {
     experiment: 'bench',
     ...(mode && {mode}),
+    ...(model && {model: model.pinned, layers: modelLayers(model, flags.layers)}),
     methods: withBaselines(methods, flags.exact ? baselinesOf(mode) : []),
     ...drawAxesOf(flags, grid),
     redraw: redrawOf(flags.redraw ?? 'fixed', sizes.heads),
-    seq_lens: listOr(flags['seq-len'], '--seq-len', file ? [file.queryLen] : grid.seqLens),
+    seq_lens: lengthsOf(flags, grid, file, model),
     ...sizes,
-    causal: (flags.causal ?? file?.causal ?? false) || mode === 'decode',
-    timing: timing(flags),
+    causal: (flags.causal ?? file?.causal ?? model?.facts.causal ?? false) || mode === 'decode',
+    timing: timing(flags, mode),
     ...(flags.breakdown && {breakdown: true as const}),
     order: flags.order ?? 'random',
     seed: flags.seed ?? 0,
@@ -208,6 +222,19 @@ export function toBenchPlan(
     ...(flags.peers && {peers: distinct(flags.peers)}),
     threads: flags.threads ?? null,
   })
+}
+
+/** Lengths that are typed, else those of the file or of the model. @throws {UNSUPPORTED} for one that the model does not read */
+function lengthsOf(
+  flags: BenchFlags,
+  grid: BenchGrid,
+  file: FileShape | undefined,
+  model: PretrainedFacts | undefined,
+): number[] {
+  const usual = file ? [file.queryLen] : grid.seqLens
+  const lengths = listOr(flags['seq-len'], '--seq-len', usual)
+  if (!model) return lengths
+  return modelLengths(model, flags['seq-len'] && lengths, flags)
 }
 
 /** @throws {USAGE} for methods in Python without the peer that times them: all of their cells would be skipped */
@@ -250,12 +277,16 @@ function typedSizes(flags: BenchFlags, grid: BenchGrid & {keyHeads?: number}): B
     throw expected('USAGE', '--kv-heads', what, String(kv_heads), remedy)
   }
   return {
-    batch: axisOf(listOr(flags.batch, '--batch', [grid.batch])),
+    batch: batchOf(flags, grid),
     heads,
     ...kvHeadsOf({heads, kv_heads}),
     head_dim,
     value_dim: flags['value-dim'] ?? head_dim,
   }
+}
+
+function batchOf(flags: BenchFlags, grid: BenchGrid): BenchPlan['batch'] {
+  return axisOf(listOr(flags.batch, '--batch', [grid.batch]))
 }
 
 /** The largest divisor of a number that is not above a bound. */
@@ -307,8 +338,8 @@ function redrawOf(text: string, heads: number): string {
 }
 
 /** How long to measure. A bound that was typed moves the default of the other one out of its way. */
-function timing(flags: BenchFlags): TimingProtocol {
-  const grid = gridOf(BENCH, flags)
+function timing(flags: BenchFlags, mode: BenchPlan['mode']): TimingProtocol {
+  const grid = {...gridOf(BENCH, flags), ...(mode === 'model' && gridOf(MODEL, flags))}
   const minRuns = flags['min-runs'] ?? Math.min(grid.minRuns, flags['max-runs'] ?? grid.minRuns)
   const maxRuns = flags['max-runs'] ?? Math.max(grid.maxRuns, minRuns)
   if (maxRuns < minRuns) {
@@ -316,7 +347,7 @@ function timing(flags: BenchFlags): TimingProtocol {
   }
   return {
     processes: flags.processes ?? grid.processes,
-    warmup_runs: flags.warmup ?? (flags.mode === 'decode' ? DECODE_WARMUP : grid.warmupRuns),
+    warmup_runs: flags.warmup ?? (mode === 'decode' ? DECODE_WARMUP : grid.warmupRuns),
     min_runs: minRuns,
     max_runs: maxRuns,
     min_time_ns: Math.round((flags['min-time'] ?? grid.minTime) * 1e9),

@@ -8,7 +8,7 @@ import type {CellRecord, Plan} from '../../results/record.js'
 function remedyOf(reason: string, plan: Plan): string[] {
   if (reason !== 'causal only' && reason !== 'bidirectional only') return []
   // models that are read, or trained, say themselves which tokens they see
-  if (plan.experiment === 'swap' || plan.experiment === 'train') {
+  if (['swap', 'train'].includes(plan.experiment) || (plan as BenchPlan).model) {
     const form = reason === 'causal only' ? 'bidirectional' : 'causal'
     return [`name methods with a ${form} form: rfa methods lists them`]
   }

@@ -3,7 +3,10 @@
 import {availableParallelism} from 'node:os'
 import {type MeteredBackend, plainSeconds} from '../../attention/internal.js'
 import {type BackendChoice, meteredBackend} from '../../backends/index.js'
+import {expected} from '../../errors.js'
+import {fileChanged} from '../../inputs/files/recorded-source.js'
 import {randomStream, shuffled} from '../../random/index.js'
+import {canonicalJson} from '../../results/keys.js'
 import {type DrawGrid, drawGrid, type MethodSpec} from '../axes.js'
 import {distinct, distinctMethods} from '../cells.js'
 import type {Grid, PredictedCell} from '../experiment.js'
@@ -13,8 +16,10 @@ import {backendCost, rateOf, timeCost} from '../rates.js'
 import {stateBytes, TOKEN_SECONDS, UNSHARED} from './cost/decode-costs.js'
 import {layerBytes} from './cost/layer-costs.js'
 import {benchProcessBytes, breakdownBytes, decodeProcessBytes} from './cost/memory.js'
+import {type ModelSize, modelProcessBytes} from './cost/model-costs.js'
 import {benchShape, breakdownFactor, workOf} from './cost/work.js'
 import {copiedBytes, keyHeads, kvHeadsOf} from './fields/grouped.js'
+import {assertReads, benchSizesOf} from './fields/model.js'
 import {valuesOf} from './fields/one-or-more.js'
 import type {BenchCell, BenchPlan} from './schema.js'
 
@@ -39,11 +44,36 @@ async function jobsOf(
   for (const choice of choices) backends.set(choice, await meteredBackend(choice))
   const native = await meteredBackend('native')
   const labelOf = labelled(plan)
+  const model = await sizeOfModel(plan)
   return points.map(point => {
     const {peer, backend: choice} = point.cell
     const backend = peer ? native : backends.get(choice)!
-    return {...predicted(plan, point, {backend, unit}), label: labelOf(point.cell)}
+    return {...predicted(plan, point, {backend, unit, model}), label: labelOf(point.cell)}
   })
+}
+
+/**
+ * The model of a plan, if it has one.
+ *
+ * @throws {FILE_CHANGED} for another one than the plan was made of
+ * @throws {SHAPE_MISMATCH} for a plan of other heads
+ * @throws {UNSUPPORTED} for lengths that the model does not read
+ */
+async function sizeOfModel(plan: BenchPlan): Promise<ModelSize | undefined> {
+  if (!plan.model) return undefined
+  const {folder, digest} = plan.model
+  const {openModel} = await import('../../model/index.js')
+  const {modelDigest} = await import('../model-digest.js')
+  if ((await modelDigest(folder)) !== digest) throw fileChanged(folder)
+  const {facts, sizes} = await openModel(folder)
+  const own = {...benchSizesOf(facts), causal: facts.causal}
+  const {heads, kv_heads, head_dim, value_dim, causal} = plan
+  const asked = {heads, ...kvHeadsOf({heads, kv_heads}), head_dim, value_dim, causal}
+  if (canonicalJson(asked) !== canonicalJson(own)) {
+    throw expected('SHAPE_MISMATCH', folder, JSON.stringify(own), JSON.stringify(asked))
+  }
+  assertReads(folder, facts, plan.seq_lens)
+  return {facts, sizes}
 }
 
 /** How progress calls a cell: by what distinguishes it from the others of its plan. */
@@ -141,12 +171,14 @@ function pointsAt(
   const {heads, head_dim, value_dim, causal, timing, seed, threads} = plan
   const sizes = {batch, heads, ...kvHeadsOf(plan), head_dim, value_dim}
   const shared = {...sizes, causal, timing, seed, ...computer, threads}
+  const {model, layers} = plan
+  const whole = model && {model, layers}
   const broken = plan.breakdown && !computer.peer && {breakdown: plan.breakdown}
   return Array.from({length: draws.length}, (_, index) => {
     const point = draws.at(index)
     const drawn = point.projection !== null && !method.tuned?.draws
     const redraw = drawn ? plan.redraw : 'fixed'
-    const cell = {...spec, ...point, redraw, seq_len, ...shared, ...broken}
+    const cell = {...whole, ...spec, ...point, redraw, seq_len, ...shared, ...broken}
     if (plan.mode === 'decode') return {method, cell: {...cell, ...decodeFields(plan)}}
     return {method, cell: plan.mode === undefined ? cell : {...cell, mode: plan.mode}}
   })
@@ -162,11 +194,18 @@ interface Metered {
   backend: MeteredBackend
   /** Backend that costs are counted in operations of: the first of the plan. */
   unit: BackendChoice
+  /** The model of the plan, if it has one. */
+  model: ModelSize | undefined
 }
 
 /** Peak of the process of a point. */
-function processBytes(plan: BenchPlan, {cell, method}: Point, backend: MeteredBackend): number {
+function processBytes(
+  plan: BenchPlan,
+  {cell, method}: Point,
+  {backend, model}: Pick<Metered, 'backend' | 'model'>,
+): number {
   const shape = benchShape(cell)
+  if (model) return modelProcessBytes({cell, method, shape}, model, backend)
   const runs = runsOf(plan)
   if (cell.mode === 'decode') return decodeProcessBytes(backend, stateBytes({method, shape}), runs)
   const sizes = {...plan, batch: cell.batch, seq_len: cell.seq_len}
@@ -178,8 +217,9 @@ function processBytes(plan: BenchPlan, {cell, method}: Point, backend: MeteredBa
 /** Seconds of one run in plain JavaScript. */
 function plainOf({cell, method: {estimator, options}}: Point, backend: MeteredBackend): number {
   const shape = benchShape(cell)
-  if (cell.mode === 'decode') return shape.keyLen * TOKEN_SECONDS[backend]
-  return plainSeconds(estimator, options, shape, backend)
+  const calls = cell.layers?.length ?? 1
+  if (cell.mode === 'decode') return calls * shape.keyLen * TOKEN_SECONDS[backend]
+  return calls * plainSeconds(estimator, options, shape, backend)
 }
 
 /** What a process holds in addition to its attention: for a layer tokens, weights, and the tensors of two forwards. */
@@ -200,17 +240,17 @@ export const PEER_BYTES = 400 * 2 ** 20
 function predicted(
   plan: BenchPlan,
   point: Point,
-  {backend, unit}: Metered,
+  {backend, unit, model}: Metered,
 ): Omit<PredictedCell<BenchCell>, 'label'> {
   const {cell, method} = point
-  const flops = workOf(cell, method) * (cell.mode === 'decode' ? UNSHARED : 1)
+  const flops = workOf(cell, method, model) * (cell.mode === 'decode' ? UNSHARED : 1)
   const plain = plainOf(point, backend)
   const factor = cell.breakdown ? breakdownFactor(method) : 1
   return {
     cell,
     predictedCost: factor * timedCost({flops, plain}, cell, {backend, unit}),
     processes: cell.timing.processes,
-    predictedBytes: processBytes(plan, point, backend) + (cell.peer ? PEER_BYTES : 0),
+    predictedBytes: processBytes(plan, point, {backend, model}) + (cell.peer ? PEER_BYTES : 0),
   }
 }
 
@@ -218,7 +258,7 @@ function predicted(
 function timedCost(
   {flops, plain}: {flops: number; plain: number},
   cell: BenchCell,
-  {backend, unit}: Metered,
+  {backend, unit}: Pick<Metered, 'backend' | 'unit'>,
 ): number {
   const {processes = 1, warmup_runs, min_runs, max_runs, min_time_ns} = cell.timing
   const threads = backend === 'native' ? (cell.threads ?? availableParallelism()) : 1

@@ -17,6 +17,7 @@ import {
   methodSpec,
   sizeFields,
 } from '../axes.js'
+import {layerNumbers, pretrainedModel} from '../pretrained.js'
 import {breakdown} from './fields/breakdown.js'
 import {conditions} from './fields/conditions.js'
 import {areGrouped, kvHeadsField} from './fields/grouped.js'
@@ -25,13 +26,13 @@ import {PEER_NAMES} from './fields/peers.js'
 import {decodeMark} from './fields/token-marks.js'
 
 /** What else than forward passes can be timed. */
-export const BENCH_MODES = ['decode', 'layer'] as const
+export const BENCH_MODES = ['decode', 'layer', 'model'] as const
 
 const mode = z
   .enum(BENCH_MODES)
   .optional()
   .describe(
-    'What is timed: `decode`: the recurrent form, one token after the other from the first to L; `layer`: forward passes of a transformer layer with the method as its attention and width d = H D; absent: forward passes of the attention alone.',
+    'What is timed: `decode`: the recurrent form, one token after the other from the first to L; `layer`: forward passes of a transformer layer with the method as its attention and width d = H D; `model`: forward passes of a whole pretrained model; absent: forward passes of the attention alone.',
   )
 
 /** How long and how often a forward, or a decode, is timed. */
@@ -59,6 +60,19 @@ const timingProtocol = z.object({
   }),
 })
 export type TimingProtocol = z.infer<typeof timingProtocol>
+
+const model = pretrainedModel
+  .optional()
+  .describe(
+    'Pretrained model that is timed as a whole, forward or token by token; absent: attention alone, or a layer, of generated arrays.',
+  )
+
+const exchanged = layerNumbers
+  .min(1)
+  .optional()
+  .describe(
+    'Layers of the model that have the method as their attention, counted from 0; the others keep their own; absent: there is no model.',
+  )
 
 const redraw = z
   .string()
@@ -88,6 +102,8 @@ function isOneOrNamed(backend: z.infer<typeof backendChoice> | readonly string[]
 const fieldsOfPlan = z.object({
   experiment: z.literal('bench').describe('Name of the experiment.'),
   mode,
+  model,
+  layers: exchanged,
   ...methodAxes,
   ...drawAxes,
   redraw,
@@ -128,6 +144,13 @@ export const benchPlan = fieldsOfPlan
     path: ['peers'],
     message: 'expected no peers with a mode: their forward passes alone are timed',
   })
+  .refine(
+    ({model, layers, mode}) => (model ? mode && mode !== 'layer' && layers : mode !== 'model'),
+    {
+      path: ['model'],
+      message: 'expected model and layers with mode model or decode, and a model with mode model',
+    },
+  )
 export type BenchPlan = z.infer<typeof benchPlan>
 
 const {num_features, ...matrix} = drawPoint
@@ -136,6 +159,8 @@ const ns = (description: string) => ({unit: 'ns', description})
 /** One method at one length, timed in separate processes. */
 export const benchCell = z.object({
   mode,
+  model,
+  layers: exchanged,
   ...methodSpec.shape,
   ...matrix,
   redraw,
@@ -188,6 +213,8 @@ export const benchResult = z.object({
     .describe('Facts that the peer reports; absent: a backend computed.'),
   threads: z.number().int().describe('Threads that the backend, or the peer, computed with.'),
   operations: operationForms,
+  model_kind: z.string().optional().describe('Architecture of the model; absent: there is none.'),
+  model_layers: z.number().int().optional().describe('Layers of the model.'),
   gate: z
     .object({
       max_abs_error: z
@@ -263,7 +290,7 @@ export const benchResult = z.object({
   live_bytes: nullableNumber.meta({
     unit: 'bytes',
     description:
-      'Most bytes of tensors that a call holds at once, without inputs and output, counted; of a decode its state after the last token; `null`: a peer, where it is not counted.',
+      'Most bytes of tensors that a call holds at once, without inputs and output, counted; of a decode its state after the last token; `null`: a peer, or a forward of a whole model, where it is not counted.',
   }),
   peak_rss_over_baseline_bytes: nullableNumber.meta({
     unit: 'bytes',

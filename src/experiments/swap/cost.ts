@@ -6,6 +6,7 @@ import {readTexts} from '../../inputs/texts.js'
 import {type Model, openModel, type TokenBatch} from '../../model/index.js'
 import type {PredictedCell, SharedCost} from '../experiment.js'
 import {callShape, type ForwardShape, type ResolvedMethod, resolveMethod} from '../method.js'
+import {layerBytesPerToken} from '../model-memory.js'
 import {runtimeBytes, UNCOLLECTED} from '../process-memory.js'
 import {backendCost, timeCost} from '../rates.js'
 import {layersRun, setsRun} from './layers-run.js'
@@ -16,11 +17,6 @@ import type {SwapCell, SwapPlan} from './schema.js'
 
 /** Bytes of a number. */
 const FLOAT = 4
-/**
- * Widths of a layer's input that it has in memory for each token at once, without attention and feed-forward part: errors of
- * attention take less than the feed-forward part does later.
- */
-const WIDTHS = 14
 /**
  * Seconds for calling the operations of a layer on a batch, for each entry of a hidden state on its way through a layer, for
  * reading a weight, for a logit that is held against that of the original, for an entry of an error of attention, before and
@@ -142,7 +138,8 @@ function bytesOf({model, batches, backend, rows}: Facts, replicates: number, att
   const kept = (layers + 1 + replicates) * FLOAT * rows * width
   const sizes = [...new Set(batches.map(({batch, length}) => batch * length))]
   const largest = Math.max(...sizes)
-  const perToken = FLOAT * (WIDTHS * width + model.sizes.inner) + attention / largest
+  // errors of attention take less than the feed-forward part does later
+  const perToken = layerBytesPerToken(model) + attention / largest
   const layer = FLOAT * model.sizes.layer + largest * perToken
   const logits = 2 * Math.min(MOST_LOGITS, largest * vocabulary)
   const head = causal ? FLOAT * (model.sizes.head + logits) : 0

@@ -3,9 +3,9 @@ import {drawGrid, type MethodSpec} from '../axes.js'
 import {distinctMethods} from '../cells.js'
 import type {Grid, PredictedCell} from '../experiment.js'
 import {variantLabel} from '../labels.js'
+import {layersText} from '../layers-text.js'
 import {drawsOf, type ResolvedMethod, resolveMethod} from '../method.js'
 import {swapCosts} from './cost.js'
-import {layersText} from './layers-text.js'
 import type {SwapCell, SwapPlan} from './schema.js'
 
 /** All cells of a plan. */

@@ -9,16 +9,10 @@ import {
   seed,
 } from '../../results/record.js'
 import {drawAxes, drawPoint, methodAxes, methodSpec} from '../axes.js'
-
-const digest = z.string().describe('SHA-256 of its bytes: a run is not resumed with another one.')
+import {digest, layerNumbers, pretrainedModel} from '../pretrained.js'
 
 const shared = {
-  model: z
-    .object({
-      folder: z.string().describe('Folder as Hugging Face writes it.'),
-      digest,
-    })
-    .describe('The pretrained model.'),
+  model: pretrainedModel,
   texts: z
     .object({
       path: z
@@ -47,7 +41,6 @@ const shared = {
   backend: backendChoice,
 }
 
-const layerNumbers = z.array(z.number().int().nonnegative())
 const layerSet = layerNumbers
   .min(1)
   .describe(

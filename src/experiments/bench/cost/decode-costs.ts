@@ -6,8 +6,8 @@ import type {ResolvedMethod} from '../../method.js'
 const FLOAT = 4
 
 /** `batch` sequences at once, `keyLen` tokens each. */
-interface Decode {
-  method: ResolvedMethod
+export interface Decode {
+  method: Pick<ResolvedMethod, 'estimator' | 'options'>
   shape: CallShape
 }
 

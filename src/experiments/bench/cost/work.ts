@@ -4,6 +4,7 @@ import {callShape, type ResolvedMethod} from '../../method.js'
 import type {BenchCell} from '../schema.js'
 import {decodeFlops} from './decode-costs.js'
 import {layerFlops} from './layer-costs.js'
+import {type ModelSize, modelFlops} from './model-costs.js'
 
 /** The call that a cell times. */
 export function benchShape(
@@ -17,9 +18,10 @@ export function benchShape(
   return callShape({...sizes, headDim: head_dim, valueDim: value_dim}, cell)
 }
 
-/** Floating-point operations of a timed run. */
-export function workOf(cell: BenchCell, method: ResolvedMethod): number {
+/** Floating-point operations of a timed run. @param model - the model of the cell, if it has one */
+export function workOf(cell: BenchCell, method: ResolvedMethod, model?: ModelSize): number {
   const shape = benchShape(cell)
+  if (model) return modelFlops({cell, method, shape}, model)
   if (cell.mode === 'decode') return decodeFlops({method, shape})
   const {flops} = method.estimator.cost(shape, method.options)
   return cell.mode === 'layer' ? flops + layerFlops(cell) : flops

@@ -18,7 +18,7 @@ import {looking, watchConditions} from './conditions.js'
 import {timeDecodeCell} from './decode-cell.js'
 import {FEW_CALLS, type Forward, forwardOf, warmCode} from './forward.js'
 import {GATE_ROWS, passGate} from './gate.js'
-import {newSource} from './inputs.js'
+import {modelCell, newSource} from './inputs.js'
 import {residentBytes, startPeakMemory} from './memory.js'
 import {bestPeak, measurePeak} from './peak.js'
 import {runPeerCell} from './peers/peer-cell.js'
@@ -54,20 +54,25 @@ export async function runBenchCell(
   const method = await resolveMethod(cell)
   const reason = whyNotTimed(cell, method)
   if (reason) return {status: 'skipped', reason}
-  // a decode is long enough to warm itself
-  if (cell.mode !== 'decode') warmCode({cell, method}, part === 'trial' ? FEW_CALLS : undefined)
+  const whole = modelCell(cell)
+  const warmCalls = part === 'trial' ? FEW_CALLS : undefined
+  // a decode is long enough to warm itself, and a model has memory that counts
+  if (cell.mode !== 'decode' && !whole) warmCode({cell, method}, warmCalls)
   await bindThreads(backend.name)
   if (part === 'trial') untouched ??= residentBytes()
   const peakMemory =
     part === 'rest' ? () => null : startPeakMemory(part === 'trial' ? untouched : undefined)
   const tuned = await tunedOf(cell)
-  const {source, projection_ns} = learnedSource(tuned) ?? projectionSource(cell, method)
+  const {source, projection_ns} = whole
+    ? NO_SOURCE
+    : (learnedSource(tuned) ?? projectionSource(cell, method))
   const before = measurePeak()
   const watch = watchConditions()
   const alone = computedBy(backend).threads === 1 && {runWait: startRunWait}
   const watched = {...others, ...alone, yieldTurn: looking(others.yieldTurn, watch)}
-  const {timing, ...measured} =
-    cell.mode === 'decode'
+  const {timing, ...measured} = whole
+    ? await (await import('./model-cell.js')).timeModelCell(whole, method, watched, warmCalls)
+    : cell.mode === 'decode'
       ? await timeDecodeCell(cell, source?.next(), watched)
       : await timeForward({cell, method, source, tuned: callOf(tuned)}, backend.name, watched)
   const conditions = watch.end()
@@ -90,8 +95,8 @@ export async function runBenchCell(
       ...timing,
       ...measured,
       conditions,
-      projection_ns,
-      work_flops: workOf(cell, method),
+      projection_ns: measured.projection_ns ?? projection_ns,
+      work_flops: measured.work_flops ?? workOf(cell, method),
       fma_peak_gflops: bestPeak([before, measurePeak()]),
       // parts hold features that the whole may never have
       peak_rss_over_baseline_bytes: cell.breakdown ? null : peak,
@@ -146,6 +151,9 @@ function learnedSource(tuned: TunedFile | undefined) {
     }
   )
 }
+
+/** A model draws for each of its layers. */
+const NO_SOURCE = {source: undefined, projection_ns: null}
 
 /** Draws what the redraw policy draws once, and times that; the rest is drawn inside the timed region. */
 function projectionSource(

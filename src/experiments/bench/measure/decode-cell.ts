@@ -9,7 +9,7 @@ import {attendOptions} from '../../axes.js'
 import {keyHeads} from '../fields/grouped.js'
 import {markedTokens} from '../fields/token-marks.js'
 import type {BenchCell} from '../schema.js'
-import {type Decoding, statesOf, type Token, timeDecoding} from './decoding.js'
+import {type Decoding, statesOf, stepper, type Token, timeDecoding} from './decoding.js'
 import {groupedDecoder} from './grouped-decoder.js'
 import type {Others, TimedCell} from './timing.js'
 
@@ -41,18 +41,21 @@ export async function timeDecodeCell(
     ...(projection && {projection}),
     ...{batch, heads, headDim: head_dim, valueDim: value_dim, capacity: seq_len},
   }
-  const make = () => decoderFor(options, inputs)
-  const decoding: Decoding = {
-    make: keyHeads(cell) === heads ? make : () => groupedDecoder(make(), heads),
-    tokens: tensorsOf(given),
-    marks: markedTokens(lengths),
-  }
+  const tokens = tensorsOf(given)
+  const make = () => stepper(groupedDecoder(decoderFor(options, inputs), cell), tokens)
+  const timed = await timeSteps({make, marks: markedTokens(lengths)}, cell, others)
+  tf.dispose(tokens.flat())
+  return timed
+}
+
+/** Times whole decodes, with what their states take. */
+export async function timeSteps(
+  decoding: Decoding,
+  {timing}: Pick<BenchCell, 'timing'>,
+  others: Others,
+): Promise<TimedCell> {
   const {result: states, operations} = recordOperations(() => statesOf(decoding))
-  const timed = await timeDecoding(decoding, states, cell.timing, {
-    ...others,
-    warmedNs: WARMED_NS,
-  })
-  tf.dispose(decoding.tokens.flat())
+  const timed = await timeDecoding(decoding, states, timing, {...others, warmedNs: WARMED_NS})
   return {...timed, operations, live_bytes: states.at(-1)!}
 }
 

@@ -10,12 +10,37 @@ import {type Clock, monotonic, type Timing, timeMeasured, type Watches} from './
 /** Query, key and value of one token. */
 export type Token = readonly [query: tf.Tensor, key: tf.Tensor, value: tf.Tensor]
 
+/** What passes one token after the other. */
+export interface Stepper {
+  /** @param t - number of the token, from 1 @returns what the token gives; the caller disposes of it */
+  next(t: number): tf.Tensor
+  /** Memory held until the next token. */
+  readonly stateBytes: number
+  dispose(): void
+}
+
+/**
+ * A decoder with what it is fed.
+ *
+ * @param tokens - fed one after the other, from the first one again after the last: which tokens come does not change the work
+ */
+export function stepper(decoder: Decoder, tokens: readonly Token[]): Stepper {
+  return {
+    next(t) {
+      const [query, key, value] = tokens[t % tokens.length]!
+      return decoder.next(query, key, value)
+    },
+    get stateBytes() {
+      return decoder.stateBytes
+    },
+    dispose: () => decoder.dispose(),
+  }
+}
+
 /** What is decoded. */
 export interface Decoding {
-  /** A decoder before its first token; made and disposed of outside the timed region. */
-  make(): Decoder
-  /** Fed one after the other, from the first one again after the last: which tokens come does not change the work. */
-  tokens: readonly Token[]
+  /** What stands before its first token; made and disposed of outside the timed region. */
+  make(): Stepper
   /** Numbers of tokens to look at, rising from 2 or more; the last one ends a run. */
   marks: readonly number[]
 }
@@ -64,15 +89,14 @@ export async function timeDecoding(
 }
 
 /** Decodes once, keeping the moment before the first token and after each. */
-function decodeOnce({make, tokens}: Decoding, stamps: Float64Array, clock: Clock): void {
-  const decoder = make()
+function decodeOnce({make}: Decoding, stamps: Float64Array, clock: Clock): void {
+  const steps = make()
   stamps[0] = clock()
   for (let t = 1; t < stamps.length; t++) {
-    const [query, key, value] = tokens[t % tokens.length]!
-    decoder.next(query, key, value).dispose()
+    steps.next(t).dispose()
     stamps[t] = clock()
   }
-  decoder.dispose()
+  steps.dispose()
 }
 
 /** Median time of a token about the mark-th one. */
@@ -85,15 +109,14 @@ function latencyAt(stamps: Float64Array, mark: number): number {
 }
 
 /** Bytes that are held between a mark's token and the next, from a decode that is not timed. */
-export function statesOf({make, tokens, marks}: Decoding): number[] {
-  const decoder = make()
+export function statesOf({make, marks}: Decoding): number[] {
+  const steps = make()
   const bytes: number[] = []
   for (let t = 1; t <= marks.at(-1)!; t++) {
-    const [query, key, value] = tokens[t % tokens.length]!
-    decoder.next(query, key, value).dispose()
-    if (t === marks[bytes.length]) bytes.push(decoder.stateBytes)
+    steps.next(t).dispose()
+    if (t === marks[bytes.length]) bytes.push(steps.stateBytes)
   }
-  decoder.dispose()
+  steps.dispose()
   return bytes
 }
 

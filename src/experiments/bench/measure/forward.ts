@@ -62,8 +62,22 @@ const WARM = {calls: 1000, ns: 0.25e9, rows: 64}
 /** Calls after which a forward takes no memory for the first time. */
 export const FEW_CALLS = 10
 
+/** Calls a small forward until its code is compiled. @param calls - at most */
+export function callUntilWarm(forward: () => void, calls = WARM.calls): void {
+  const start = monotonic()
+  for (let i = 0; i < calls && monotonic() - start < WARM.ns; i++) forward()
+}
+
 /** What is warm in this process: cells of other lengths run the same code. */
 const warm = new Set<string>()
+
+/** Whether a small forward is the first one of its kind in this process. */
+export function isCold(few: object): boolean {
+  const key = JSON.stringify(few)
+  if (warm.has(key)) return false
+  warm.add(key)
+  return true
+}
 
 /**
  * Runs what is to be timed on a few rows of one head until its code is compiled. A call with cold code takes some
@@ -77,14 +91,10 @@ export function warmCode(
   const heads = keyHeads(cell) === cell.heads ? 1 : 2
   const kv_heads = heads === 1 ? undefined : 1
   const few = {...cell, batch: 1, heads, kv_heads, seq_len: Math.min(cell.seq_len, WARM.rows)}
-  const key = JSON.stringify(few)
-  if (warm.has(key)) return
-  warm.add(key)
+  if (!isCold(few)) return
   const source = newSource(few, method)
   tf.tidy(() => {
-    const {forward} = forwardOf({cell: few, method, source})
-    const start = monotonic()
-    for (let i = 0; i < calls && monotonic() - start < WARM.ns; i++) forward()
+    callUntilWarm(forwardOf({cell: few, method, source}).forward, calls)
   })
   source?.dispose()
 }

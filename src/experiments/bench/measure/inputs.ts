@@ -26,10 +26,15 @@ export function benchArrays(
   }
 }
 
-/** Projections of a cell, the first of them drawn; none if its method does not use them. */
+/**
+ * Projections of a cell, the first of them drawn; none if its method does not use them.
+ *
+ * @param replicate - which of the independent ones. Default: the first
+ */
 export function newSource(
   cell: BenchCell,
   {projected}: ResolvedMethod,
+  replicate = 0,
 ): ProjectionSource | undefined {
   const {projection, num_features, heads, head_dim, redraw} = cell
   if (!projected || projection === null || num_features === null) return undefined
@@ -38,7 +43,16 @@ export function newSource(
     heads,
     numFeatures: num_features,
     headDim: head_dim,
-    ...drawOf(cell),
+    ...drawOf(cell, replicate),
     redraw,
   })
+}
+
+/** A cell with a model. */
+export type ModelCell = BenchCell & Required<Pick<BenchCell, 'model' | 'layers'>>
+
+/** A cell as one with a model, if it has one. */
+export function modelCell(cell: BenchCell): ModelCell | undefined {
+  const {model, layers} = cell
+  return model && layers && {...cell, model, layers}
 }

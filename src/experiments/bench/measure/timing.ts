@@ -38,7 +38,12 @@ export interface Timing {
 export type TimedCell = {timing: Timing} & Pick<
   BenchResult,
   'operations' | 'live_bytes' | 'marks' | 'first_token_ns' | 'breakdown'
->
+> & {
+    /** Where it draws what it computes with. */
+    projection_ns?: number | null
+    /** Where it is not attention alone. */
+    work_flops?: number
+  }
 
 /**
  * Measures how long it waited for others (tests replace it), and other computations to take turns with; default none.

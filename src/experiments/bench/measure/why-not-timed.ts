@@ -9,6 +9,9 @@ export function whyNotTimed(cell: BenchCell, method: ResolvedMethod): string | u
   }
   const decode = cell.mode === 'decode'
   if (decode && cell.seq_len < LEAST_TOKENS) return `needs at least ${LEAST_TOKENS} tokens`
+  if (decode && cell.model && method.estimator.calibrates) {
+    return 'takes statistics of tokens that a model has yet to make'
+  }
   const missing = unsupportedReason(method, {causal: cell.causal, cross: false, decode})
   return missing ?? whyNotDrawn(cell, cell.head_dim)
 }

@@ -10,6 +10,7 @@ import {PairedTimes} from '../times/paired-times.js'
 import {isTold, undisturbedTime} from '../times/time-estimates.js'
 import {backendGain} from './backends.js'
 import {fastestExact, type Line, linesByBackend, type Shape, shapeLines} from './lines.js'
+import {shareSentence} from './model.js'
 import {rowsInOrder, shapesOf} from './variants.js'
 
 /** Everything that answers are made from. */
@@ -196,12 +197,13 @@ function placeStart(row: TimedRecord): string {
   return `${place[0]!.toUpperCase()}${place.slice(1)}`
 }
 
-/** Of a layer: how much there is to gain. */
+/** Of a layer, or a model: how much there is to gain. */
 function withoutAttention(lines: readonly Line[], {lengths}: Shape): string[] {
   return lines.flatMap(({kind, times, gains}) => {
     const last = kind === 'yardstick' ? lengths.findLast(length => gains.has(length)) : undefined
     if (last === undefined) return []
     const row = times.get(last)!
+    if (row.cell.mode === 'model') return [shareSentence(gains.get(last)!, row)]
     const time = nanoseconds(row.result.median_ns)
     return [
       `Without attention the layer takes ${time} ${placeText(row)}: no method can gain more than ${ratioWithInterval(gains.get(last)!)}.`,

@@ -1,4 +1,6 @@
 /** Times and memory of two cells: of two benchmarks, or of two methods of one. */
+
+import {modelName} from '../../../model/hub.js'
 import {groupBy} from '../../../report/groups.js'
 import {canonicalJson} from '../../../results/keys.js'
 import {mapped, quantile, superiority} from '../../../stats/index.js'
@@ -39,11 +41,13 @@ const MEMORY: Quantity = {
 /** How benchmarks are compared. */
 export const benchComparison: Comparison<BenchCell, TimedRecord> = {
   quantities: [TIME, MEMORY],
-  measured({seed, backend, threads, timing, lengths, breakdown, plugin, ...cell}) {
-    return cell
+  measured({seed, backend, threads, timing, lengths, breakdown, plugin, model, ...cell}) {
+    // the same model may lie elsewhere
+    return {...cell, ...(model && {model: model.digest})}
   },
   place: (cell, result) => ({
     ...(cell.mode && {mode: cell.mode}),
+    ...(cell.model && {model: modelName(cell.model.folder), layers: cell.layers?.join() ?? ''}),
     method: methodLabel(cell),
     projection: projectionLabel(cell) ?? '',
     redraw: cell.redraw === 'fixed' ? '' : cell.redraw,

@@ -14,6 +14,7 @@ import {backendColumns, backendMarks, byBackend} from './backends.js'
 import {leastState, leastToken, leastTotal} from './best.js'
 import {type Crossover, crossover} from './crossover.js'
 import {decodeTo} from './decode-to.js'
+import {modelText} from './model.js'
 import {oddityItems, shareText, unsettledItem} from './notes.js'
 import {ratioText, timeText, VARIANT_COLUMNS} from './variants.js'
 
@@ -25,10 +26,11 @@ export const DECODE_LEGEND =
 export function decodeSection(rows: readonly TimedRecord[], times: PairedTimes): Block[] {
   const {cell} = rows[0]!
   const {batch, head_dim, value_dim} = cell
+  const model = modelText(rows[0]!)
   return [
     heading(
       2,
-      `Decoding token by token, B=${batch} ${headsText(cell)} D=${head_dim} Dv=${value_dim}`,
+      `Decoding token by token${model ? `: ${model}` : ''}, B=${batch} ${headsText(cell)} D=${head_dim} Dv=${value_dim}`,
     ),
     table(totalColumns(rows, times), rows),
     ...latencyBlocks(rows),

@@ -1,17 +1,22 @@
 /** Figures of a benchmark: time and memory over length, and latency of a token over the tokens before it. */
+
+import {modelName} from '../../../model/hub.js'
 import {type ColumnSpec, table} from '../../../report/document.js'
 import type {Figure, Guide, Point, Series} from '../../../report/figures/figure.js'
 import {groupBy} from '../../../report/groups.js'
 import {bytes, nanoseconds, withInterval} from '../../../report/numbers.js'
 import type {Fit} from '../../../results/findings.js'
-import {type Estimate, heightAmong} from '../../../stats/index.js'
+import {type Estimate, finiteOrNull, heightAmong} from '../../../stats/index.js'
 import {variantLabel} from '../../labels.js'
+import {BASELINES, PASS_THROUGH} from '../fields/baselines.js'
 import {headsText} from '../fields/grouped.js'
 import type {BenchRecord, TimedRecord} from '../schema.js'
+import {PairedTimes} from '../times/paired-times.js'
 import {medianOf} from '../times/time-estimates.js'
 import {backendMarks, backendName, backendsOf} from './backends.js'
 import {benchFits} from './fits.js'
-import {rowsInOrder, shapesOf, VARIANT_COLUMNS} from './variants.js'
+import {fastestExact} from './lines.js'
+import {ratioText, rowsInOrder, shapesOf, VARIANT_COLUMNS} from './variants.js'
 
 /** What is drawn over lengths or tokens. */
 interface Quantity {
@@ -105,6 +110,27 @@ function timeFacts({result}: TimedRecord): string[] {
   ]
 }
 
+/** Of a whole model: what each method gains, and what the model without attention does, which none can exceed. */
+function gainOver(rows: readonly TimedRecord[]): Quantity {
+  const times = new PairedTimes(rows)
+  return {
+    name: 'gain-over-length',
+    title: 'Gain over the exact model',
+    caption: `Time of the model with its own attention over the time with a method in its place; ${PASS_THROUGH}: without attention, the most that any method can gain; ${INTERVAL}.`,
+    x: 'length L',
+    y: 'times faster than the exact model',
+    points: record => {
+      const exact = fastestExact(rows, record)
+      if (!exact || BASELINES.includes(record.cell.method)) return []
+      const {value, low, high} = times.ratio(exact, record)
+      const {seq_len} = record.cell
+      const facts = [`L = ${seq_len}`, ratioText({value, low, high}), ...timeFacts(record)]
+      return [{x: seq_len, y: value, low: finiteOrNull(low), high: finiteOrNull(high), facts}]
+    },
+    exponents: [],
+  }
+}
+
 /** How far a guide lies from the line that it is compared with. */
 const BESIDE = 1.5
 
@@ -112,7 +138,9 @@ const BESIDE = 1.5
 export function benchFigures(records: readonly BenchRecord[]): Figure[] {
   const fits = benchFits(records)
   return shapesOf(records).flatMap(rows => {
-    const quantities = rows[0]!.cell.mode === 'decode' ? [TOKEN, STATE] : [TIME, MEMORY]
+    const {mode} = rows[0]!.cell
+    const gain = mode === 'model' ? [gainOver(rows)] : []
+    const quantities = mode === 'decode' ? [TOKEN, STATE] : [...gain, TIME, MEMORY]
     return quantities.flatMap(quantity => figureOf(quantity, rowsInOrder(rows), fits))
   })
 }
@@ -200,9 +228,10 @@ function fitTexts(series: readonly Series[], fits: readonly Fit[]): string[] {
 }
 
 function shapeOf({cell}: TimedRecord): string {
-  const {mode, batch, head_dim, value_dim, causal} = cell
+  const {mode, model, batch, head_dim, value_dim, causal} = cell
   const values = value_dim === head_dim ? '' : ` Dv=${value_dim}`
-  const what = mode === 'layer' ? 'transformer layer, ' : ''
+  const layer = mode === 'layer' ? 'transformer layer, ' : ''
+  const what = model ? `${modelName(model.folder)}, ` : layer
   const seen = mode === 'decode' ? '' : causal ? ', causal' : ', bidirectional'
   return `${what}B=${batch} ${headsText(cell)} D=${head_dim}${values}${seen}`
 }

@@ -15,6 +15,7 @@ import {backendColumns} from './backends.js'
 import {LEAST_LIVE, leastTime} from './best.js'
 import {BREAKDOWN_LEGEND, breakdownBlocks} from './breakdown-report.js'
 import {DECODE_LEGEND, decodeSection} from './decode-report.js'
+import {modelText} from './model.js'
 import {
   fastestShare,
   impossibleItems,
@@ -49,7 +50,7 @@ export function benchReport(records: readonly BenchRecord[]): Block[] {
 /** What columns are, once for all shapes. */
 function legendItems(records: readonly TimedRecord[]): string[] {
   const decodes = records.some(({cell}) => cell.mode === 'decode')
-  const forwards = records.some(({cell}) => cell.mode !== 'decode')
+  const forwards = records.some(({cell}) => cell.mode !== 'decode' && cell.mode !== 'model')
   const broken = records.some(({result}) => (result.breakdown?.parts ?? []).length > 0)
   return [
     ...(records.length > 0 ? [LEGEND] : []),
@@ -65,7 +66,9 @@ function legendItems(records: readonly TimedRecord[]): string[] {
 function section(records: readonly TimedRecord[], times: PairedTimes): Block[] {
   const rows = rowsInOrder(records)
   const {mode, batch, heads, head_dim, value_dim, causal} = records[0]!.cell
-  const what = mode === 'layer' ? `Transformer layer of width ${heads * head_dim}` : 'Forward pass'
+  const model = modelText(records[0]!)
+  const layer = mode === 'layer' ? `Transformer layer of width ${heads * head_dim}` : 'Forward pass'
+  const what = model ? `Forward pass of ${model}` : layer
   const title = `${what}, B=${batch} ${headsText(records[0]!.cell)} D=${head_dim} Dv=${value_dim}, ${causal ? 'causal' : 'bidirectional'}`
   const found = trends(rows, times)
   const lines = growing(found)
@@ -106,8 +109,8 @@ function timeColumns(all: readonly TimedRecord[], times: PairedTimes): ColumnSpe
     against('softmax'),
     against('softmax-online'),
     ...backends.gain,
-    // of a layer the share of its speed that is left, where attention took no time
-    ...(all[0]!.cell.mode === 'layer' ? [against(PASS_THROUGH)] : []),
+    // of a layer or a model the share of its speed that is left, where attention took no time
+    ...(['layer', 'model'].includes(all[0]!.cell.mode ?? '') ? [against(PASS_THROUGH)] : []),
     ...RESOURCE_COLUMNS,
     ...SPREAD_COLUMNS,
   ]
@@ -120,6 +123,7 @@ const RESOURCE_COLUMNS: readonly ColumnSpec<TimedRecord>[] = [
     priority: 2,
     cell: ({result}) => bytes(result.live_bytes),
     best: LEAST_LIVE,
+    tells: ({result}) => result.live_bytes !== null,
   },
   {
     title: 'RSS growth',

@@ -23,6 +23,7 @@ import {processMedians} from '../times/processes.js'
 import {isSettledSlope, isTold, undisturbedTime} from '../times/time-estimates.js'
 import {benchAnswers, benchView, type View} from './answers.js'
 import {type Line, linesByBackend, type Shape} from './lines.js'
+import {modelText} from './model.js'
 import {conditionSentences, interruptedItems} from './notes.js'
 
 /** Lines that the answer may take; its first sentence stands in any case. */
@@ -88,12 +89,16 @@ function titleOf({shapes}: View): string {
   const what = {
     decode: 'decoding token by token',
     layer: `transformer layer of width ${heads * head_dim}`,
+    model: 'whole model',
   }
+  const model = modelText(rows[0]!)
   const batches = [...new Set(rows.map(row => row.cell.batch))]
   const {kv_heads} = kvHeadsOf(cell)
   const shared = new Set(shapes.flatMap(own => own.shared))
   const parts = [
-    mode ? what[mode] : 'forward pass',
+    ...(model
+      ? [`whole model ${model}`, ...(mode === 'decode' ? ['token by token'] : [])]
+      : [mode ? what[mode] : 'forward pass']),
     ...(batches.some(batch => batch > 1) ? [`B=${batches.join(', ')}`] : []),
     kv_heads === undefined ? plural(heads, 'head') : `${heads} heads over ${kv_heads} of keys`,
     value_dim === head_dim ? `D=${head_dim}` : `D=${head_dim}, Dv=${value_dim}`,

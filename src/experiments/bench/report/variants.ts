@@ -22,8 +22,9 @@ export function shapesOf(records: readonly BenchRecord[]): TimedRecord[][] {
   const completed = records.filter(record => record.status === 'completed')
   const byBatch = completed.toSorted((a, b) => a.cell.batch - b.cell.batch)
   return groupBy(byBatch, ({cell}) => {
-    const {mode, batch, heads, head_dim, value_dim, causal} = cell
-    return JSON.stringify([mode, batch, heads, keyHeads(cell), head_dim, value_dim, causal])
+    const {mode, model, layers, batch, heads, head_dim, value_dim, causal} = cell
+    const sizes = [batch, heads, keyHeads(cell), head_dim, value_dim, causal]
+    return JSON.stringify([mode, model, layers, ...sizes])
   })
 }
 

@@ -2,7 +2,7 @@
 import {type Block, type ColumnSpec, table, text} from '../../../report/document.js'
 import {MISSING, plural} from '../../../report/numbers.js'
 import {variantLabel} from '../../labels.js'
-import {layersText} from '../layers-text.js'
+import {layersText} from '../../layers-text.js'
 import type {CompletedSwap, Effect} from '../schema.js'
 import {byDamage, damageOf, exchangedLayers, interval, isAverage, isEstimate} from './damage.js'
 

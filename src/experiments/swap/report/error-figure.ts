@@ -5,7 +5,7 @@ import {groupBy} from '../../../report/groups.js'
 import {MISSING, significant} from '../../../report/numbers.js'
 import {spearman} from '../../../stats/index.js'
 import {methodLabel, projectionLabel, variantLabel} from '../../labels.js'
-import {layersText} from '../layers-text.js'
+import {layersText} from '../../layers-text.js'
 import {ATTENTION_ERRORS, type AttentionErrorName, type CompletedSwap} from '../schema.js'
 import {damageOf, isExact} from './damage.js'
 

@@ -4,7 +4,7 @@ import type {Figure, Point} from '../../../report/figures/figure.js'
 import {groupBy} from '../../../report/groups.js'
 import {MISSING} from '../../../report/numbers.js'
 import {methodLabel, projectionLabel, variantLabel} from '../../labels.js'
-import {layersText} from '../layers-text.js'
+import {layersText} from '../../layers-text.js'
 import type {CompletedSwap, SwapResult} from '../schema.js'
 import {damageOf, exchangedLayers, interval, two, withoutExact} from './damage.js'
 

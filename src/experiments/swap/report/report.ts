@@ -2,7 +2,7 @@
 import {type Block, type ColumnSpec, heading, list, table, text} from '../../../report/document.js'
 import {MISSING} from '../../../report/numbers.js'
 import {backendItems, troubleItems, variantLabel} from '../../labels.js'
-import {layersText} from '../layers-text.js'
+import {layersText} from '../../layers-text.js'
 import type {CompletedSwap, SwapRecord} from '../schema.js'
 import {byLayers, triedSets} from './budget.js'
 import {byDamage, exchangedLayers, interval, two} from './damage.js'

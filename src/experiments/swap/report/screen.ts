@@ -5,7 +5,7 @@ import {groupBy} from '../../../report/groups.js'
 import {MISSING, plural, significant} from '../../../report/numbers.js'
 import {type Estimate, ratioOfMeans} from '../../../stats/index.js'
 import {troubleItems, variantLabel} from '../../labels.js'
-import {layersText} from '../layers-text.js'
+import {layersText} from '../../layers-text.js'
 import {type CompletedSwap, isGuessing, type SwapRecord} from '../schema.js'
 import {budgetColumns, budgetSentences, byLayers} from './budget.js'
 import {

@@ -122,7 +122,7 @@ describe('a decoder of tokens with shared heads', () => {
     }
     const make = () => decoderFor({method: name, ...sizes}, full)
     const plain = make()
-    const grouped = groupedDecoder(make(), H)
+    const grouped = groupedDecoder(make(), {heads: H, kv_heads: KEY[1]})
     const given = tensors()
     const repeated = [given[0], repeatHeads(given[1], H), repeatHeads(given[2], H)] as const
     const token = (x: tf.Tensor4D, t: number) =>

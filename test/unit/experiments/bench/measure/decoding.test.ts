@@ -5,6 +5,7 @@ import {useBackend} from '../../../../../src/backends/index.js'
 import {markedTokens} from '../../../../../src/experiments/bench/fields/token-marks.js'
 import {
   statesOf,
+  stepper,
   type Token,
   timeDecoding,
 } from '../../../../../src/experiments/bench/measure/decoding.js'
@@ -35,7 +36,7 @@ function costly(cost: (t: number, run: number) => number) {
       },
     }
   }
-  return {make, clock: () => now}
+  return {make: () => stepper(make(), tokens), clock: () => now}
 }
 
 const waiting = () => () => 0
@@ -44,7 +45,7 @@ const timing = {warmup_runs: 1, min_runs: 6, max_runs: 6, min_time_ns: 0}
 describe('the clock of decodes', async () => {
   it('reports the first token by itself, and the others up to each mark', async () => {
     const {make, clock} = costly(t => (t === 1 ? 5000 : t))
-    const decoding = {make, tokens, marks: [2, 4, 9]}
+    const decoding = {make, marks: [2, 4, 9]}
     const timed = await timeDecoding(decoding, [2, 4, 9], timing, {clock, waiting})
     expect(timed.first_token_ns).toBe(5000)
     // 2, 2 + 3 + 4, 2 + 3 + ... + 9
@@ -59,7 +60,7 @@ describe('the clock of decodes', async () => {
   it('takes the median of tokens within an eighth of a mark, and of runs, warm-up left out', async () => {
     // one token in three pauses, the run that warms up is slow throughout
     const {make, clock} = costly((t, run) => (run === 0 ? 1e6 : t % 3 === 0 ? 900 : 10 + run))
-    const decoding = {make, tokens, marks: [2, 24, 64, 65]}
+    const decoding = {make, marks: [2, 24, 64, 65]}
     const {marks} = await timeDecoding(decoding, [0, 0, 0, 0], timing, {clock, waiting})
     // runs 1 to 6 take 11 to 16: their median is 13.5
     expect(marks.map(({token_ns}) => token_ns)).toEqual([13.5, 13.5, 13.5, 13.5])
@@ -73,7 +74,7 @@ describe('the clock of decodes', async () => {
   it('frees every output', async () => {
     const before = tf.memory().numTensors
     const {make, clock} = costly(() => 1)
-    const decoding = {make, tokens, marks: [2, 3]}
+    const decoding = {make, marks: [2, 3]}
     expect(statesOf(decoding)).toEqual([2, 3])
     await timeDecoding(decoding, [2, 3], timing, {clock, waiting})
     expect(tf.memory().numTensors).toBe(before)

@@ -81,6 +81,35 @@ const onWasm = (records: typeof QUICK, backend: string, times: number) =>
     timed(cell, times * result.median_ns, {backend, instruction_set: null}),
   )
 
+const pretrained: Partial<BenchCell> = {
+  mode: 'model',
+  model: {folder: 'models/minilm/model', digest: ''},
+  layers: [0, 1, 2, 3, 4, 5],
+  ...{heads: 12, head_dim: 32, value_dim: 32},
+}
+/** A record of a model of six layers that takes 100 us a token, and more for its attention. */
+const whole = (
+  method: string,
+  more: (length: number) => number,
+  changes: Partial<BenchCell> = {},
+  lengths = [128, 256, 512],
+) =>
+  lengths.map(seq_len =>
+    timed({...pretrained, method, seq_len, ...changes}, 1e5 * seq_len + more(seq_len), {
+      ...{model_kind: 'bert', model_layers: 6, live_bytes: null},
+    }),
+  )
+const inModel = (changes: Partial<BenchCell> = {}) => [
+  ...whole('softmax-online', length => 80 * length ** 2, {...FREE, ...changes}),
+  ...whole('favor-pos', length => 2e4 * length, changes),
+  ...whole('elu', length => 1e4 * length, {...FREE, ...changes}),
+  ...whole('identity', () => 0, {...FREE, ...changes}),
+]
+const stepwise: Partial<BenchCell> = {
+  ...pretrained,
+  ...{mode: 'decode', layers: [0, 1], causal: true},
+}
+
 const RUNS: Readonly<Record<string, readonly BenchRecord[]>> = {
   'the quick run': QUICK,
   'a busy machine': busy(QUICK),
@@ -128,6 +157,15 @@ const RUNS: Readonly<Record<string, readonly BenchRecord[]>> = {
     decoded({method: 'rfa'}, {token: 3000}),
     decoded({method: 'favor-pos'}, {token: 20000}),
   ],
+  'a whole model': inModel(),
+  'two layers of a model': inModel({layers: [0, 1]}),
+  'a model token by token': [
+    decoded({...stepwise, method: 'softmax', ...FREE}, {token: 30000, more: 200}),
+    decoded({...stepwise, method: 'elu', ...FREE}, {token: 33000}),
+  ].map(({result, ...rest}) => ({
+    ...rest,
+    result: {...result, model_kind: 'gpt2', model_layers: 4},
+  })),
   'long names': [
     ...exact(),
     ...linear('favor-pos', 2400, {preset: 'google-slim', options: {stabilizer: 0.001, tau: 0.25}}),

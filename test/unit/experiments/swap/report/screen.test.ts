@@ -1,6 +1,6 @@
 import {describe, expect, it} from 'vitest'
+import {layersText} from '../../../../../src/experiments/layers-text.js'
 import swap from '../../../../../src/experiments/swap/index.js'
-import {layersText} from '../../../../../src/experiments/swap/layers-text.js'
 import {swapFigures} from '../../../../../src/experiments/swap/report/figures.js'
 import {swapReport} from '../../../../../src/experiments/swap/report/report.js'
 import {swapScreen} from '../../../../../src/experiments/swap/report/screen.js'

@@ -1,8 +1,8 @@
 /** The files of a model, by a digest from which a run knows that they are the same. */
 import {createHash} from 'node:crypto'
 import {join} from 'node:path'
-import {openFile} from '../../inputs/files/source.js'
-import {modelFiles} from '../../model/index.js'
+import {openFile} from '../inputs/files/source.js'
+import {modelFiles} from '../model/index.js'
 
 /** Bytes that are read at once. */
 const PIECE = 2 ** 22

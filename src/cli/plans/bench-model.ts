@@ -1,0 +1,99 @@
+/** Whole models that `rfa bench` times. */
+import {expected} from '../../errors.js'
+import {assertReads, mostTokens} from '../../experiments/bench/fields/model.js'
+import {type FlagValues, oneText} from '../flags/kinds.js'
+import {layerSets} from './swap.js'
+import type {PretrainedFacts} from './swap-files.js'
+
+/** Flags of a whole model. */
+export const benchModelFlags = {
+  model: oneText({
+    helpGroup: 'GRID',
+    helpValue: 'DIR',
+    description:
+      'time a whole pretrained model with and without exchanged attention, from a folder as rfa swap reads it (with --mode model and without a folder: the character model of the package); it says itself what H, Hkv, D are and whether it is causal',
+  }),
+  layers: oneText({
+    helpGroup: 'GRID',
+    helpValue: 'all|N,N',
+    description:
+      'layers of --model with exchanged attention: 0,3 or 0..3, first:2, last:2 (default: all)',
+  }),
+}
+
+/** What a model determines, and the flags that ask for it elsewhere. */
+const DETERMINED = ['heads', 'kv-heads', 'head-dim', 'value-dim', 'causal', 'input'] as const
+/** What is of attention alone. */
+const ELSEWHERE = ['peers', 'breakdown', 'parameters'] as const
+
+type ModelFlags = FlagValues<typeof benchModelFlags> &
+  Partial<Record<(typeof DETERMINED)[number] | (typeof ELSEWHERE)[number], unknown>> & {
+    mode?: string | undefined
+    quick?: boolean
+  }
+
+/**
+ * The model that flags name; `undefined` where they name none.
+ *
+ * @throws {USAGE} for flags that do not go together with a model, and for layers without one
+ * @throws what opening a model throws
+ */
+export async function timedModel(flags: ModelFlags): Promise<PretrainedFacts | undefined> {
+  const {mode} = flags
+  if (flags.model === undefined && mode !== 'model') {
+    if (flags.layers === undefined) return undefined
+    throw expected('USAGE', '--layers', '--model with it', 'none')
+  }
+  if (mode === 'forward' || mode === 'layer') {
+    const remedy = 'leave --mode out'
+    throw expected('USAGE', '--mode', 'model or decode with --model', mode, remedy)
+  }
+  const typed = DETERMINED.find(name => flags[name] !== undefined)
+  if (typed) {
+    const what = 'no --model with it, as the model says so itself'
+    const [name, remedy] = [`--${typed}`, 'leave one of them out']
+    throw expected('USAGE', name, what, 'both', remedy)
+  }
+  const other = ELSEWHERE.find(name => flags[name])
+  if (other) {
+    const what = 'no --model with it: it is of attention alone'
+    throw expected('USAGE', `--${other}`, what, 'both', 'leave one of them out')
+  }
+  const {pretrained} = await import('./swap-files.js')
+  const model = await pretrained(flags)
+  if (mode === 'decode' && !model.facts.causal) {
+    const what = 'a causal model with --mode decode'
+    throw expected('USAGE', '--model', what, 'an encoder', 'leave --mode out')
+  }
+  return model
+}
+
+/** Longest text where no length is typed: longer ones take minutes in models of usual sizes. */
+const LONGEST = {standard: 2048, quick: 512}
+
+/**
+ * Lengths that are timed: those that are typed, or else powers of two up to the longest text of the model.
+ *
+ * @throws {UNSUPPORTED} for one that the model does not read
+ */
+export function modelLengths(
+  {facts, pinned}: PretrainedFacts,
+  typed: readonly number[] | undefined,
+  {quick}: {quick: boolean},
+): number[] {
+  if (typed) {
+    assertReads(pinned.folder, facts, typed)
+    return [...typed]
+  }
+  const most = Math.min(mostTokens(facts), quick ? LONGEST.quick : LONGEST.standard)
+  const longest = 2 ** Math.floor(Math.log2(most))
+  const lengths = quick ? [longest / 4, longest] : [longest / 4, longest / 2, longest]
+  return lengths.filter(length => length >= 1)
+}
+
+/** The layers with exchanged attention. @throws {USAGE} for layers that are not there, and for `each` */
+export function modelLayers({facts}: PretrainedFacts, text = 'all'): number[] {
+  const [first, ...others] = layerSets(text, facts.layers)
+  if (others.length === 0) return first!
+  throw expected('USAGE', '--layers', 'one set of layers', text, 'rfa swap runs each by itself')
+}

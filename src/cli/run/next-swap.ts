@@ -1,0 +1,24 @@
+/** What to do after a model was timed. */
+import {BASELINES, PASS_THROUGH} from '../../experiments/bench/fields/baselines.js'
+import {type BenchRecord, benchPlan} from '../../experiments/bench/schema.js'
+import {distinct} from '../../experiments/cells.js'
+import {packagedFile} from '../../inputs/packaged.js'
+import {commandText, typeablePath} from '../../report/command-line.js'
+import type {ExperimentRun} from '../../runner/folder/finished-run.js'
+import {PACKAGED_MODEL} from '../plans/swap-files.js'
+
+/** The command that measures what a timed model loses with the same methods; nothing where no model was timed. */
+export function nextSwap({manifest, records}: ExperimentRun, bin: string): string[] {
+  const {model, layers = [], methods, num_features} = benchPlan.parse(manifest.plan)
+  const named = distinct(methods.map(({method}) => method)).filter(
+    method => !BASELINES.includes(method) && method !== PASS_THROUGH,
+  )
+  const first = (records as BenchRecord[]).find(({status}) => status === 'completed')
+  if (!model || named.length === 0 || first?.status !== 'completed') return []
+  const isPackaged = model.folder === packagedFile(PACKAGED_MODEL)
+  const folder = isPackaged ? [] : ['--model', typeablePath(model.folder)]
+  // all of them are what a swap exchanges where nothing is said
+  const where = layers.length === first.result.model_layers ? [] : ['--layers', layers.join()]
+  const drawn = ['--methods', named.join(), '--num-features', num_features.join()]
+  return [`next: ${commandText([bin, 'swap', ...folder, ...where, ...drawn])} (what it loses)`]
+}

@@ -1,0 +1,57 @@
+/** The cost of a whole model. */
+import type {CallShape} from '../../../attention/index.js'
+import {footprint, type MeteredBackend} from '../../../attention/internal.js'
+import {estimatorNamed} from '../../../attention/names.js'
+import type {Model} from '../../../model/index.js'
+import type {ResolvedMethod} from '../../method.js'
+import {layerBytesPerToken} from '../../model-memory.js'
+import {runtimeBytes, UNCOLLECTED} from '../../process-memory.js'
+import {MODELS_OWN} from '../fields/baselines.js'
+import type {BenchCell} from '../schema.js'
+import {type Decode, decodeFlops, stateBytes} from './decode-costs.js'
+
+const FLOAT = 4
+
+/** What costs depend on. */
+export type ModelSize = Pick<Model, 'facts' | 'sizes'>
+
+/** A cell with what it computes. */
+interface ModelRun {
+  cell: BenchCell
+  method: ResolvedMethod
+  /** Its call of attention. */
+  shape: CallShape
+}
+
+/** Floating-point operations of a forward: products with all weights, and attention of exchanged and of other layers. */
+export function modelFlops({cell, method, shape}: ModelRun, {facts, sizes}: ModelSize): number {
+  const tokens = cell.batch * cell.seq_len
+  const exchanged = cell.layers?.length ?? 0
+  const flopsOf = (own: Decode['method']) =>
+    cell.mode === 'decode'
+      ? decodeFlops({method: own, shape})
+      : own.estimator.cost(shape, own.options).flops
+  const own = flopsOf(method)
+  const others = flopsOf({estimator: estimatorNamed(MODELS_OWN), options: {}})
+  const products = 2 * tokens * (facts.layers * sizes.layer + sizes.head)
+  return products + exchanged * own + (facts.layers - exchanged) * others
+}
+
+/** Peak of the process of a forward: all weights, what one layer makes, and all logits; of a decode, weights, embeddings and states. */
+export function modelProcessBytes(
+  {cell, method, shape}: ModelRun,
+  {facts, sizes}: ModelSize,
+  backend: MeteredBackend,
+): number {
+  const tokens = cell.batch * cell.seq_len
+  const weights = FLOAT * (facts.layers * sizes.layer + sizes.head)
+  const start = runtimeBytes(backend) + weights + UNCOLLECTED
+  if (cell.mode === 'decode') {
+    const states = stateBytes({method, shape}) * facts.layers
+    return start + FLOAT * tokens * facts.width + 2 * states
+  }
+  const attention = footprint(method.estimator, method.options, shape, backend)
+  const layer = tokens * layerBytesPerToken({facts, sizes}) + attention
+  const logits = facts.causal ? FLOAT * tokens * facts.vocabulary : 0
+  return start + Math.max(layer, logits)
+}
