@@ -3,6 +3,7 @@
 import platform
 import re
 from contextlib import contextmanager
+from functools import cache
 
 import torch
 import transformers
@@ -91,7 +92,8 @@ class Model:
         own = self.passing = Pass(exchange or {}, min(exchange) if exchange and batch.original else 0)
         self.batch = batch
         mask = batch.present.long()
-        own.out = self.base(input_ids=batch.ids, attention_mask=mask, use_cache=False, return_dict=True)
+        decoder = {"use_cache": False} if self.causal else {}
+        own.out = self.base(input_ids=batch.ids, attention_mask=mask, return_dict=True, **decoder)
         own.last = own.out[0]
         return own
 
@@ -191,10 +193,10 @@ class Model:
             before = -p.gather(-1, token)[:, 0]
             for draw, own in enumerate(others):
                 q = self.log_chances(own, rows, columns)
-                kl = (p.exp() * (p - q)).nan_to_num(0).sum(-1)
+                kl = torch.where(p > -torch.inf, p.exp() * (p - q), 0).sum(-1)
                 agree = (p.argmax(-1) == q.argmax(-1)).double()
                 numbers = torch.stack([before, -q.gather(-1, token)[:, 0], kl, agree])
-                found[draw, :, rows, columns] = numbers
+                found[draw][:, rows, columns] = numbers
         return found
 
     def log_chances(self, own, rows, columns):
@@ -226,7 +228,7 @@ class Model:
         self.vocabulary, self.width = table.num_embeddings, before.shape[-1]
         ordered = distance(changed[0, 0], before[0, 0]) < 1e-6
         if ordered != self.causal:
-            got = "a decoder without" if ordered else "a model that sees what follows"
+            got = "a decoder without its head" if ordered else "a model that sees what follows"
             raise refusal("a causal model with its head, or an encoder", f"{self.kind}: {got}")
         exchange(self.model, lambda: NAME)
         layers = layers_of(self.model)
@@ -307,7 +309,10 @@ class Model:
 
     def check(self, length):
         ids = torch.randint(self.vocabulary, (1, length), generator=torch.Generator().manual_seed(0))
-        own = self.run(Batch(ids, [length]))
+        try:
+            own = self.run(Batch(ids, [length]))
+        except rfa.Error as error:
+            raise refusal(f"a model that sees a whole text of {length} tokens", f"{self.kind}: {error.message}") from None
         if own.place != self.layers:
             raise refusal(f"{self.layers} layers that attend", f"{own.place} on another text")
         return {"length": length}
@@ -349,8 +354,14 @@ class Model:
 def softmax(query, key, value, view, scale):
     """Exact attention, heads of queries sharing those of keys."""
     offset, mask, keys = view
-    own = Attention("softmax", heads=query.shape[1], head_dim=query.shape[-1], causal=offset is not None, scale=scale)
+    own = exact_attention(query.shape[1], query.shape[-1], offset is not None)
+    own.scale = scale
     return own.over(query, key[:, :, :keys], value[:, :, :keys], mask, None, offset)
+
+
+@cache
+def exact_attention(heads, head_dim, causal):
+    return Attention("softmax", heads=heads, head_dim=head_dim, causal=causal)
 
 
 def sums(states, present):
@@ -417,6 +428,15 @@ def joined(arrays):
     return torch.cat([each.detach().double().flatten() for each in arrays]).numpy().tobytes()
 
 
+def opened(folder):
+    try:
+        return Model(folder)
+    except (rfa.Error, MemoryError):
+        raise
+    except Exception as error:  # Transformers raises whatever it likes
+        raise refusal("a folder that Transformers loads", f"{folder}: {error}".splitlines()[0][:300]) from error
+
+
 class Answers:
     def __init__(self):
         self.model = None
@@ -431,8 +451,7 @@ class Answers:
     def answer(self, request, data):
         do = request["do"]
         if do == "open":
-            self.model = None
-            self.model = Model(request["folder"])
+            self.model = opened(request["folder"])
             return self.model.facts(), b""
         if do == "tokenize":
             return self.model.tokenize(request["texts"], request["max_tokens"]), b""

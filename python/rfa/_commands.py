@@ -269,7 +269,7 @@ def swap(
     """Measures what a pretrained model loses with another attention.
 
     Args:
-        model: a BERT, GPT-2 or Llama folder of Hugging Face. Default: a small model of the package.
+        model: a folder of Hugging Face. Default: a small model of the package.
         texts: a file or a folder of texts.
         methods: names.
         num_features: numbers of random vectors M.

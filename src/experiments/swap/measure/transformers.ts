@@ -65,7 +65,13 @@ export async function transformersEngine(
     },
     refuses: own => whyNot(model, own),
     embeddings: () => original.embeddings,
-    exchanged: run => exchanged(original, run),
+    exchanged: run =>
+      exchanged(original, run).catch(error => {
+        // the next cell starts another process
+        if (kept === own) kept = undefined
+        model.close()
+        throw error
+      }),
   }
 }
 
