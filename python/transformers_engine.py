@@ -9,7 +9,10 @@ import torch
 import transformers
 from transformers import AttentionInterface, AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokenizer
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
-from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+from transformers.models.auto.modeling_auto import (
+    MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+    MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+)
 
 import rfa
 from rfa.projections import PROJECTIONS
@@ -75,8 +78,6 @@ class Model:
             raise refusal("every weight of the model", f"none of {missing[0]}, and {len(missing) - 1} more are missing")
         self.model.eval()
         self.base = self.model.base_model
-        if self.causal and self.base is self.model:
-            raise refusal("a head that runs by itself", self.kind)
         self.tokenizer = AutoTokenizer.from_pretrained(folder, **local)
         self.tokenizer.truncation_side = "right"
         self.layers, self.sizes, self.projections = 0, {}, {}
@@ -224,8 +225,11 @@ class Model:
         text = Batch(ids, [PROBE, PROBE - 3])
         other = Batch(ids.clone(), [PROBE, PROBE - 3])
         other.ids[0, -1] = (other.ids[0, -1] + 1) % table.num_embeddings
+        self.vocabulary = table.num_embeddings
+        if self.causal:
+            self.find_head(text)
         before, changed = (self.run(each).last for each in (text, other))
-        self.vocabulary, self.width = table.num_embeddings, before.shape[-1]
+        self.width = before.shape[-1]
         ordered = distance(changed[0, 0], before[0, 0]) < 1e-6
         if ordered != self.causal:
             got = "a decoder without its head" if ordered else "a model that sees what follows"
@@ -240,8 +244,20 @@ class Model:
         if not off < TOLERANCE:
             raise refusal("a model of softmax attention", f"{self.kind}, which is {off:.1e} off with it")
         self.layers = after.place
-        if self.causal:
-            self.vocabulary = self.log_chances(after, torch.tensor([0]), torch.tensor([0])).shape[-1]
+
+    def find_head(self, text):
+        """Finds the module that the head reads, so that the head can run by itself."""
+        mask = text.present.long()
+        logits = self.model(input_ids=text.ids, attention_mask=mask, use_cache=False, return_dict=True).logits[0]
+        places = torch.arange(PROBE)
+        for self.base in dict.fromkeys((self.model.base_model, self.model.get_decoder())):
+            if self.base is self.model:
+                continue
+            own = self.log_chances(self.run(text), torch.zeros_like(places), places)
+            if distance(own, logits.double().log_softmax(-1)) < TOLERANCE:
+                self.vocabulary = logits.shape[-1]
+                return
+        raise refusal("a head that runs by itself", self.kind)
 
     @contextmanager
     def watching(self, layers):
@@ -410,9 +426,10 @@ def layers_of(model):
 
 
 def is_decoder(config):
-    """Whether a model predicts the next token, by the class that it was stored as."""
-    names = config.architectures or [MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(config.model_type)]
-    return names[0] in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values()
+    """Whether a model predicts the next token, by the class that it was stored as, else by its kind."""
+    if config.architectures:
+        return config.architectures[0] in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values()
+    return config.model_type in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.keys() - MODEL_FOR_MASKED_LM_MAPPING_NAMES.keys()
 
 
 def ordered_mask(*args, **kwargs):

@@ -22,7 +22,8 @@ const PROGRAM = 'rfa/_package'
  * What compiles the addon, which a wheel has compiled or not at all, declarations for TypeScript, and the Python package, which
  * is at its place in the wheel.
  */
-const LEFT_OUT = /^(native\/|python\/rfa\/|binding\.gyp$|scripts\/(install-native|node-gyp)\.js$)|\.d\.ts$/
+const LEFT_OUT =
+  /^(native\/|python\/rfa\/|binding\.gyp$|scripts\/(install-native|node-gyp)\.js$)|\.d\.ts$/
 
 /** What no program reads: hidden files, declarations, source maps, tests, pages, copies for browsers. Licences stay. */
 const UNREAD =

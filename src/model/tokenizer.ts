@@ -50,7 +50,11 @@ export async function openTokenizer(folder: string, facts: ModelFacts): Promise<
 }
 
 /** Rows of ids as batches, without those that are too short. @throws {BAD_FILE} where all are */
-export function batchesOf(all: readonly number[][], least: number, batchSize = BATCH_SIZE): TokenizedTexts {
+export function batchesOf(
+  all: readonly number[][],
+  least: number,
+  batchSize = BATCH_SIZE,
+): TokenizedTexts {
   const rows = all.filter(ids => ids.length >= least)
   if (rows.length === 0) throw tooShort(all.length, least)
   return {...toBatches(rows, batchSize), leftOut: all.length - rows.length}

@@ -101,9 +101,13 @@ export async function openTransformers(
 function modelOf(
   ask: Ask,
   facts: TransformersFacts,
-  {key_heads: keyHeads, head_dim: headDim, max_tokens: maxTokens, parameters, ...rest}: z.infer<
-    typeof opened
-  >,
+  {
+    key_heads: keyHeads,
+    head_dim: headDim,
+    max_tokens: maxTokens,
+    parameters,
+    ...rest
+  }: z.infer<typeof opened>,
   stop: () => void,
 ): TransformersModel {
   return {

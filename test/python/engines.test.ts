@@ -52,6 +52,12 @@ function numbersOf(value: unknown, place = ''): [string, number | null][] {
   return Object.entries(value).flatMap(([name, own]) => numbersOf(own, `${place}.${name}`))
 }
 
+/** What means the same whatever computed it. */
+function comparable(result: SwapResult) {
+  const {engine, backend, instruction_set, threads, processes, ...rest} = result
+  return numbersOf(rest)
+}
+
 describe.runIf(PYTHON)('both engines', {timeout: PATIENCE}, () => {
   it.each(['charlm', 'gpt2', 'llama', 'bert'] as const)('agree on %s', async kind => {
     const model = kind === 'charlm' ? {count: 6} : {model: await tiny(kind), texts: TEXTS}
@@ -62,8 +68,8 @@ describe.runIf(PYTHON)('both engines', {timeout: PATIENCE}, () => {
       for (const cell of cells) {
         const [own, other] = [await resultOf(cell), await resultOf(await byTransformers(cell))]
         expect(other.engine).toMatchObject({name: 'transformers', device: 'cpu'})
-        const wanted = new Map(numbersOf({...own, threads: 0}))
-        const found = numbersOf({...other, engine: undefined, threads: 0})
+        const wanted = new Map(comparable(own))
+        const found = comparable(other)
         expect(found.map(([place]) => place)).toEqual([...wanted.keys()])
         for (const [place, got] of found) {
           const number = wanted.get(place)!
@@ -78,9 +84,15 @@ describe.runIf(PYTHON)('both engines', {timeout: PATIENCE}, () => {
   })
 
   it('leave texts by lara what they are alone, and skip what rfa.torch lacks', async () => {
-    const cell = await byTransformers(await swapCellOf('lara', {model: await tiny('bert'), texts: TEXTS, M: 3}))
+    const cell = await byTransformers(
+      await swapCellOf('lara', {model: await tiny('bert'), texts: TEXTS, M: 3}),
+    )
     const drawn: SwapCell = {...cell, projection: null}
-    const own = await resultOf({...drawn, engine: undefined, model: (await swapCellOf('lara', {model: cell.model.folder})).model})
+    const own = await resultOf({
+      ...drawn,
+      engine: undefined,
+      model: (await swapCellOf('lara', {model: cell.model.folder})).model,
+    })
     const other = await resultOf(drawn)
     const loss = (result: SwapResult) => result.encoder_effects!.cosine_loss.mean!
     expect(Math.abs(loss(own) - loss(other))).toBeLessThan(TOLERANCE)
@@ -106,8 +118,23 @@ interface Tried {
 }
 
 /** Architectures that the program does not run, and those that are refused with a word of why. */
-const OTHERS = ['qwen3', 'gpt_neox', 'phi', 'opt', 'gemma', 'distilbert', 'albert', 'electra', 'modernbert']
-const REFUSED = {gemma2: /softcap/, gpt_oss: /s_aux/, mpt: /MptAttention/, t5: /an encoder with a decoder/}
+const OTHERS = [
+  'qwen3',
+  'gpt_neox',
+  'phi',
+  'opt',
+  'gemma',
+  'distilbert',
+  'albert',
+  'electra',
+  'modernbert',
+]
+const REFUSED = {
+  gemma2: /softcap/,
+  gpt_oss: /s_aux/,
+  mpt: /MptAttention/,
+  t5: /an encoder with a decoder/,
+}
 
 describe.runIf(PYTHON)('the engine of Transformers', {timeout: PATIENCE}, () => {
   it('runs other architectures: softmax changes what rounding does, elu more', async () => {
@@ -126,7 +153,10 @@ describe.runIf(PYTHON)('the engine of Transformers', {timeout: PATIENCE}, () => 
       expect(own.elu_kl, kind).toBeGreaterThan(1e-3)
     }
     for (const [kind, why] of Object.entries(REFUSED)) {
-      expect(tried.get(kind), kind).toMatchObject({outcome: 'refused', why: expect.stringMatching(why)})
+      expect(tried.get(kind), kind).toMatchObject({
+        outcome: 'refused',
+        why: expect.stringMatching(why),
+      })
     }
   })
 

@@ -3,7 +3,13 @@ import {footprint, type MeteredBackend, plainSeconds} from '../../attention/inte
 import {meteredBackend} from '../../backends/index.js'
 import {MOST_SPARE} from '../../backends/native/spare.js'
 import {readTexts} from '../../inputs/texts.js'
-import {batchesOf, type Model, type ModelFacts, openModel, type TokenBatch} from '../../model/index.js'
+import {
+  batchesOf,
+  type Model,
+  type ModelFacts,
+  openModel,
+  type TokenBatch,
+} from '../../model/index.js'
 import type {PredictedCell, SharedCost} from '../experiment.js'
 import {callShape, type ForwardShape, type ResolvedMethod, resolveMethod} from '../method.js'
 import {runtimeBytes, UNCOLLECTED} from '../process-memory.js'
@@ -115,7 +121,10 @@ async function factsOf(plan: SwapPlan): Promise<Facts> {
 const [LETTERS, INNER] = [3, 4]
 
 /** Facts that the plan states of a model that is not read here; tokens from the letters of texts. */
-async function statedFacts(plan: SwapPlan, engine: NonNullable<SwapPlan['engine']>): Promise<Facts> {
+async function statedFacts(
+  plan: SwapPlan,
+  engine: NonNullable<SwapPlan['engine']>,
+): Promise<Facts> {
   const {layers, heads, head_dim: headDim, width, vocabulary, parameters} = engine
   const {texts} = await readTexts(plan.texts.path)
   const rows = texts.slice(0, plan.texts.count).map(text => {

@@ -3,13 +3,12 @@ import {createHash} from 'node:crypto'
 import {join} from 'node:path'
 import {openFile} from '../../inputs/files/source.js'
 import {modelFiles} from '../../model/index.js'
-import type {SwapCell} from './schema.js'
 
 /** Bytes that are read at once. */
 const PIECE = 2 ** 22
 
 /** SHA-256 of the files that a model is read from, in the order of their names. @param engine - what reads it */
-export async function modelDigest(folder: string, engine?: SwapCell['engine']): Promise<string> {
+export async function modelDigest(folder: string, engine?: 'transformers'): Promise<string> {
   const hash = createHash('sha256')
   for (const name of await modelFiles(folder, engine)) {
     hash.update(`${name}\n`)

@@ -105,11 +105,7 @@ async function withinBudget(
   return {...own, chosen_layers: chosen, tried_sets: tried}
 }
 
-function reasonAgainst(
-  cell: SwapCell,
-  method: ResolvedMethod,
-  engine: Engine,
-): string | undefined {
+function reasonAgainst(cell: SwapCell, method: ResolvedMethod, engine: Engine): string | undefined {
   const {facts, batches} = engine
   const masked = batches.some(({tokens}) => tokens.lengths.some(own => own < tokens.length))
   const form = {causal: facts.causal, cross: false, masked: masked && !facts.causal}

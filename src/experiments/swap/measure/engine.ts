@@ -36,10 +36,7 @@ export interface Engine extends MeasuredTexts {
   }
   pooledBy: string | null
   /** What records say of it. */
-  result: Pick<
-    SwapResult,
-    'backend' | 'instruction_set' | 'threads' | 'processes' | 'engine'
-  >
+  result: Pick<SwapResult, 'backend' | 'instruction_set' | 'threads' | 'processes' | 'engine'>
   /** The stated reason why it does not run a method, if it does not. */
   refuses(cell: SwapCell): string | undefined
   /** Embeddings of the texts by the original, an encoder. */

@@ -96,7 +96,12 @@ export function peerCommand(peer: string, threads: number): ChildCommand {
  * @throws {BACKEND_MISSING} where it is not there, with what to install
  */
 export async function startPeer(command: ChildCommand, startMs?: number): Promise<Peer> {
-  const {talk, pid, facts: own, ask} = await startPython(command, facts, {
+  const {
+    talk,
+    pid,
+    facts: own,
+    ask,
+  } = await startPython(command, facts, {
     missing: why => missing(command, why),
     startMs,
   })
