@@ -59,7 +59,7 @@ export interface TransformersModel {
   readonly facts: Omit<ModelFacts, 'kind' | 'window'> & {kind: string}
   readonly parameters: number
   readonly engine: TransformersFacts
-  /** As {@link Model.tokenize}; special tokens stay where a text is cut. */
+  /** As `Model.tokenize`; special tokens stay where a text is cut. */
   tokenize(
     texts: readonly string[],
     options: {maxTokens: number; least: number},

@@ -61,9 +61,12 @@ function comparable(result: SwapResult) {
 describe.runIf(PYTHON)('both engines', {timeout: PATIENCE}, () => {
   it.each(['charlm', 'gpt2', 'llama', 'bert'] as const)('agree on %s', async kind => {
     const model = kind === 'charlm' ? {count: 6} : {model: await tiny(kind), texts: TEXTS}
+    // the same files for all: a process of Python is kept for them
+    const base = await swapCellOf('elu', model)
     const apart: [string, string, number][] = []
     for (const [method, M] of METHODS) {
-      const whole = await swapCellOf(method, {...model, M})
+      const drawn = M === null ? {} : {projection: 'orth' as const, num_features: M, replicates: 2}
+      const whole: SwapCell = {...base, ...drawn, method}
       const cells = method === 'elu' ? [whole, {...whole, layers: [1]}] : [whole]
       for (const cell of cells) {
         const [own, other] = [await resultOf(cell), await resultOf(await byTransformers(cell))]
@@ -84,16 +87,10 @@ describe.runIf(PYTHON)('both engines', {timeout: PATIENCE}, () => {
   })
 
   it('leave texts by lara what they are alone, and skip what rfa.torch lacks', async () => {
-    const cell = await byTransformers(
-      await swapCellOf('lara', {model: await tiny('bert'), texts: TEXTS, M: 3}),
-    )
-    const drawn: SwapCell = {...cell, projection: null}
-    const own = await resultOf({
-      ...drawn,
-      engine: undefined,
-      model: (await swapCellOf('lara', {model: cell.model.folder})).model,
-    })
-    const other = await resultOf(drawn)
+    const model = {model: await tiny('bert'), texts: TEXTS, M: 3}
+    const cell: SwapCell = {...(await swapCellOf('lara', model)), projection: null}
+    const drawn = await byTransformers(cell)
+    const [own, other] = [await resultOf(cell), await resultOf(drawn)]
     const loss = (result: SwapResult) => result.encoder_effects!.cosine_loss.mean!
     expect(Math.abs(loss(own) - loss(other))).toBeLessThan(TOLERANCE)
     for (const [changes, reason] of [

@@ -76,7 +76,7 @@ export async function transformersEngine(
 }
 
 async function runOriginal(
-  {model: {folder, digest}, texts: spec, max_tokens, engine}: SwapCell,
+  cell: SwapCell,
   threads: number,
   onPass: OnPass,
   before: Promise<Original> | undefined,
@@ -85,28 +85,43 @@ async function runOriginal(
     ({model}) => model.close(),
     () => undefined,
   )
-  if ((await modelDigest(folder, engine)) !== digest) throw fileChanged(folder)
-  const read = await readTexts(spec.path)
-  if (read.digest !== spec.digest) throw fileChanged(spec.path)
+  const {folder, digest} = cell.model
+  if ((await modelDigest(folder, cell.engine)) !== digest) throw fileChanged(folder)
+  const {texts, digest: own} = await readTexts(cell.texts.path)
+  if (own !== cell.texts.digest) throw fileChanged(cell.texts.path)
   const model = await openTransformers(folder, {threads})
+  try {
+    // of an encoder texts are pooled here
+    if (!model.facts.causal) await useBackend(cell.backend, {threadShare: threads})
+    return await onTexts(model, texts.slice(0, cell.texts.count), cell, onPass)
+  } catch (error) {
+    model.close()
+    throw error
+  }
+}
+
+async function onTexts(
+  model: TransformersModel,
+  texts: readonly string[],
+  {model: {folder}, max_tokens: maxTokens}: SwapCell,
+  onPass: OnPass,
+): Promise<Original> {
   const {layers, causal, width} = model.facts
-  if (!causal) await useBackend('cpu') // what pools
   const pooling = causal ? undefined : await openPooling(folder, width)
   const least = leastTokens(model.facts)
-  const texts = read.texts.slice(0, spec.count)
-  const {batches, order, leftOut} = await model.tokenize(texts, {maxTokens: max_tokens, least})
+  const {batches, order, leftOut} = await model.tokenize(texts, {maxTokens, least})
   const own: Original['batches'][number][] = []
   const embeddings: Float32Array[] = []
   for (const [at, tokens] of batches.entries()) {
     const arrays = new Arrays(await model.original(at, tokens))
     const squares = Array.from({length: layers + 1}, () => arrays.floats(tokens.ids.length))
-    squares.forEach((each, layer) => {
-      requireFinite(overTokens(each, tokens), `the original, after layer ${layer - 1}`)
+    squares.slice(1).forEach((each, layer) => {
+      requireFinite(overTokens(each, tokens), `the original, after layer ${layer}`)
+      onPass(layers * batches.length)
     })
     const batch = {tokens, texts: order[at]!, squares}
     own.push(batch)
     if (pooling) embed(pooling, batch, arrays.floats(tokens.ids.length * width), embeddings)
-    for (let layer = 0; layer < layers; layer++) onPass(layers * batches.length)
   }
   const lengths = batches.flatMap(tokens => tokens.lengths)
   return {
