@@ -153,7 +153,8 @@ function embed(
   hidden: Float32Array,
   found: Float32Array[],
 ): void {
-  const states = tf.tensor3d(hidden, [tokens.batch, tokens.length, -1])
+  const {batch, length} = tokens
+  const states = tf.tensor3d(hidden, [batch, length, hidden.length / (batch * length)])
   const {vectors} = hostData(() => ({vectors: pooling.embed(states, tokens)}))
   states.dispose()
   const width = vectors.length / texts.length
