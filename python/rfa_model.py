@@ -2,20 +2,21 @@
 
     python3 rfa_model.py --threads 2
 
-It speaks as `rfa_supervisor.answering` says. Of itself it says {"packages", "python", "device", "methods": {name: [option, ...]}}.
-It answers:
+It speaks as `rfa_supervisor.answering` says. Of itself it says {"packages", "python", "device", "methods": {name: [option,
+...]}, "projections": [name, ...]}. It answers:
 
-  {"do": "open", "folder": path}  loads a model, in float32: {"kind", "causal", "layers", "heads", "key_heads", "head_dim", "scale",
-      "width", "vocabulary", "max_tokens", "parameters"}
+  {"do": "open", "folder": path}  loads a model, in float32: {"kind", "causal", "layers", "heads", "key_heads", "head_dim",
+      "scale", "width", "vocabulary", "max_tokens", "parameters"}
   {"do": "tokenize", "texts": [...], "max_tokens": n}  {"rows": [[id, ...], ...]}
   {"do": "check", "length": n}  runs a text of that length with its attention taken over: {"length": n}
-  {"do": "original", "batch": i, "lengths": [...], "bytes": n}  followed by int32 ids [B, L]: squared lengths of hidden states
-      [layers + 1, B, L], and of an encoder its last hidden states [B, L, W]
-  {"do": "exchanged", "batch": i, "lengths", "bytes", "layers": [...], "draws": n, "method": {...}}  for each draw squared
-      distances of hidden states, from the first of these layers on, [.., B, L]; `Model.squares` of attention in that layer,
-      [8, B]; and `Model.predictions`, or last hidden states
+  {"do": "original", "batch": i, "lengths": [...], "bytes": n}  followed by int32 ids [B, L]: squared lengths of hidden
+      states [layers + 1, B, L], and of an encoder its last hidden states [B, L, W]
+  {"do": "exchanged", "batch": i, "layers": [...], "draws": n, "method": {...}}  for each draw squared distances of hidden
+      states, from the first of these layers on, [.., B, L]; `Model.squares` of attention in that layer, [8, B], unless
+      there are no layers; and `Model.predictions`, or last hidden states
 
-Arrays are float64, one after the other. Layers are those that attend. What cannot be run is refused by its name.
+Arrays are float64, one after the other. Layers are those that attend. What cannot be run is refused by its name, with
+{"refused": message, "tries": [...]}.
 """
 
 import argparse

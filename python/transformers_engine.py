@@ -26,7 +26,7 @@ from rfa.torch._layers import current, exchange
 MOST_LOGITS = 2**21
 #: Bytes of hidden states of the original that are kept for the next cells.
 MOST_KEPT = 2**31
-#: Of the size of hidden states: float32 in another order of sums is nearer, and a model with other attention is further off.
+#: Of the size of hidden states: float32 in another order of sums is nearer, and a model with other attention is not.
 TOLERANCE = 1e-3
 #: Tokens of texts that a model is looked at with.
 PROBE = 8
@@ -139,17 +139,17 @@ class Model:
         return out, None
 
     def squares(self, layer, own, exact):
-        """Sums over the tokens of each text of squares, and squares of means over its tokens, [8, B]: of errors of attention, of
-        its outputs, of errors after the output projection, and of the residual stream that these are added to. NaN where more
-        than a matrix stands between the two."""
-        off, exact = ((x.transpose(1, 2).flatten(2)) for x in (own - exact, exact))
+        """Sums over the tokens of each text of squares, and squares of means over its tokens, [8, B]: of errors of
+        attention, of its outputs, of errors after the output projection, and of the residual stream that these are added
+        to. NaN where more than a matrix stands between the two."""
+        off, exact = (x.transpose(1, 2).flatten(2) for x in (own - exact, exact))
         stream = self.passing.hidden[-1]
         project = self.projections.get(layer)
         added = project(off) if project else torch.full_like(stream, torch.nan)
         return torch.cat([sums(each, self.batch.present) for each in (off, exact, added, stream)])
 
     def attention_of(self, method, layer, draw):
-        """The method of a cell in a layer: `rfa.torch.Attention` with the random vectors that the program draws there."""
+        """The method of a cell in a layer: `rfa.torch.Attention` with the random vectors of the program."""
         if method != self.method:
             self.method, self.attentions = method, {}
 
@@ -180,8 +180,8 @@ class Model:
         return Attention(method["name"], **sizes, **given, **method["options"])
 
     def predictions(self, batch, original, others):
-        """At each place of a text: nats of the next token by the original and by the exchanged model, KL divergence, and
-        whether both hold the same token most likely, [draws, 4, B, L]; 0 where no token follows."""
+        """At each place of a text: nats of the next token by the original and by the exchanged model, KL divergence,
+        and whether both hold the same token most likely, [draws, 4, B, L]; 0 where no token follows."""
         found = torch.zeros(len(others), 4, *batch.ids.shape, dtype=torch.float64)
         follows = torch.zeros_like(batch.present)
         follows[:, :-1] = batch.present[:, 1:]
@@ -201,7 +201,7 @@ class Model:
         return found
 
     def log_chances(self, own, rows, columns):
-        """Log-probabilities of all tokens at some places, [n, V], by the head of the model with whatever it does to logits."""
+        """Log-probabilities of all tokens at some places, [n, V], by the head with whatever it does to logits."""
         out = type(own.out)(**{**own.out, "last_hidden_state": own.last[rows, columns][None]})
         forward, self.base.forward = self.base.forward, lambda *_args, **_kwargs: out
         try:

@@ -1,7 +1,7 @@
 """Which architectures `rfa swap --engine transformers` runs: python engine_architectures.py PROCESSES [KIND ...]
 
-Makes each small, stores it, and opens it as the engine does. Prints a line of JSON for each: "ran", with what softmax in place
-of softmax and elu change, "refused" or "failed" with why, or "not made".
+Makes each small, stores it, and opens it as the engine does. Prints a line of JSON for each: "ran", with what softmax in
+place of softmax and elu change, "refused" or "failed" with why, or "not made".
 """
 
 import json
