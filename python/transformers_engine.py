@@ -7,6 +7,7 @@ from functools import cache
 
 import torch
 import transformers
+from torch.nn import functional as F
 from transformers import AttentionInterface, AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokenizer
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 from transformers.models.auto.modeling_auto import (

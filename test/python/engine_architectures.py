@@ -25,9 +25,10 @@ from transformers.models.auto.modeling_auto import (
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
-import rfa
 import transformers_engine
 from tiny_models import VOCABULARY, architectures, tiny
+
+import rfa
 
 LENGTHS = [12, 8]
 Numbers = dict[str, float]
