@@ -117,7 +117,7 @@ function attentionsOf(
   })
 }
 
-/** What queries of exact forms are multiplied by, and logits divided by: each entry is rounded once more, as 3 is no power of 2. */
+/** What queries of exact forms are multiplied by, and logits divided by: each entry is rounded once more, as 3 is not a power of 2. */
 export const ROUNDING_FACTOR = 3
 
 /**
