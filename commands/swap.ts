@@ -26,7 +26,7 @@ export default class Swap extends ExperimentCommand {
     const {swapFiles} = await import('../src/cli/plans/swap-files.js')
     const tuned = await tunedFile(flags)
     this.caution(fewerDraws(flags.replicates, tuned))
-    const files = await swapFiles(flags)
+    const files = await swapFiles({...flags, engine: flags.engine ?? 'auto'})
     for (const text of learnedElsewhere(tuned, files.facts)) this.caution(text)
     const plan = toSwapPlan(flags, files, estimators, tuned)
     return this.runOrDescribe(plan, flags)

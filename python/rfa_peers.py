@@ -31,20 +31,20 @@ import argparse
 import base64
 import importlib
 import itertools
-import json
-import os
 import platform
-import queue
-import signal
 import sys
-import threading
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import Any, Callable
 
-from rfa_supervisor import supervised
+from rfa_supervisor import answering, supervised
+
+
+#: What a peer runs in, for as long as the process lasts.
+RUNNING = ExitStack()
 
 
 @dataclass
@@ -125,23 +125,14 @@ class Answers:
         return {"ns": times(form, request["runs"], request["ns"])}
 
 
-def reading(requests):
-    """Takes requests as they come; at the end of the input the process ends, whatever it is doing."""
-    while line := sys.stdin.buffer.readline():
-        request = json.loads(line)
-        data = bytearray(request.get("bytes", 0))
-        view, read = memoryview(data), 0
-        while read < len(data):
-            count = sys.stdin.buffer.readinto(view[read:])
-            if not count:
-                os._exit(0)
-            read += count
-        requests.put((request, data))
-    os._exit(0)
-
-
-def said(error):
-    return f"{type(error).__name__}: {error}".splitlines()[0][:300]
+def started(peer, threads):
+    """Facts of a peer, and what answers."""
+    sys.path.append(str(Path(__file__).resolve().parents[1] / "bench" / "peers"))
+    module = importlib.import_module(f"{peer.replace('-', '_')}_forms")
+    RUNNING.enter_context(module.started(threads))
+    packages = dict(module.PACKAGES)
+    facts = {"version": next(iter(packages.values())), "packages": packages, "python": platform.python_version()}
+    return {**facts, "instruction_set": module.INSTRUCTION_SET}, Answers(module).answer
 
 
 def main():
@@ -149,35 +140,7 @@ def main():
     parser.add_argument("peer")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # the caller decides when a run ends
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
-    out = os.fdopen(os.dup(1), "w")  # libraries that print do so to stderr
-    os.dup2(2, 1)
-
-    def reply(answer):
-        print(json.dumps(answer), file=out, flush=True)
-
-    reply({"loading": options.peer, "pid": os.getpid()})  # shows the caller that Python runs
-    requests = queue.SimpleQueue()
-    threading.Thread(target=reading, args=(requests,), daemon=True).start()
-    sys.path.append(str(Path(__file__).resolve().parents[1] / "bench" / "peers"))
-    try:
-        module = importlib.import_module(f"{options.peer.replace('-', '_')}_forms")
-    except Exception as error:  # a broken installation raises whatever it likes
-        reply({"missing": said(error)})
-        os._exit(1)
-    packages = dict(module.PACKAGES)
-    facts = {"version": next(iter(packages.values())), "packages": packages, "python": platform.python_version()}
-    with module.started(options.threads):
-        reply({**facts, "instruction_set": module.INSTRUCTION_SET})
-        answers = Answers(module)
-        while True:
-            request, data = requests.get()
-            try:
-                reply(answers.answer(request, data))
-            except Exception as error:
-                reply({"error": said(error)})
+    answering(options.peer, lambda: started(options.peer, options.threads))
 
 
 if __name__ == "__main__":

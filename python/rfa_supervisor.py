@@ -7,7 +7,9 @@ itself. On Linux that includes what has left the session, and two processes watc
 other ends the rest.
 """
 
+import json
 import os
+import queue
 import select
 import signal
 import sys
@@ -21,6 +23,64 @@ SHARED_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 #: Kept of what the child complains of, in bytes.
 LAST_WORDS = 2000
+
+
+def answering(name, start):
+    """Answers requests, JSON objects in lines, with JSON objects in lines. Does not return.
+
+    The first line that it prints comes at once: {"loading": name, "pid": n}. The second has what `start` says of the process,
+    or {"missing": reason}. A request with {"bytes": n} is followed by n bytes, and so is an answer. A request that fails is
+    answered with {"error": "..."}. The process ends when its input does, even during a request.
+
+    Args:
+        start: gives facts, and a function of a request and its bytes that gives an answer, or one with bytes.
+    """
+    for own in SHARED_SIGNALS[:3]:  # the caller decides when a run ends
+        if hasattr(signal, own):
+            signal.signal(getattr(signal, own), signal.SIG_IGN)
+    out = os.fdopen(os.dup(1), "wb")  # libraries that print do so to stderr
+    os.dup2(2, 1)
+
+    def reply(answer, data=b""):
+        out.write(json.dumps(answer).encode() + b"\n")
+        out.write(data)
+        out.flush()
+
+    reply({"loading": name, "pid": os.getpid()})  # shows the caller that Python runs
+    requests = queue.SimpleQueue()
+    threading.Thread(target=reading, args=(requests,), daemon=True).start()
+    try:
+        facts, answer = start()
+    except Exception as error:  # a broken installation raises whatever it likes
+        reply({"missing": said(error)})
+        os._exit(1)
+    reply(facts)
+    while True:
+        request, data = requests.get()
+        try:
+            found = answer(request, data)
+            reply(*found if isinstance(found, tuple) else (found,))
+        except Exception as error:
+            reply({"error": said(error)})
+
+
+def reading(requests):
+    """Takes requests as they come; at the end of the input the process ends, whatever it is doing."""
+    while line := sys.stdin.buffer.readline():
+        request = json.loads(line)
+        data = bytearray(request.get("bytes", 0))
+        view, read = memoryview(data), 0
+        while read < len(data):
+            count = sys.stdin.buffer.readinto(view[read:])
+            if not count:
+                os._exit(0)
+            read += count
+        requests.put((request, data))
+    os._exit(0)
+
+
+def said(error):
+    return f"{type(error).__name__}: {error}".splitlines()[0][:300]
 
 
 def supervised(work, held, bounded=False):

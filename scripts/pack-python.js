@@ -18,8 +18,12 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 /** Where the program lies in the wheel; python/rfa/_program.py looks there. */
 const PROGRAM = 'rfa/_package'
 
-/** What compiles the addon, which a wheel has compiled or not at all, and declarations for TypeScript. */
-const LEFT_OUT = /^(native\/|binding\.gyp$|scripts\/(install-native|node-gyp)\.js$)|\.d\.ts$/
+/**
+ * What compiles the addon, which a wheel has compiled or not at all, declarations for TypeScript, and the Python package, which
+ * is at its place in the wheel.
+ */
+const LEFT_OUT =
+  /^(native\/|python\/rfa\/|binding\.gyp$|scripts\/(install-native|node-gyp)\.js$)|\.d\.ts$/
 
 /** What no program reads: hidden files, declarations, source maps, tests, pages, copies for browsers. Licences stay. */
 const UNREAD =

@@ -269,8 +269,7 @@ def swap(
     """Measures what a pretrained model loses with another attention.
 
     Args:
-        model: a folder of Hugging Face: BERT, RoBERTa, DistilBERT, GPT-2, Llama, Mistral or Qwen.
-            Default: a small model of the package.
+        model: a folder of Hugging Face. Default: a small model of the package.
         texts: a file or a folder of texts.
         methods: names.
         num_features: numbers of random vectors M.

@@ -7,10 +7,10 @@ import {modelFiles} from '../model/index.js'
 /** Bytes that are read at once. */
 const PIECE = 2 ** 22
 
-/** SHA-256 of the files that a model is read from, in the order of their names. */
-export async function modelDigest(folder: string): Promise<string> {
+/** SHA-256 of the files that a model is read from, in the order of their names. @param engine - what reads it */
+export async function modelDigest(folder: string, engine?: 'transformers'): Promise<string> {
   const hash = createHash('sha256')
-  for (const name of await modelFiles(folder)) {
+  for (const name of await modelFiles(folder, engine)) {
     hash.update(`${name}\n`)
     const source = await openFile(join(folder, name))
     try {

@@ -6,6 +6,9 @@ const FLOAT = 4
 const WIDTHS = 14
 
 /** Most bytes that a layer has in memory for each token at once, without its weights and what its attention holds. */
-export function layerBytesPerToken({facts, sizes}: Pick<Model, 'facts' | 'sizes'>): number {
+export function layerBytesPerToken({
+  facts,
+  sizes,
+}: Pick<Model, 'sizes'> & {facts: Pick<Model['facts'], 'width'>}): number {
   return FLOAT * (WIDTHS * facts.width + sizes.inner)
 }

@@ -15,7 +15,10 @@ import {openWeights, weightFiles} from './weights.js'
 
 export type {Model, ModelFacts} from './model.js'
 export {exactLayerAttention} from './operations.js'
+export {openPooling, type Pooling} from './pooling.js'
 export {repeatHeads} from './repeat-heads.js'
+export {batchesOf} from './tokenizer.js'
+export {openTransformers, type TransformersModel} from './transformers.js'
 export type {
   LayerAttention,
   LayerContext,
@@ -77,12 +80,20 @@ export async function openModel(folder: string): Promise<Model> {
   }
 }
 
+/** Files that Transformers may read a model from. */
+const READ = /\.(json|safetensors|bin|txt|model|jinja)$/
+
 /**
  * Names of the files in a folder that a model is read from, in their order.
  *
+ * @param engine - what reads it. Default: what is here
  * @throws as {@link openModel}
  */
-export async function modelFiles(folder: string): Promise<string[]> {
+export async function modelFiles(folder: string, engine?: 'transformers'): Promise<string[]> {
+  if (engine) {
+    const names = await readdir(folder, {recursive: true})
+    return names.filter(name => READ.test(name)).sort()
+  }
   const {facts} = await readConfig(folder)
   const there = new Set(await readdir(folder))
   const optional = ['tokenizer_config.json'].filter(name => there.has(name))

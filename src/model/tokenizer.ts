@@ -37,17 +37,27 @@ export async function openTokenizer(folder: string, facts: ModelShape): Promise<
     throw expected('BAD_FILE', file, 'a tokenizer', 'one without a model', remedy)
   }
   checkVocabulary(file, json, facts)
-  return async (texts, options = {}) => {
+  return async (given, options = {}) => {
     const {maxTokens, batchSize, least, limitMs} = checkedOptions(options, facts)
-    const longest = texts.reduce((most, text) => Math.max(most, text.length), 0)
+    const longest = given.reduce((most, text) => Math.max(most, text.length), 0)
     const limit = limitMs ?? LIMIT.text + LIMIT.character * longest
-    const job = {json, config, texts, maxTokens, limitMs: limit}
+    const job = {json, config, texts: given, maxTokens, limitMs: limit}
     const rows = (await idsOf(file, job)).map(encoded => cut(encoded, {file, maxTokens, facts}))
-    const kept = rows.filter(ids => ids.length >= least)
-    if (kept.length === 0) throw tooShort(rows.length, least)
-    refuseBeyondWindow(kept, facts)
-    return {...toBatches(kept, batchSize), leftOut: rows.length - kept.length}
+    const texts = batchesOf(rows, least, batchSize)
+    refuseBeyondWindow(texts.batches, facts)
+    return texts
   }
+}
+
+/** Rows of ids as batches, without those that are too short. @throws {BAD_FILE} where all are */
+export function batchesOf(
+  all: readonly number[][],
+  least: number,
+  batchSize = BATCH_SIZE,
+): TokenizedTexts {
+  const rows = all.filter(ids => ids.length >= least)
+  if (rows.length === 0) throw tooShort(all.length, least)
+  return {...toBatches(rows, batchSize), leftOut: all.length - rows.length}
 }
 
 /** Ids of a text, and without special tokens where it is too long. */
@@ -82,8 +92,8 @@ function tooShort(texts: number, least: number): RfaError {
 }
 
 /** @throws {UNSUPPORTED} for texts of which queries would not see all tokens */
-function refuseBeyondWindow(rows: readonly number[][], {window}: ModelShape): void {
-  const longest = rows.reduce((most, ids) => Math.max(most, ids.length), 0)
+function refuseBeyondWindow(batches: readonly TokenBatch[], {window}: ModelShape): void {
+  const longest = Math.max(...batches.map(({length}) => length))
   if (window === undefined || longest <= window) return
   const what = `at most ${window} tokens in a text, the sliding window of the model`
   const remedy = `cut the texts: \`maxTokens: ${window}\``

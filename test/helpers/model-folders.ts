@@ -85,6 +85,7 @@ export function tokenizerJson(kind: TinyModel): object {
       type: 'WordPiece',
       unk_token: '[UNK]',
       continuing_subword_prefix: '##',
+      max_input_chars_per_word: 100,
       vocab: Object.fromEntries(WORDS.map((word, id) => [word, id])),
     },
   }

@@ -26,7 +26,7 @@ def swap(
     attention it is compared with. That folder is gone afterwards: going on with an interrupted run takes a saved model.
 
     Args:
-        model: a loaded BERT, RoBERTa, DistilBERT, GPT-2, Llama, Mistral or Qwen of Transformers, or its folder.
+        model: a loaded model of Transformers, or its folder.
         texts: texts; or a file with one text a line, or a folder of .txt files.
         tokenizer: of a loaded model. Default: that of the folder.
         **arguments: `methods`, `num_features`, `layers` and whatever else `rfa.swap` takes.
@@ -36,7 +36,7 @@ def swap(
 
     Raises:
         UsageError: for a loaded model without a tokenizer.
-        InputError: for a model of another kind, or texts that cannot be read.
+        InputError: for a model that no engine runs, or texts that cannot be read.
     """
     with tempfile.TemporaryDirectory(prefix="rfa-") as place:
         given = {"model": _saved(model, tokenizer, Path(place)), "texts": _written(texts, Path(place))}

@@ -59,6 +59,7 @@ export const BRIEF_FLAGS: Readonly<Record<string, BriefFlags>> = {
   swap: {
     ...QUICK,
     model: 'folder of a pretrained model',
+    engine: 'what runs it: auto, native or transformers (Python)',
     texts: 'file of texts, one a line, or folder of .txt files',
     layers: 'all, each, or some at once, as 0,3 or first:2',
     budget: 'search the most layers for this loss, as 0.01',

@@ -3,7 +3,6 @@ import {expected} from '../../errors.js'
 import {oneNumber, oneText} from '../flags/kinds.js'
 import {POSITIVE_INTEGER} from '../flags/ranges.js'
 import {layerSets, swapFlags} from './swap.js'
-import type {TuneFlags, TypedTuneFlags} from './tune.js'
 
 /** Texts that are read, a third of them to judge on, and tokens at which they are cut. */
 const MODEL_TUNE = {standard: {texts: 90, maxTokens: 128}, quick: {texts: 45, maxTokens: 64}}
@@ -18,7 +17,7 @@ export const MORE_FEATURES = 16
 const OF_INPUT = [
   ...['input', 'layer', 'query-name', 'key-name', 'value-name', 'key-mask-name', 'layout'],
   ...['scale', 'causal', 'causal-align', 'shard', 'dry-run'],
-] as const satisfies readonly (keyof TuneFlags)[]
+] as const
 
 const {standard, quick} = MODEL_TUNE
 
@@ -51,17 +50,27 @@ export const modelTuneFlags = {
 const OF_MODEL = ['texts', 'max-texts', 'max-tokens', 'layers', 'budget'] as const
 
 /** @throws {USAGE} for a flag of a model where there is none */
-export function refuseModelFlags(flags: Pick<TuneFlags, (typeof OF_MODEL)[number]>): void {
+export function refuseModelFlags(flags: Partial<Record<(typeof OF_MODEL)[number], unknown>>): void {
   const given = OF_MODEL.find(name => flags[name] !== undefined)
   if (given === undefined) return
   throw expected('USAGE', `--${given}`, '--model with it', 'none', 'name a folder: --model DIR')
 }
 
 /** Layers that learn. @throws {USAGE} for several sets, or a layer that the model does not have */
-export function learnedLayers({layers = 'all'}: Pick<TuneFlags, 'layers'>, count: number) {
+export function learnedLayers(
+  {layers = 'all'}: {layers?: string | undefined},
+  count: number,
+): number[] {
   const [own, another] = layerSets(layers, count)
   if (another === undefined) return own!
   throw expected('USAGE', '--layers', 'all or some layers', layers, 'all learns each by itself')
+}
+
+/** Flags that say how much is read, and those that say nothing next to a model. */
+interface SizeFlags extends Partial<Record<(typeof OF_INPUT)[number], unknown>> {
+  quick: boolean
+  'max-texts'?: number | undefined
+  'max-tokens'?: number | undefined
 }
 
 /**
@@ -69,7 +78,7 @@ export function learnedLayers({layers = 'all'}: Pick<TuneFlags, 'layers'>, count
  *
  * @throws {USAGE} for a flag of an input next to `--model`
  */
-export function textSizes(flags: TypedTuneFlags): {texts: number; maxTokens: number} {
+export function textSizes(flags: SizeFlags): {texts: number; maxTokens: number} {
   const isTyped = (name: (typeof OF_INPUT)[number]) =>
     flags[name] !== undefined && (name === 'causal' || flags[name] !== false)
   const given = OF_INPUT.find(isTyped)

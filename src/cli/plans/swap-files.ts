@@ -1,14 +1,24 @@
 /** What a swap reads, looked at while its plan is made. */
+import {RfaError} from '../../errors.js'
 import {modelDigest} from '../../experiments/model-digest.js'
 import type {PretrainedModel} from '../../experiments/pretrained.js'
+import {leastTokens} from '../../experiments/swap/least-tokens.js'
 import {packagedFile} from '../../inputs/packaged.js'
 import {readTexts} from '../../inputs/texts.js'
 import {hubFolder} from '../../model/hub.js'
-import {type ModelFacts, openModel} from '../../model/index.js'
-import type {SwapFiles, SwapFlags} from './swap.js'
+import {
+  type ModelFacts,
+  openModel,
+  openTransformers,
+  type TransformersModel,
+} from '../../model/index.js'
+import {readOf, type SwapFiles, type SwapFlags, type TokenFlags} from './swap.js'
 
 /** Model and texts that are used where none are named, in the folder of packaged files. */
 export const [PACKAGED_MODEL, PACKAGED_TEXTS] = ['charlm', 'charlm/texts.txt']
+
+/** What flags say of model and texts. */
+type Named = Pick<SwapFlags, 'model' | 'texts'> & Partial<Pick<SwapFlags, 'engine'>> & TokenFlags
 
 /** The folder of the model that flags name. @throws what looking for it throws */
 export async function namedModel({model}: {model?: string | undefined}): Promise<string> {
@@ -22,28 +32,83 @@ export interface PretrainedFacts {
 }
 
 /**
- * A pretrained model.
+ * A pretrained model that this program runs.
  *
  * @param flags - name it. Default: the character model of the package
  * @throws what looking for it and opening it throw
  */
 export async function pretrained(flags: {model?: string | undefined}): Promise<PretrainedFacts> {
   const folder = await namedModel(flags)
-  const model = await openModel(folder)
-  // a decoder is judged by its predictions
-  if (model.facts.causal && !model.hasHead) await model.head()
-  await model.close()
-  return {facts: model.facts, pinned: {folder, digest: await modelDigest(folder)}}
+  return {facts: await nativeFacts(folder), pinned: {folder, digest: await modelDigest(folder)}}
 }
 
 /**
  * Facts and digests of the model and the texts that flags name.
  *
+ * @param flags - without an engine: the native one
  * @throws what opening the model and reading the texts throw
  */
-export async function swapFiles(flags: Pick<SwapFlags, 'model' | 'texts'>): Promise<SwapFiles> {
+export async function swapFiles({engine = 'native', ...flags}: Named): Promise<SwapFiles> {
+  const folder = await namedModel(flags)
   const path = flags.texts ?? packagedFile(PACKAGED_TEXTS)
-  const {facts, pinned} = await pretrained(flags)
+  const own = engine === 'transformers' ? undefined : await nativeModel(folder, engine)
   const {texts, digest} = await readTexts(path)
-  return {facts, model: pinned, texts: {path, digest, lines: texts.length}}
+  const read = {path, digest, lines: texts.length}
+  if (own?.facts) {
+    return {facts: own.facts, model: {folder, digest: await modelDigest(folder)}, texts: read}
+  }
+  const model = await openTransformers(folder).catch((error: RfaError) => {
+    const refused = error.code === 'BACKEND_MISSING' ? own?.refused : undefined
+    throw refused ? withRemedies(refused, error) : error
+  })
+  try {
+    const facts = await looked(model, texts, flags)
+    const pinned = {folder, digest: await modelDigest(folder, 'transformers')}
+    return {facts, model: pinned, texts: read, engine: sizesOf(model)}
+  } finally {
+    model.close()
+  }
+}
+
+/** A model that is run here, or why it is not and another engine may. @throws where no other could, or none is asked for */
+async function nativeModel(folder: string, engine: 'auto' | 'native') {
+  try {
+    return {facts: await nativeFacts(folder)}
+  } catch (error) {
+    const refused = error instanceof RfaError && error.code === 'UNSUPPORTED'
+    if (!refused || engine === 'native') throw error
+    return {refused: error}
+  }
+}
+
+async function nativeFacts(folder: string): Promise<ModelFacts> {
+  const model = await openModel(folder)
+  // a decoder is judged by its predictions
+  if (model.facts.causal && !model.hasHead) await model.head()
+  await model.close()
+  return model.facts
+}
+
+/** Facts of a model that sees all tokens of these texts. */
+async function looked(
+  model: TransformersModel,
+  texts: readonly string[],
+  flags: TokenFlags,
+): Promise<TransformersModel['facts']> {
+  const {facts} = model
+  const {count, maxTokens} = readOf(flags, texts.length, facts)
+  const least = leastTokens(facts)
+  const {batches} = await model.tokenize(texts.slice(0, count), {maxTokens, least})
+  await model.check(Math.max(...batches.map(({length}) => length)))
+  return facts
+}
+
+function sizesOf({facts, parameters}: TransformersModel): SwapFiles['engine'] {
+  const {layers, heads, headDim: head_dim, width, vocabulary} = facts
+  return {...{name: 'transformers', layers, heads, head_dim, width, vocabulary}, parameters}
+}
+
+/** What does not run here, with what would make it run. */
+function withRemedies({code, message, suggestions}: RfaError, {suggestions: more}: RfaError) {
+  return new RfaError(code, message, {suggestions: [...more, ...suggestions]})
 }

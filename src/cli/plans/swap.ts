@@ -6,7 +6,7 @@ import type {TunedFile} from '../../tuned/index.js'
 import {assertTunedFits} from '../../tuned/index.js'
 import type {Grid} from '../flags/defaults.js'
 import {defaultHelp, gridOf} from '../flags/defaults.js'
-import {eitherWay, type FlagValues, oneLoss, oneNumber, oneText} from '../flags/kinds.js'
+import {eitherWay, type FlagValues, oneLoss, oneName, oneNumber, oneText} from '../flags/kinds.js'
 import {POSITIVE_INTEGER} from '../flags/ranges.js'
 import {methodFlags, parametersFlag, runFlags} from '../flags/shared.js'
 import {type EstimatorFacts, plainSpec, toMethodSpecs} from './method-specs.js'
@@ -43,13 +43,24 @@ const SWAP: Record<'standard' | 'quick', SwapGrid> = {
 /** What every other method is held against: averaging V, and exact attention with its queries rounded once more. */
 const YARDSTICKS = ['mean-value', 'softmax']
 
+/** What may run a model. */
+const ENGINES = ['auto', 'native', 'transformers'] as const
+
 /** The flags of `rfa swap`. */
 export const swapFlags = {
   model: oneText({
     helpGroup: 'MODEL',
     helpValue: 'DIR',
     description:
-      'folder of a model as Hugging Face writes it (config.json, model.safetensors, tokenizer.json), or its name on the Hub if the cache has it: BERT, RoBERTa, DistilBERT, GPT-2, Llama, Mistral or Qwen (default: a character model of the package)',
+      'folder of a model as Hugging Face writes it (config.json, model.safetensors, tokenizer.json), or its name on the Hub if the cache has it (default: a character model of the package)',
+  }),
+  engine: oneName(
+    'engine',
+    ENGINES,
+  )({
+    helpGroup: 'MODEL',
+    description:
+      'what runs the model: native, this program, for BERT, RoBERTa, DistilBERT, GPT-2, Llama, Mistral and Qwen; transformers, PyTorch and Transformers in Python (RFA_PYTHON), for every model with their attention interface; auto, native where it can (default)',
   }),
   texts: oneText({
     helpGroup: 'MODEL',
@@ -103,9 +114,23 @@ export type SwapFlags = FlagValues<typeof swapFlags>
 
 /** What is known of the files of a plan. */
 export interface SwapFiles {
-  facts: ModelFacts
+  facts: Omit<ModelFacts, 'kind' | 'window'>
   model: SwapPlan['model']
   texts: {path: string; digest: string; lines: number}
+  /** What runs the model; absent: the program. */
+  engine?: SwapPlan['engine']
+}
+
+/** How much is read, as flags say it. */
+export type TokenFlags = Partial<Pick<SwapFlags, 'max-texts' | 'max-tokens' | 'quick'>>
+
+/** How many texts are read, and where they are cut. @param lines - how many there are */
+export function readOf(flags: TokenFlags, lines: number, {maxTokens}: {maxTokens: number}) {
+  const grid = SWAP[flags.quick ? 'quick' : 'standard']
+  return {
+    count: Math.min(flags['max-texts'] ?? grid.texts, lines),
+    maxTokens: Math.min(flags['max-tokens'] ?? grid.maxTokens, maxTokens),
+  }
 }
 
 /**
@@ -117,7 +142,7 @@ export interface SwapFiles {
  */
 export function toSwapPlan(
   flags: SwapFlags,
-  {facts, model, texts}: SwapFiles,
+  {facts, model, texts, engine}: SwapFiles,
   estimators: EstimatorFacts,
   tuned?: TunedFile,
 ): SwapPlan {
@@ -125,7 +150,7 @@ export function toSwapPlan(
   const layer_sets = layerSets(candidates(flags) ?? layersOf(tuned), facts.layers)
   for (const layer of tuned ? layer_sets.flat() : []) assertTunedFits(tuned!, layer, facts)
   const {lines, ...file} = texts
-  const count = Math.min(flags['max-texts'] ?? grid.texts, lines)
+  const {count, maxTokens} = readOf(flags, lines, facts)
   const defaults = tuned && flags.tuned !== undefined ? [tuned.method] : grid.methods
   const methods = withTuned(toMethodSpecs(flags, defaults, estimators), tuned)
   return checkedPlan(swapPlan, {
@@ -135,12 +160,13 @@ export function toSwapPlan(
     layer_sets,
     model,
     texts: {...file, count},
-    max_tokens: Math.min(flags['max-tokens'] ?? grid.maxTokens, facts.maxTokens),
+    max_tokens: maxTokens,
     causal: facts.causal,
     ...(flags.budget !== undefined && {budget: flags.budget}),
     replicates: flags.replicates ?? grid.replicates,
     seed: flags.seed ?? 0,
     backend: flags.backend ?? 'auto',
+    ...(engine && {engine}),
   })
 }
 

@@ -3,7 +3,13 @@ import {footprint, type MeteredBackend, plainSeconds} from '../../attention/inte
 import {meteredBackend} from '../../backends/index.js'
 import {MOST_SPARE} from '../../backends/native/spare.js'
 import {readTexts} from '../../inputs/texts.js'
-import {type Model, openModel, type TokenBatch} from '../../model/index.js'
+import {
+  batchesOf,
+  type Model,
+  type ModelFacts,
+  openModel,
+  type TokenBatch,
+} from '../../model/index.js'
 import type {PredictedCell, SharedCost} from '../experiment.js'
 import {callShape, type ForwardShape, type ResolvedMethod, resolveMethod} from '../method.js'
 import {layerBytesPerToken} from '../model-memory.js'
@@ -37,8 +43,10 @@ export interface SwapCosts {
 
 /** What a plan reads, and what it runs on. */
 interface Facts {
-  model: Model
-  batches: readonly TokenBatch[]
+  model: Pick<Model, 'sizes'> & {
+    facts: Pick<ModelFacts, 'layers' | 'causal' | 'vocabulary' | 'width' | 'heads' | 'headDim'>
+  }
+  batches: readonly Pick<TokenBatch, 'batch' | 'length'>[]
   backend: MeteredBackend
   /** Tokens with padding. */
   rows: number
@@ -87,13 +95,14 @@ export async function swapCosts(plan: SwapPlan): Promise<SwapCosts> {
       const errors = exactAttention + replicates * projected
       return {
         predictedCost: replicates * each + run * reading + setsRun(cell) * (errors + effects),
-        predictedBytes: bytesOf(facts, replicates, own.bytes),
+        predictedBytes: bytesOf(facts, replicates, own.bytes) + pythonBytes(plan),
       }
     },
   }
 }
 
 async function factsOf(plan: SwapPlan): Promise<Facts> {
+  if (plan.engine) return statedFacts(plan, plan.engine)
   const model = await openModel(plan.model.folder)
   const {texts} = await readTexts(plan.texts.path)
   const own = texts.slice(0, plan.texts.count)
@@ -102,6 +111,29 @@ async function factsOf(plan: SwapPlan): Promise<Facts> {
   const rows = batches.reduce((sum, {batch, length}) => sum + batch * length, 0)
   const backend = await meteredBackend(plan.backend)
   return {model, batches, rows, texts: order.flat().length, backend}
+}
+
+/** Letters of a token, and widths between the matrices of a feed-forward part, as models have them. */
+const [LETTERS, INNER] = [3, 4]
+
+/** Facts that the plan states of a model that is not read here; tokens from the letters of texts. */
+async function statedFacts(
+  plan: SwapPlan,
+  engine: NonNullable<SwapPlan['engine']>,
+): Promise<Facts> {
+  const {layers, heads, head_dim: headDim, width, vocabulary, parameters} = engine
+  const {texts} = await readTexts(plan.texts.path)
+  const rows = texts.slice(0, plan.texts.count).map(text => {
+    const length = Math.max(2, Math.min(plan.max_tokens, Math.ceil(text.length / LETTERS)))
+    return Array<number>(length).fill(0)
+  })
+  const {batches} = batchesOf(rows, 1)
+  const table = Math.min(vocabulary * width, parameters / 2)
+  const sizes = {layer: (parameters - table) / layers, head: table, inner: INNER * width}
+  const facts = {layers, causal: plan.causal, vocabulary, width, heads, headDim}
+  const backend = await meteredBackend(plan.backend)
+  const tokens = batches.reduce((sum, {batch, length}) => sum + batch * length, 0)
+  return {model: {facts, sizes}, batches, rows: tokens, texts: rows.length, backend}
 }
 
 /** What the attention of one layer takes on all batches, and the most bytes on one. */
@@ -147,4 +179,11 @@ function bytesOf({model, batches, backend, rows}: Facts, replicates: number, att
   const others = perToken * (sizes.reduce((sum, size) => sum + size, 0) - largest)
   const spare = backend === 'native' ? Math.min(MOST_SPARE, others) : 0
   return runtimeBytes(backend) + kept + Math.max(layer, head) + spare + UNCOLLECTED
+}
+
+/** PyTorch with Transformers, and all weights at once. */
+const PYTHON_BYTES = 7e8
+
+function pythonBytes({engine}: SwapPlan): number {
+  return engine ? PYTHON_BYTES + FLOAT * engine.parameters : 0
 }

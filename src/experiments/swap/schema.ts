@@ -41,6 +41,9 @@ const shared = {
   backend: backendChoice,
 }
 
+const ENGINE =
+  'What runs the model in place of this program: `transformers`, PyTorch and Transformers in Python, whatever `backend` says; absent: the program itself.'
+const count = z.number().int().positive()
 const layerSet = layerNumbers
   .min(1)
   .describe(
@@ -54,6 +57,18 @@ export const swapPlan = z.object({
   ...drawAxes,
   layer_sets: z.array(layerSet).min(1).describe('Sets of layers, in turn.').meta({flag: 'layers'}),
   ...shared,
+  engine: z
+    .object({
+      name: z.literal('transformers').describe('Name of the engine.'),
+      layers: count.describe('Layers of the model.'),
+      heads: count.describe('H, heads of queries.'),
+      head_dim: count.describe('D, entries of a query or key.'),
+      width: count.describe('Entries of a hidden state.'),
+      vocabulary: count.describe('Tokens that the model knows.'),
+      parameters: count.describe('Weights of the model.'),
+    })
+    .optional()
+    .describe(`${ENGINE} With sizes of the model as it says them.`),
 })
 export type SwapPlan = z.infer<typeof swapPlan>
 
@@ -63,6 +78,7 @@ export const swapCell = z.object({
   ...drawPoint,
   layers: layerSet,
   ...shared,
+  engine: z.literal('transformers').optional().describe(ENGINE),
 })
 export type SwapCell = z.infer<typeof swapCell>
 
@@ -161,6 +177,17 @@ export type SwapPart = z.output<typeof part>
 
 export const swapResult = z.object({
   ...computedBy,
+  backend: z.string().describe('Backend that computed; `torch` where Transformers ran the model.'),
+  engine: z
+    .object({
+      name: z.literal('transformers').describe('Name of the engine.'),
+      torch: z.string().describe('Version of PyTorch.'),
+      transformers: z.string().describe('Version of Transformers.'),
+      python: z.string().describe('Version of Python.'),
+      device: z.string().describe('Device of PyTorch.'),
+    })
+    .optional()
+    .describe('What ran the model; absent: the program itself.'),
   model_kind: z.string().describe('Architecture.'),
   model_layers: z.number().int().describe('Layers of the model.'),
   heads: z.number().int().describe('H, heads of queries.'),

@@ -6,35 +6,24 @@ import {exactLayerAttention, type Model, openModel, type TokenBatch} from '../..
 import {modelDigest} from '../../model-digest.js'
 import {leastTokens} from '../least-tokens.js'
 import type {SwapCell} from '../schema.js'
+import type {MeasuredBatch, MeasuredTexts, OnPass} from './engine.js'
 import {overTokens, requireFinite, tokenSquares} from './token-squares.js'
 
 /** A batch with the hidden states of the original: `[B, L, width]` before the first layer and after each. */
-export interface OriginalBatch {
+export interface OriginalBatch extends MeasuredBatch {
   tokens: TokenBatch
-  /** Which of the texts they are. */
-  texts: readonly number[]
   hidden: tf.Tensor3D[]
-  /** Squared lengths of the vectors of each of these, `[B, L]`. */
-  squares: Float32Array[]
 }
 
 /** The original on all texts. */
-export interface Original {
+export interface Original extends MeasuredTexts {
   model: Model
   batches: readonly OriginalBatch[]
-  /** How many texts, and their tokens. */
-  texts: number
-  tokens: number
-  /** Texts with too few tokens. */
-  leftOut: number
 }
 
 type Read = Pick<SwapCell, 'model' | 'texts' | 'max_tokens' | 'backend'>
 
 let kept: {key: string; made: Promise<Original>} | undefined
-
-/** Called after each layer of each batch. @param passes - how many there are in all */
-type OnPass = (passes: number) => void
 
 /** The original of a cell, kept for the next cells. @param onPass - not called for one that is kept */
 export function originalOf(

@@ -1,9 +1,7 @@
 /** From last hidden states to what they do to predictions and embeddings. */
-import type {tf} from '../../../attention/index.js'
-import {hostData} from '../../../attention/internal.js'
 import {byGroups, linearised, mean, overDrawsAndTexts, weightedMean} from '../../../stats/index.js'
 import type {Effects} from '../schema.js'
-import type {Original} from './context.js'
+import type {Exchanged, MeasuredTexts} from './engine.js'
 import {
   dot,
   type Embeddings,
@@ -13,7 +11,7 @@ import {
   type Similarities,
   similarities,
 } from './neighbours.js'
-import {type NextTokens, nextTokens} from './next-tokens.js'
+import type {NextTokens} from './next-tokens.js'
 import {GROUPS} from './parts.js'
 import {natsByPosition, positionsOf} from './positions.js'
 
@@ -25,32 +23,12 @@ interface WithDamage extends Effects {
   tokens: number[]
 }
 
-/** What comes out of the last layer: draws, in each the batches. */
-export interface Finals {
-  /** `[B, L, width]` */
-  hidden: tf.Tensor3D[][]
-  /** Squared distances of the vectors of every token from those of the original, `[B L]`. */
-  distances: Float32Array[][]
-}
-
 /** What exchanged attention does to next-token predictions. */
-export async function causalEffects(original: Original, finals: Finals): Promise<WithDamage> {
-  const {model, batches} = original
-  const table: NextTokens[][] = finals.hidden.map(() => [])
-  const head = await model.head()
-  const last = {head, vocabulary: model.facts.vocabulary}
-  try {
-    batches.forEach(({tokens, texts, hidden}, at) => {
-      const own = finals.hidden.map(batch => batch[at]!)
-      nextTokens(last, tokens, hidden.at(-1)!, own).forEach((found, draw) => {
-        texts.forEach((text, place) => {
-          table[draw]![text] = found[place]!
-        })
-      })
-    })
-  } finally {
-    head.dispose()
-  }
+export function causalEffects(
+  original: MeasuredTexts,
+  {vocabulary}: {vocabulary: number},
+  {distances, predictions: table}: Pick<Exchanged, 'distances'> & {predictions: NextTokens[][]},
+): WithDamage {
   const lost = ({original, exchanged}: NextTokens) => exchanged - original
   const [first] = table as [NextTokens[], ...NextTokens[][]]
   const tokens = first.map(({added}) => added.length)
@@ -73,8 +51,8 @@ export async function causalEffects(original: Original, finals: Finals): Promise
     },
     encoder_effects: null,
     original_nats_high: overDrawsAndTexts([table[0]!.map(({original}) => original)]).high,
-    guessing_nats: Math.log(last.vocabulary),
-    positions: positionsOf(original, finals.distances, natsByPosition(table)),
+    guessing_nats: Math.log(vocabulary),
+    positions: positionsOf(original, distances, natsByPosition(table)),
     damage: table.map(row => row.map(lost)),
     tokens,
   }
@@ -86,12 +64,11 @@ const NEAREST = 10
 const UNKNOWN = [[Number.NaN]]
 
 /** What exchanged attention does to embeddings. */
-export function encoderEffects(original: Original, finals: Finals): WithDamage {
-  const whole = embeddingsOf(
-    original,
-    original.batches.map(({hidden}) => hidden.at(-1)!),
-  )
-  const draws = finals.hidden.map(own => embeddingsOf(original, own))
+export function encoderEffects(
+  original: MeasuredTexts,
+  whole: Embeddings,
+  {distances, embeddings: draws}: Pick<Exchanged, 'distances'> & {embeddings: Embeddings[]},
+): WithDamage {
   const before = similarities(whole)
   const after = draws.map(similarities)
   const texts = whole.map((_, text) => text)
@@ -103,7 +80,7 @@ export function encoderEffects(original: Original, finals: Finals): WithDamage {
     causal_effects: null,
     original_nats_high: null,
     guessing_nats: null,
-    positions: positionsOf(original, finals.distances, []),
+    positions: positionsOf(original, distances, []),
     encoder_effects: {
       cosine_loss: overDrawsAndTexts(damage),
       // of few texts all others are among the nearest, whatever the model does
@@ -134,18 +111,4 @@ function spearman(before: Similarities, after: readonly Similarities[], texts: r
     after.map(own => pairSpearman(before, own, texts)),
     without,
   )
-}
-
-/** Embeddings in the order of the texts. */
-function embeddingsOf({model, batches}: Original, hidden: readonly tf.Tensor3D[]): Embeddings {
-  const found: Float32Array[] = []
-  batches.forEach(({tokens, texts}, at) => {
-    const {vectors} = hostData(() => ({vectors: model.embedding(hidden[at]!, tokens)}))
-    const values = vectors as Float32Array
-    const width = values.length / texts.length
-    texts.forEach((text, place) => {
-      found[text] = values.slice(place * width, (place + 1) * width)
-    })
-  })
-  return found
 }

@@ -1,7 +1,7 @@
 /** Effects by position in a text, in bins that double: 1, 2, 3 to 4, 5 to 8, ... */
 import {finiteOrNull, linearised, mean, overDrawsAndTexts} from '../../../stats/index.js'
 import type {Effect, SwapResult} from '../schema.js'
-import type {Original} from './context.js'
+import type {MeasuredTexts} from './engine.js'
 import type {NextTokens} from './next-tokens.js'
 
 /**
@@ -11,7 +11,7 @@ import type {NextTokens} from './next-tokens.js'
  * @param natsAdded - of each bin; none for an encoder
  */
 export function positionsOf(
-  original: Original,
+  original: MeasuredTexts,
   distances: readonly (readonly Float32Array[])[],
   natsAdded: readonly Effect[],
 ): SwapResult['positions'] {
@@ -61,7 +61,7 @@ function firstOf(bin: number): number {
 
 /** Relative L2 error of the tokens of each bin, root mean square over draws. */
 function hiddenErrors(
-  {batches}: Original,
+  {batches}: MeasuredTexts,
   distances: readonly (readonly Float32Array[])[],
   bins: number,
 ): number[] {

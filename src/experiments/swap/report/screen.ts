@@ -61,7 +61,14 @@ export function titleOf({cell, result}: CompletedSwap): string {
   const without = texts_left_out === 0 ? '' : ` (${texts_left_out} left out: too short)`
   const read = `${plural(texts_read, 'text')}${without}, ${tokens_read.toLocaleString('en-US')} tokens`
   const pooled = pooled_by === null ? '' : `; pooled by ${pooled_by}`
-  return `${modelName(cell.model.folder)}: ${sizes}, ${cell.causal ? 'causal' : 'bidirectional'}; ${read}${pooled}`
+  return `${modelName(cell.model.folder)}: ${sizes}, ${cell.causal ? 'causal' : 'bidirectional'}; ${read}${pooled}${engineText(result)}`
+}
+
+/** What ran the model, where the program did not. */
+function engineText({engine}: CompletedSwap['result']): string {
+  if (!engine) return ''
+  const {transformers, torch, python, device} = engine
+  return `; run by Transformers ${transformers} (PyTorch ${torch}, Python ${python}, ${device})`
 }
 
 /** The answer: the least damage and that of averaging V; the layers that lose least and most; or the layers within a budget. */

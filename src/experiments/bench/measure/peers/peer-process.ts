@@ -2,11 +2,12 @@
 import {join} from 'node:path'
 import {z} from 'zod'
 import {PRESET_NAMES} from '../../../../attention/names.js'
-import {messageOf, RfaError} from '../../../../errors.js'
+import {RfaError} from '../../../../errors.js'
 import {packageRoot} from '../../../../package.js'
+import {type Ask, startPython} from '../../../../plugins/python/asking.js'
+import type {ChildCommand} from '../../../../plugins/python/conversation.js'
 import {pythonPath} from '../../../../python-path.js'
 import {peerParts} from '../../fields/peers.js'
-import {type ChildCommand, type Conversation, conversation} from './conversation.js'
 
 const facts = z.object({
   version: z.string(),
@@ -17,8 +18,6 @@ const facts = z.object({
 })
 /** What a peer says of itself. */
 export type PeerFacts = z.infer<typeof facts>
-const loading = z.object({loading: z.string(), pid: z.number().int()})
-const greeting = z.union([facts, z.object({missing: z.string()})])
 
 /** What a peer is to run. */
 export interface PeerCase {
@@ -77,11 +76,6 @@ export type PeerForms = z.infer<typeof peerForms>
 
 /** Loading the package on a busy machine; the longest single run. */
 const PATIENCE_MS = 600_000
-/**
- * Time for Python to start on a busy machine: a program that is silent for longer is not Python, or waits for something.
- */
-const START_MS = 30_000
-
 /** Binds each of several threads to one core, as this package does while it is timed; the user's setting stands. */
 const BOUND = {OMP_PROC_BIND: 'close', OMP_PLACES: 'cores'}
 
@@ -101,16 +95,18 @@ export function peerCommand(peer: string, threads: number): ChildCommand {
  * @param startMs - longest time until it says what it loads
  * @throws {BACKEND_MISSING} where it is not there, with what to install
  */
-export async function startPeer(command: ChildCommand, startMs = START_MS): Promise<Peer> {
-  const talk = conversation(command)
-  const {pid, greeted} = await greetingOf(talk, startMs).catch(error => {
-    talk.stop()
-    throw missing(command, messageOf(error).replace(`${command.name}: `, ''))
+export async function startPeer(command: ChildCommand, startMs?: number): Promise<Peer> {
+  const {
+    talk,
+    pid,
+    facts: own,
+    ask,
+  } = await startPython(command, facts, {
+    missing: why => missing(command, why),
+    startMs,
   })
-  if ('missing' in greeted) throw missing(command, greeted.missing)
-  const ask = asking(talk, command.name)
   return {
-    facts: greeted,
+    facts: own,
     pid,
     get alive() {
       return talk.alive
@@ -146,57 +142,6 @@ function madeCase(ask: Ask, id: number): MadeCase {
     async drop() {
       await ask({do: 'drop', id}, z.object({dropped: z.literal(id)})).catch(() => {})
     },
-  }
-}
-
-async function greetingOf(talk: Conversation, startMs: number) {
-  const first = await talk.nextLine(startMs)
-  const loads = loading.safeParse(first)
-  if (!loads.success) throw unexpected('what it loads', first)
-  const said = await talk.nextLine()
-  const {success, data} = greeting.safeParse(said)
-  if (success) return {pid: loads.data.pid, greeted: data}
-  throw unexpected('what it is', said)
-}
-
-function unexpected(what: string, got: unknown): Error {
-  return new Error(`expected ${what}, got ${shown(got)}`)
-}
-
-function shown(answer: unknown): string {
-  return JSON.stringify(answer).slice(0, 200)
-}
-
-/** Asks after all who asked before, and takes no answer but one of this form. @throws {CELL_CRASHED} */
-type Ask = <T>(request: object, form: z.ZodType<T>, data?: readonly Uint8Array[]) => Promise<T>
-
-/** A peer that talks nonsense is ended: the answer to one might be taken for that to another. */
-function asking(talk: Conversation, name: string): Ask {
-  let last: Promise<unknown> = Promise.resolve()
-  let end: RfaError | undefined
-  const ended = (message: string, cause?: unknown) => {
-    talk.stop()
-    end = new RfaError('CELL_CRASHED', message, {cause})
-    return end
-  }
-  const askNow: Ask = async (request, form, data) => {
-    if (end) throw end
-    const answer = await talk.ask(request, data).catch(error => {
-      throw ended(messageOf(error), error)
-    })
-    const told = z.object({error: z.string()}).safeParse(answer)
-    if (told.success) throw new RfaError('CELL_CRASHED', `${name}: ${told.data.error}`)
-    const found = form.safeParse(answer)
-    if (found.success) return found.data
-    throw ended(`${name}: expected another answer, got ${shown(answer)}`)
-  }
-  return (request, form, data) => {
-    const answer = last.then(() => askNow(request, form, data))
-    last = answer.then(
-      () => {},
-      () => {},
-    )
-    return answer
   }
 }
 

@@ -2,6 +2,7 @@
 import {spawn} from 'node:child_process'
 import type {Readable} from 'node:stream'
 import {setTimeout as delay} from 'node:timers/promises'
+import {z} from 'zod'
 
 /** How a child is started. */
 export interface ChildCommand {
@@ -20,7 +21,10 @@ export interface Conversation {
   readonly alive: boolean
   /** What it says before it is asked. @param patience - longest time, in ms. Default: that of an answer */
   nextLine(patience?: number): Promise<unknown>
-  /** @param data - what follows the line of the request, as it is */
+  /**
+   * @param data - what follows the line of the request, as it is
+   * @returns an answer; one with `bytes` has the bytes that follow it as `data`
+   */
   ask(request: object, data?: readonly Uint8Array[]): Promise<unknown>
   stop(): void
 }
@@ -48,7 +52,7 @@ export function conversation({
     complaint = `${complaint}${text}`.slice(-LAST_WORDS)
   })
   child.stdin.on('error', () => {}) // that it went is told by its last line
-  const nextLine = lineReader(name, child.stdout)
+  const reader = new Reader(name, child.stdout)
   const unstarted = new Promise<never>((_, fail) => child.once('error', fail))
   unstarted.catch(() => {})
   const closed = new Promise<void>(done => child.once('close', () => done()))
@@ -68,8 +72,8 @@ export function conversation({
       stop()
     }, patience)
     try {
-      const line = await Promise.race([nextLine(), unstarted])
-      if (line !== undefined) return parsed(name, line)
+      const answer = await Promise.race([nextAnswer(name, reader), unstarted])
+      if (answer !== undefined) return answer
       if (silent) throw new Error(`${name}: ended: no answer within ${patience / 1000} s`)
       await Promise.race([closed, delay(GRACE_MS, undefined, {ref: false})])
       throw new Error(`${name}: ended${lastLine(complaint)}`)
@@ -91,26 +95,59 @@ export function conversation({
   }
 }
 
-/** Lines of a stream, read only on demand; `undefined` at its end. */
-function lineReader(name: string, stream: Readable): () => Promise<string | undefined> {
-  const chunks: AsyncIterator<Buffer> = stream[Symbol.asyncIterator]()
-  let rest = Buffer.alloc(0)
-  return async () => {
+/** A line, with the bytes after it that it speaks of; `undefined` at the end of the stream. */
+async function nextAnswer(name: string, reader: Reader): Promise<unknown> {
+  const line = await reader.line()
+  if (line === undefined) return undefined
+  const answer = parsed(name, line)
+  const {success, data: sized} = withBytes.safeParse(answer)
+  if (!success) return answer
+  const data = await reader.bytes(sized.bytes)
+  return data && {...sized, data}
+}
+
+const withBytes = z.looseObject({bytes: z.number().int().nonnegative()})
+
+/** A stream, read only on demand. What it gives is `undefined` at the end. */
+class Reader {
+  readonly #chunks: AsyncIterator<Buffer>
+  #rest: Buffer = Buffer.alloc(0)
+
+  constructor(
+    private readonly name: string,
+    stream: Readable,
+  ) {
+    this.#chunks = stream[Symbol.asyncIterator]()
+  }
+
+  async line(): Promise<string | undefined> {
     for (;;) {
-      const end = rest.indexOf('\n')
+      const end = this.#rest.indexOf('\n')
       if (end >= 0) {
-        const line = rest.toString('utf8', 0, end)
-        rest = rest.subarray(end + 1)
+        const line = this.#rest.toString('utf8', 0, end)
+        this.#rest = this.#rest.subarray(end + 1)
         return line
       }
-      if (rest.length > LONGEST_LINE) {
-        throw new Error(
-          `${name}: expected an answer in lines, got ${rest.length} bytes without one`,
-        )
+      if (this.#rest.length > LONGEST_LINE) {
+        const got = `${this.#rest.length} bytes without one`
+        throw new Error(`${this.name}: expected an answer in lines, got ${got}`)
       }
-      const {value, done} = await chunks.next()
+      const {value, done} = await this.#chunks.next()
       if (done) return undefined
-      rest = Buffer.concat([rest, value])
+      this.#rest = Buffer.concat([this.#rest, value])
+    }
+  }
+
+  async bytes(count: number): Promise<Uint8Array | undefined> {
+    const data = Buffer.alloc(count)
+    for (let at = 0; ; ) {
+      const taken = this.#rest.copy(data, at, 0, count - at)
+      this.#rest = this.#rest.subarray(taken)
+      at += taken
+      if (at === count) return data
+      const {value, done} = await this.#chunks.next()
+      if (done) return undefined
+      this.#rest = value
     }
   }
 }

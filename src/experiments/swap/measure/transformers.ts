@@ -1,0 +1,274 @@
+/** Models that Transformers runs: numbers of a batch from its process. */
+import {availableParallelism} from 'node:os'
+import {hostData} from '../../../attention/internal.js'
+import {estimatorNamed} from '../../../attention/names.js'
+import {useBackend} from '../../../backends/index.js'
+import {fileChanged} from '../../../inputs/files/recorded-source.js'
+import {readTexts} from '../../../inputs/texts.js'
+import {
+  openPooling,
+  openTransformers,
+  type Pooling,
+  type TokenBatch,
+  type TransformersModel,
+} from '../../../model/index.js'
+import {tf} from '../../../tf.js'
+import type {CellContext} from '../../experiment.js'
+import {modelDigest} from '../../model-digest.js'
+import {leastTokens} from '../least-tokens.js'
+import {ATTENTION_ERRORS, type SwapCell} from '../schema.js'
+import {forEachError} from './attention-errors.js'
+import type {Engine, Exchanged, MeasuredBatch, MeasuredTexts, OnPass, Run} from './engine.js'
+import {ROUNDING_FACTOR} from './native.js'
+import type {Embeddings} from './neighbours.js'
+import {textMeans} from './next-tokens.js'
+import {RelativeSquares} from './squares.js'
+import {overTokens, requireFinite} from './token-squares.js'
+
+/** The original on the texts of a plan. */
+interface Original extends MeasuredTexts {
+  model: TransformersModel
+  batches: readonly (MeasuredBatch & {tokens: TokenBatch})[]
+  /** Of an encoder. */
+  pooling: Pooling | undefined
+  embeddings: Embeddings
+}
+
+let kept: {key: string; made: Promise<Original>} | undefined
+
+/** The engine of a cell, in a process that is kept for the next cells. @throws what opening the model throws */
+export async function transformersEngine(
+  cell: SwapCell,
+  how: CellContext,
+  onPass: OnPass,
+): Promise<Engine> {
+  const threads = how.threadShare ?? availableParallelism()
+  const key = JSON.stringify([cell.model, cell.texts, cell.max_tokens, threads])
+  if (kept?.key !== key) {
+    const before = kept?.made
+    kept = {key, made: runOriginal(cell, threads, onPass, before)}
+  }
+  const own = kept
+  const original = await own.made.catch(error => {
+    if (kept === own) kept = undefined
+    throw error
+  })
+  const {model, pooling} = original
+  const {packages, python, device} = model.engine
+  return {
+    ...original,
+    facts: model.facts,
+    pooledBy: pooling?.text ?? null,
+    result: {
+      ...{backend: 'torch', instruction_set: null, threads, processes: how.processes ?? 1},
+      engine: {name: 'transformers', ...packages, python, device},
+    },
+    refuses: own => whyNot(model, own),
+    embeddings: () => original.embeddings,
+    exchanged: run =>
+      exchanged(original, run).catch(error => {
+        // the next cell starts another process
+        if (kept === own) kept = undefined
+        model.close()
+        throw error
+      }),
+  }
+}
+
+async function runOriginal(
+  cell: SwapCell,
+  threads: number,
+  onPass: OnPass,
+  before: Promise<Original> | undefined,
+): Promise<Original> {
+  await before?.then(
+    ({model}) => model.close(),
+    () => undefined,
+  )
+  const {folder, digest} = cell.model
+  if ((await modelDigest(folder, cell.engine)) !== digest) throw fileChanged(folder)
+  const {texts, digest: own} = await readTexts(cell.texts.path)
+  if (own !== cell.texts.digest) throw fileChanged(cell.texts.path)
+  const model = await openTransformers(folder, {threads})
+  try {
+    // of an encoder texts are pooled here
+    if (!model.facts.causal) await useBackend(cell.backend, {threadShare: threads})
+    return await onTexts(model, texts.slice(0, cell.texts.count), cell, onPass)
+  } catch (error) {
+    model.close()
+    throw error
+  }
+}
+
+async function onTexts(
+  model: TransformersModel,
+  texts: readonly string[],
+  {model: {folder}, max_tokens: maxTokens}: SwapCell,
+  onPass: OnPass,
+): Promise<Original> {
+  const {layers, causal, width} = model.facts
+  const pooling = causal ? undefined : await openPooling(folder, width)
+  const least = leastTokens(model.facts)
+  const {batches, order, leftOut} = await model.tokenize(texts, {maxTokens, least})
+  const own: Original['batches'][number][] = []
+  const embeddings: Float32Array[] = []
+  for (const [at, tokens] of batches.entries()) {
+    const arrays = new Arrays(await model.original(at, tokens))
+    const squares = Array.from({length: layers + 1}, () => arrays.floats(tokens.ids.length))
+    squares.slice(1).forEach((each, layer) => {
+      requireFinite(overTokens(each, tokens), `the original, after layer ${layer}`)
+      onPass(layers * batches.length)
+    })
+    const batch = {tokens, texts: order[at]!, squares}
+    own.push(batch)
+    if (pooling) embed(pooling, batch, arrays.floats(tokens.ids.length * width), embeddings)
+  }
+  const lengths = batches.flatMap(tokens => tokens.lengths)
+  return {
+    ...{model, pooling, embeddings, batches: own, texts: lengths.length, leftOut},
+    tokens: lengths.reduce((sum, length) => sum + length, 0),
+  }
+}
+
+/** Arrays that lie one after the other. */
+class Arrays {
+  #at = 0
+
+  constructor(private readonly data: Float64Array) {}
+
+  doubles(count: number): Float64Array {
+    this.#at += count
+    return this.data.subarray(this.#at - count, this.#at)
+  }
+
+  floats(count: number): Float32Array {
+    return Float32Array.from(this.doubles(count))
+  }
+}
+
+/** Vectors of the texts of a batch, in their places. @param hidden - `[B, L, W]` */
+function embed(
+  pooling: Pooling,
+  {tokens, texts}: Original['batches'][number],
+  hidden: Float32Array,
+  found: Float32Array[],
+): void {
+  const {batch, length} = tokens
+  const states = tf.tensor3d(hidden, [batch, length, hidden.length / (batch * length)])
+  const {vectors} = hostData(() => ({vectors: pooling.embed(states, tokens)}))
+  states.dispose()
+  const width = vectors.length / texts.length
+  texts.forEach((text, row) => {
+    found[text] = Float32Array.from(vectors.slice(row * width, (row + 1) * width))
+  })
+}
+
+/** All draws of each batch. */
+async function exchanged(original: Original, {cell, tuned, onStep}: Run): Promise<Exchanged> {
+  const {model, batches, texts, pooling} = original
+  const {layers, width} = model.facts
+  const {replicates} = cell
+  const first = Math.min(...cell.layers, layers)
+  const sizes = {draws: replicates, texts}
+  const draws = Array.from({length: replicates}, (_, draw) => draw)
+  const distances: Float32Array[][] = draws.map(() => [])
+  const hidden = Array.from({length: layers}, (_, layer) =>
+    layer < first ? undefined : new RelativeSquares(sizes),
+  )
+  const attention = forEachError(() => new RelativeSquares(sizes))
+  const predictions: NonNullable<Exchanged['predictions']> = draws.map(() => [])
+  const embeddings: Float32Array[][] = draws.map(() => [])
+  const exchange = exchangeOf(cell, tuned?.path)
+  for (const [at, batch] of batches.entries()) {
+    const {tokens, squares} = batch
+    const places = tokens.ids.length
+    const arrays = new Arrays(await model.exchanged(at, exchange))
+    for (const draw of draws) {
+      for (let layer = first; layer < layers; layer++) {
+        const off = arrays.floats(places)
+        distances[draw]![at] = off
+        const errors = overTokens(off, tokens)
+        requireFinite(errors, `the exchanged model, after layer ${layer}`)
+        const whole = overTokens(squares[layer + 1]!, tokens)
+        errors.forEach((error, row) => {
+          hidden[layer]!.add(draw, batch.texts[row]!, error, whole[row]!)
+        })
+        onStep?.()
+      }
+      if (first === layers) distances[draw]![at] = new Float32Array(places)
+      else addErrors(attention, draw, batch, arrays)
+      if (pooling) embed(pooling, batch, arrays.floats(places * width), embeddings[draw]!)
+      else {
+        const [before, after, kl, agreement] = Array.from({length: 4}, () => arrays.doubles(places))
+        const numbers = {original: before!, exchanged: after!, kl: kl!, agreement: agreement!}
+        textMeans(tokens, numbers).forEach((own, row) => {
+          predictions[draw]![batch.texts[row]!] = own
+        })
+      }
+    }
+  }
+  return {distances, hidden, attention, ...(pooling ? {embeddings} : {predictions})}
+}
+
+/** Which squares an error is of, and over which, in the order of the script. */
+const SQUARES = {
+  rel_l2: [0, 2],
+  token_mean_rel_l2: [1, 3],
+  residual: [4, 6],
+  token_mean_residual: [5, 7],
+} as const
+
+function addErrors(
+  attention: Exchanged['attention'],
+  draw: number,
+  {tokens, texts}: MeasuredBatch,
+  arrays: Arrays,
+): void {
+  const sums = Array.from({length: 8}, () => arrays.doubles(tokens.batch))
+  for (const name of ATTENTION_ERRORS) {
+    const [error, size] = SQUARES[name]
+    texts.forEach((text, row) => {
+      attention[name].add(draw, text, sums[error]![row]!, sums[size]![row]!)
+    })
+  }
+}
+
+/** The method of a cell as Python takes it. */
+function exchangeOf(cell: SwapCell, tuned: string | undefined) {
+  const {method, layers, replicates, seed, projection, orth_sign, num_features} = cell
+  const {unbiasedFor, noise} = estimatorNamed(method)
+  const drawn = projection === null ? {} : {projection, orth_sign}
+  const sized = num_features === null ? {} : {num_features}
+  return {
+    layers,
+    draws: replicates,
+    method: {
+      ...{name: method, seed, tuned},
+      options: {...pythonOptions(cell), ...drawn, ...sized},
+      factor: unbiasedFor === 'exact' ? ROUNDING_FACTOR : 1,
+      text_by_text: noise !== undefined,
+    },
+  }
+}
+
+/** Options by the names of Python. */
+function pythonOptions({options}: Pick<SwapCell, 'options'>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(options).map(([name, value]) => [
+      name.replace(/[A-Z]/g, capital => `_${capital.toLowerCase()}`),
+      value,
+    ]),
+  )
+}
+
+/** The stated reason why `rfa.torch` does not have a method as a cell asks for it, if it does not. */
+function whyNot({engine}: TransformersModel, cell: SwapCell): string | undefined {
+  const {method, preset, projection} = cell
+  const known = Object.hasOwn(engine.methods, method) ? engine.methods[method] : undefined
+  if (!known) return 'rfa.torch has no such method'
+  if (preset !== 'exact') return 'rfa.torch has the exact form only'
+  const other = Object.keys(pythonOptions(cell)).find(name => !known.includes(name))
+  if (other !== undefined) return `rfa.torch has no option ${other} of it`
+  if (projection === null || engine.projections.includes(projection)) return undefined
+  return `rfa.torch does not draw ${projection}`
+}

@@ -1,0 +1,206 @@
+/** Models that Transformers runs, see `python/rfa_model.py`: a process for each that is open. */
+import {join} from 'node:path'
+import {z} from 'zod'
+import {expected, RfaError} from '../errors.js'
+import {packageRoot} from '../package.js'
+import {type Ask, startPython} from '../plugins/python/asking.js'
+import type {ChildCommand} from '../plugins/python/conversation.js'
+import {pythonPath} from '../python-path.js'
+import {parseWith} from '../results/journal/parse-record.js'
+import {readJson} from './json.js'
+import {batchesOf} from './tokenizer.js'
+import type {ModelShape, TokenBatch, TokenizedTexts} from './types.js'
+
+/** Loading a model from a slow disk, and the longest batch. */
+const PATIENCE_MS = 1_800_000
+/** Texts that are tokenised at once: an answer is one line. */
+const TEXTS = 64
+
+const engine = z.object({
+  packages: z.object({torch: z.string(), transformers: z.string()}),
+  python: z.string(),
+  device: z.string(),
+  /** Names of options by method. */
+  methods: z.record(z.string(), z.array(z.string())),
+  projections: z.array(z.string()),
+})
+/** What runs models. */
+export type TransformersFacts = z.infer<typeof engine>
+
+const count = z.number().int().positive()
+const opened = z.object({
+  ...{kind: z.string(), causal: z.boolean(), scale: z.number()},
+  ...{layers: count, heads: count, key_heads: count, head_dim: count, width: count},
+  ...{vocabulary: count, max_tokens: count, parameters: count},
+})
+const tokenized = z.object({rows: z.array(z.array(z.number().int().nonnegative()))})
+const arrays = z.object({data: z.instanceof(Uint8Array)})
+
+/** A method in layers of a model. */
+export interface Exchange {
+  layers: readonly number[]
+  draws: number
+  method: {
+    name: string
+    /** As `rfa.torch` calls them. */
+    options: Readonly<Record<string, unknown>>
+    seed: number
+    /** Queries are multiplied by it, and logits divided. */
+    factor: number
+    /** Whether random arrays are those of the first text of a batch for each. */
+    text_by_text: boolean
+    /** File of learned parameters. */
+    tuned?: string | undefined
+  }
+}
+
+/** A model of Transformers in its process. */
+export interface TransformersModel {
+  readonly facts: Omit<ModelShape, 'window'> & {kind: string}
+  readonly parameters: number
+  readonly engine: TransformersFacts
+  /** As `Model.tokenize`; special tokens stay where a text is cut. */
+  tokenize(
+    texts: readonly string[],
+    options: {maxTokens: number; least: number},
+  ): Promise<TokenizedTexts>
+  /** @throws {UNSUPPORTED} for a text so long that not every token is seen: by a window, say */
+  check(length: number): Promise<void>
+  /** Runs the original on a batch. @param at - its number @returns what the script says, one array after the other */
+  original(at: number, batch: TokenBatch): Promise<Float64Array>
+  /** Runs a batch that the original has run, with attention exchanged. */
+  exchanged(at: number, exchange: Exchange): Promise<Float64Array>
+  close(): void
+}
+
+/**
+ * Opens a model.
+ *
+ * @param threads - that it computes with
+ * @throws {BACKEND_MISSING} without Python, PyTorch or Transformers
+ * @throws {UNSUPPORTED} for a model with attention of another kind, by its name
+ */
+export async function openTransformers(
+  folder: string,
+  {threads = 1}: {threads?: number | undefined} = {},
+): Promise<TransformersModel> {
+  await refuseByName(folder)
+  const command = commandOf(threads)
+  const {talk, facts, ask} = await startPython(command, engine, {
+    missing: why => missing(command, why),
+  })
+  try {
+    const found = await ask({do: 'open', folder}, opened)
+    return modelOf(ask, facts, found, talk.stop)
+  } catch (error) {
+    talk.stop()
+    throw error
+  }
+}
+
+function modelOf(
+  ask: Ask,
+  facts: TransformersFacts,
+  {
+    key_heads: keyHeads,
+    head_dim: headDim,
+    max_tokens: maxTokens,
+    parameters,
+    ...rest
+  }: z.infer<typeof opened>,
+  stop: () => void,
+): TransformersModel {
+  return {
+    facts: {...rest, keyHeads, headDim, maxTokens},
+    parameters,
+    engine: facts,
+    async tokenize(texts, {maxTokens: longest, least}) {
+      const rows: number[][] = []
+      for (let at = 0; at < texts.length; at += TEXTS) {
+        const request = {do: 'tokenize', texts: texts.slice(at, at + TEXTS), max_tokens: longest}
+        rows.push(...(await ask(request, tokenized)).rows)
+      }
+      return batchesOf(rows, least)
+    },
+    async check(length) {
+      await ask({do: 'check', length}, z.object({length: z.literal(length)}))
+    },
+    async original(at, {ids, lengths}) {
+      const data = new Uint8Array(ids.buffer, ids.byteOffset, ids.byteLength)
+      const request = {do: 'original', batch: at, lengths, bytes: data.length}
+      return numbersOf(await ask(request, arrays, [data]))
+    },
+    async exchanged(at, exchange) {
+      return numbersOf(await ask({do: 'exchanged', batch: at, ...exchange}, arrays))
+    },
+    close: stop,
+  }
+}
+
+function numbersOf({data}: z.infer<typeof arrays>): Float64Array {
+  return new Float64Array(Uint8Array.from(data).buffer)
+}
+
+function commandOf(threads: number): ChildCommand {
+  const script = join(packageRoot(), 'python', 'rfa_model.py')
+  const own = {OMP_NUM_THREADS: String(threads), PYTHONDONTWRITEBYTECODE: '1'}
+  return {
+    name: 'the transformers engine',
+    command: pythonPath(),
+    args: [script, '--threads', String(threads)],
+    env: {...process.env, ...own},
+    patience: PATIENCE_MS,
+  }
+}
+
+/** What makes an attention that features cannot hold, by keys of configurations. */
+const CONFIG = z.looseObject({
+  model_type: z.string().nullish(),
+  is_encoder_decoder: z.boolean().nullish(),
+  attn_logit_softcapping: z.number().nullish(),
+  alibi: z.boolean().nullish(),
+  relative_attention: z.boolean().nullish(),
+  relative_attention_num_buckets: z.number().nullish(),
+  position_embedding_type: z.string().nullish(),
+})
+const SINKS = /^gpt_oss/
+const BIASED = /^(bloom|mpt)$/
+
+/** Refuses what a configuration alone shows, before Python is asked. @throws {UNSUPPORTED} */
+async function refuseByName(folder: string): Promise<void> {
+  const file = join(folder, 'config.json')
+  const json = await readJson(file, 'give a folder that `save_pretrained` of Transformers wrote')
+  const config = parseWith(CONFIG, json, file, 'the configuration of a model')
+  const type = config.model_type ?? 'a model'
+  const biased =
+    config.alibi ||
+    config.relative_attention ||
+    (config.relative_attention_num_buckets ?? 0) > 0 ||
+    /relative|alibi/.test(config.position_embedding_type ?? '') ||
+    BIASED.test(type)
+  const why = config.is_encoder_decoder
+    ? 'an encoder with a decoder'
+    : (config.attn_logit_softcapping ?? 0) > 0
+      ? 'a cap on the logits of attention (attn_logit_softcapping)'
+      : SINKS.test(type)
+        ? 'attention sinks'
+        : biased
+          ? 'position biases on the logits of attention'
+          : undefined
+  if (!why) return
+  const what = 'attention by queries, keys and values alone'
+  throw expected('UNSUPPORTED', file, what, `${type} with ${why}`)
+}
+
+function missing({name, command}: ChildCommand, why: string): RfaError {
+  return new RfaError(
+    'BACKEND_MISSING',
+    `${name}: expected a Python with PyTorch and Transformers, got ${command}: ${why}`,
+    {
+      suggestions: [
+        'pip install torch transformers',
+        'RFA_PYTHON=PATH names the Python of an environment that has them',
+      ],
+    },
+  )
+}

@@ -1,0 +1,177 @@
+/** Both engines of `rfa swap` on the same models, and the one of Transformers on others. `npm run test:python`. */
+import {writeFile} from 'node:fs/promises'
+import {join, resolve} from 'node:path'
+import {describe, expect, it} from 'vitest'
+import {swapFiles} from '../../src/cli/plans/swap-files.js'
+import {modelDigest} from '../../src/experiments/model-digest.js'
+import {runSwapCell} from '../../src/experiments/swap/measure/cell.js'
+import {type SwapCell, type SwapResult, swapResult} from '../../src/experiments/swap/schema.js'
+import {newFolder} from '../helpers/folders.js'
+import {modelFolder, type TinyModel, writeJson} from '../helpers/model-folders.js'
+import {swapCellOf} from '../helpers/swap-cells.js'
+import {PYTHON, python} from './python.js'
+
+/** A guard against hanging, in ms. */
+const PATIENCE = 30 * 60_000
+/**
+ * Float32 in another order of sums: a few thousand roundings of 6e-8 in hidden states, each a part of the largest entry, which logits
+ * and cosines multiply by at most some ten.
+ */
+const TOLERANCE = 1e-5
+/** Half of an interval over two texts, of one degree of freedom, has so much of a difference between them: t at 97.5 %. */
+const STUDENT = 12.71
+const METHODS: readonly [string, number | null][] = [
+  ['softmax', null],
+  ['mean-value', null],
+  ['elu', null],
+  ['favor-pos', 8],
+  ['oprf', 8],
+]
+const TEXTS = ['a b c d e f', 'g h', 'i a c e g', 'b d f h a b c d']
+
+async function resultOf(cell: SwapCell): Promise<SwapResult> {
+  const outcome = await runSwapCell(cell)
+  if (outcome.status !== 'completed') throw new Error(outcome.reason)
+  return swapResult.parse(outcome.result)
+}
+
+async function byTransformers(cell: SwapCell): Promise<SwapCell> {
+  const {folder} = cell.model
+  const digest = await modelDigest(folder, 'transformers')
+  return {...cell, model: {folder, digest}, engine: 'transformers'}
+}
+
+async function tiny(kind: TinyModel): Promise<string> {
+  const folder = await modelFolder(kind)
+  writeJson(folder, 'tokenizer_config.json', {tokenizer_class: 'PreTrainedTokenizerFast'})
+  return folder
+}
+
+/** Every number of a result, by its place. */
+function numbersOf(value: unknown, place = ''): [string, number | null][] {
+  if (value === null || typeof value === 'number') return [[place, value]]
+  if (typeof value !== 'object') return []
+  return Object.entries(value).flatMap(([name, own]) => numbersOf(own, `${place}.${name}`))
+}
+
+/** What means the same whatever computed it. */
+function comparable(result: SwapResult) {
+  const {engine, backend, instruction_set, threads, processes, ...rest} = result
+  return numbersOf(rest)
+}
+
+describe.runIf(PYTHON)('both engines', {timeout: PATIENCE}, () => {
+  it.each(['charlm', 'gpt2', 'llama', 'bert'] as const)('agree on %s', async kind => {
+    const model = kind === 'charlm' ? {count: 6} : {model: await tiny(kind), texts: TEXTS}
+    // the same files for all: a process of Python is kept for them
+    const base = await swapCellOf('elu', model)
+    const apart: [string, string, number][] = []
+    for (const [method, M] of METHODS) {
+      const drawn = M === null ? {} : {projection: 'orth' as const, num_features: M, replicates: 2}
+      const whole: SwapCell = {...base, ...drawn, method}
+      const cells = method === 'elu' ? [whole, {...whole, layers: [1]}] : [whole]
+      for (const cell of cells) {
+        const [own, other] = [await resultOf(cell), await resultOf(await byTransformers(cell))]
+        expect(other.engine).toMatchObject({name: 'transformers', device: 'cpu'})
+        const wanted = new Map(comparable(own))
+        const found = comparable(other)
+        expect(found.map(([place]) => place)).toEqual([...wanted.keys()])
+        for (const [place, got] of found) {
+          const number = wanted.get(place)!
+          // ranks and neighbours of few texts jump where two are alike
+          if (number === null || got === null || /spearman|neighbour|nearest/.test(place)) continue
+          const off = Math.abs(got - number) / Math.max(1, Math.abs(number))
+          const ends = /\.(low|high)$/.test(place) ? STUDENT : 1
+          if (!(off <= ends * TOLERANCE)) apart.push([method, place, off])
+        }
+      }
+    }
+    expect(apart).toEqual([])
+  })
+
+  it('leave texts by lara what they are alone, and skip what rfa.torch lacks', async () => {
+    const model = {model: await tiny('bert'), texts: TEXTS, M: 3}
+    const cell: SwapCell = {...(await swapCellOf('lara', model)), projection: null}
+    const drawn = await byTransformers(cell)
+    const [own, other] = [await resultOf(cell), await resultOf(drawn)]
+    const loss = (result: SwapResult) => result.encoder_effects!.cosine_loss.mean!
+    expect(Math.abs(loss(own) - loss(other))).toBeLessThan(TOLERANCE)
+    for (const [changes, reason] of [
+      [{method: 'nystrom'}, 'rfa.torch has no such method'],
+      [{preset: 'hku'}, 'rfa.torch has the exact form only'],
+      [{options: {mixing: 'none'}}, 'rfa.torch has no option mixing of it'],
+    ] as const) {
+      const skipped = await runSwapCell({...drawn, ...changes})
+      expect(skipped).toEqual({status: 'skipped', reason})
+    }
+  })
+})
+
+interface Tried {
+  kind: string
+  outcome: string
+  why?: string
+  softmax: number
+  elu: number
+  softmax_nats?: number
+  elu_kl?: number
+}
+
+/** Architectures that the program does not run, and those that are refused with a word of why. */
+const OTHERS = [
+  'qwen3',
+  'gpt_neox',
+  'phi',
+  'opt',
+  'gemma',
+  'distilbert',
+  'albert',
+  'electra',
+  'modernbert',
+]
+const REFUSED = {
+  gemma2: /softcap/,
+  gpt_oss: /s_aux/,
+  mpt: /MptAttention/,
+  t5: /an encoder with a decoder/,
+}
+
+describe.runIf(PYTHON)('the engine of Transformers', {timeout: PATIENCE}, () => {
+  it('runs other architectures: softmax changes what rounding does, elu more', async () => {
+    const script = resolve('test/python/engine_architectures.py')
+    const said = await python([script, '1', ...OTHERS, ...Object.keys(REFUSED)])
+    const lines = said.trim().split('\n')
+    const tried = new Map(lines.map(line => JSON.parse(line) as Tried).map(own => [own.kind, own]))
+    for (const kind of OTHERS) {
+      const own = tried.get(kind)!
+      expect(own, kind).toMatchObject({outcome: 'ran'})
+      expect(own.softmax, kind).toBeGreaterThan(0)
+      expect(own.softmax, kind).toBeLessThan(1e-4)
+      expect(own.elu, kind).toBeGreaterThan(1e-3)
+      if (own.softmax_nats === undefined) continue
+      expect(Math.abs(own.softmax_nats), kind).toBeLessThan(1e-4)
+      expect(own.elu_kl, kind).toBeGreaterThan(1e-3)
+    }
+    for (const [kind, why] of Object.entries(REFUSED)) {
+      expect(tried.get(kind), kind).toMatchObject({
+        outcome: 'refused',
+        why: expect.stringMatching(why),
+      })
+    }
+  })
+
+  it('is taken where the program does not read the folder, and names what it refuses', async () => {
+    const folder = await newFolder()
+    const config = {model_type: 'gemma2', attn_logit_softcapping: 50}
+    writeJson(folder, 'config.json', config)
+    await writeFile(join(folder, 'texts.txt'), 'a b c')
+    const named = {model: folder, texts: join(folder, 'texts.txt')}
+    await expect(swapFiles({...named, engine: 'native'})).rejects.toMatchObject({
+      message: expect.stringMatching(/expected a model_type of/),
+    })
+    await expect(swapFiles({...named, engine: 'auto'})).rejects.toMatchObject({
+      code: 'UNSUPPORTED',
+      message: expect.stringMatching(/got gemma2 with a cap on the logits of attention/),
+    })
+  })
+})
