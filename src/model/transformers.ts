@@ -25,7 +25,7 @@ const engine = z.object({
   projections: z.array(z.string()),
 })
 /** What runs models. */
-export type TransformersFacts = z.infer<typeof engine>
+type TransformersFacts = z.infer<typeof engine>
 
 const count = z.number().int().positive()
 const opened = z.object({
@@ -37,7 +37,7 @@ const tokenized = z.object({rows: z.array(z.array(z.number().int().nonnegative()
 const arrays = z.object({data: z.instanceof(Uint8Array)})
 
 /** A method in layers of a model. */
-export interface Exchange {
+interface Exchange {
   layers: readonly number[]
   draws: number
   method: {
