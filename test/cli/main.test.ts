@@ -47,7 +47,7 @@ describe('the program', () => {
 
   it.each([[['-h']], [['--help']], [['help']], [[]]])('prints the commands for %j', async argv => {
     const {stdout, exitCode} = await runMain(...argv)
-    expect(stdout).toMatch(/^ {2}error-sweep +How far/m)
+    expect(stdout).toMatch(/^measure +error-sweep +How far/m)
     expect(exitCode).toBe(0)
   })
 

@@ -42,6 +42,9 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   'sh results/array/submit.sh': 'test/slurm/array.test.ts',
   'npx rfa swap --model ./all-MiniLM-L6-v2 --texts texts.txt --tuned tuned.safetensors':
     'test/python/tuned.test.ts',
+  'pip install torch transformers': 'test/python/engines.test.ts',
+  'npx rfa swap --model ./Qwen3-0.6B --texts texts.txt --engine transformers':
+    'test/python/engines.test.ts',
   'pip install ./rfa-0.2.0-py3-none-any.whl numpy': 'test/install/python.test.ts',
   'python -m rfa.export --model ./all-MiniLM-L6-v2 --texts texts.txt':
     'test/python/export-folders.test.ts',

@@ -59,7 +59,6 @@ export const BRIEF_FLAGS: Readonly<Record<string, BriefFlags>> = {
   swap: {
     ...QUICK,
     model: 'folder of a pretrained model',
-    engine: 'what runs it: auto, native or transformers (Python)',
     texts: 'file of texts, one a line, or folder of .txt files',
     layers: 'all, each, or some at once, as 0,3 or first:2',
     budget: 'search the most layers for this loss, as 0.01',
@@ -87,10 +86,8 @@ export const BRIEF_FLAGS: Readonly<Record<string, BriefFlags>> = {
     model: 'folder of a model: all layers, judged by what it loses',
     texts: 'file of texts, one a line, or folder of .txt files',
     ...INPUT,
-    ...LAYER,
     method: 'estimator; rfa methods lists them',
     'num-features': 'random vectors M',
-    learn: 'temperature, maps, rows, or maps,rows',
     steps: 'most steps',
     draws: 'independent draws of the random vectors',
     output: 'file of what was learned, FILE.safetensors',
