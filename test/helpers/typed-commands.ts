@@ -57,7 +57,7 @@ export async function writeInputs(folder: string, files: readonly string[]): Pro
 /** A model under the names that documents use, and texts for it. */
 export function writeModel(folder: string): void {
   const packaged = join(root, 'fixtures', 'charlm')
-  for (const name of ['all-MiniLM-L6-v2', 'Qwen3-0.6B', 'fixtures/charlm']) {
+  for (const name of ['all-MiniLM-L6-v2', 'pythia-70m', 'fixtures/charlm']) {
     cpSync(packaged, join(folder, name), {recursive: true})
   }
   const texts = readFileSync(join(packaged, 'texts.txt'), 'utf8').split('\n')

@@ -11,7 +11,7 @@ export const benchModelFlags = {
     helpGroup: 'GRID',
     helpValue: 'DIR',
     description:
-      'time a whole pretrained model with and without exchanged attention, from a folder as rfa swap reads it (with --mode model and without a folder: the character model of the package); it says itself what H, Hkv, D are and whether it is causal',
+      'time a whole pretrained model with and without exchanged attention, from its folder: the kinds that rfa swap --engine native runs (with --mode model and without a folder: charlm, the character model of the package); it says itself what H, Hkv, D are and whether it is causal',
   }),
   layers: oneText({
     helpGroup: 'GRID',
@@ -50,14 +50,13 @@ export async function timedModel(flags: ModelFlags): Promise<PretrainedFacts | u
   }
   const typed = DETERMINED.find(name => flags[name] !== undefined)
   if (typed) {
-    const what = 'no --model with it, as the model says so itself'
-    const [name, remedy] = [`--${typed}`, 'leave one of them out']
-    throw expected('USAGE', name, what, 'both', remedy)
+    const what = 'nothing where a model is timed, which says so itself'
+    throw expected('USAGE', `--${typed}`, what, 'it', `leave --${typed} out`)
   }
   const other = ELSEWHERE.find(name => flags[name])
   if (other) {
-    const what = 'no --model with it: it is of attention alone'
-    throw expected('USAGE', `--${other}`, what, 'both', 'leave one of them out')
+    const what = 'nothing where a model is timed: it is of attention alone'
+    throw expected('USAGE', `--${other}`, what, 'it', `leave --${other} out`)
   }
   const {pretrained} = await import('./swap-files.js')
   const model = await pretrained(flags)

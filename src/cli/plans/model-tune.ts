@@ -13,10 +13,10 @@ const LEAST_TEXTS = 6
 /** M of the method untuned over M of what is learned: a row to hold learning against. */
 export const MORE_FEATURES = 16
 
-/** Flags of `rfa tune` that a model answers. */
-const OF_INPUT = [
+/** Flags of `rfa tune` that a model answers, and what is of a single run. */
+const NOT_WITH_MODEL = [
   ...['input', 'layer', 'query-name', 'key-name', 'value-name', 'key-mask-name', 'layout'],
-  ...['scale', 'causal', 'causal-align', 'shard', 'dry-run'],
+  ...['scale', 'causal', 'causal-align', 'shard', 'dry-run', 'plugin', 'format', 'profile'],
 ] as const
 
 const {standard, quick} = MODEL_TUNE
@@ -67,7 +67,7 @@ export function learnedLayers(
 }
 
 /** Flags that say how much is read, and those that say nothing next to a model. */
-interface SizeFlags extends Partial<Record<(typeof OF_INPUT)[number], unknown>> {
+interface SizeFlags extends Partial<Record<(typeof NOT_WITH_MODEL)[number], unknown>> {
   quick: boolean
   'max-texts'?: number | undefined
   'max-tokens'?: number | undefined
@@ -76,12 +76,12 @@ interface SizeFlags extends Partial<Record<(typeof OF_INPUT)[number], unknown>> 
 /**
  * How many texts are read, and where they are cut.
  *
- * @throws {USAGE} for a flag of an input next to `--model`
+ * @throws {USAGE} for a flag that does not go with `--model`
  */
 export function textSizes(flags: SizeFlags): {texts: number; maxTokens: number} {
-  const isTyped = (name: (typeof OF_INPUT)[number]) =>
+  const isTyped = (name: (typeof NOT_WITH_MODEL)[number]) =>
     flags[name] !== undefined && (name === 'causal' || flags[name] !== false)
-  const given = OF_INPUT.find(isTyped)
+  const given = NOT_WITH_MODEL.find(isTyped)
   if (given !== undefined) {
     throw expected('USAGE', `--${given}`, 'none with --model', 'both', 'leave one of them out')
   }

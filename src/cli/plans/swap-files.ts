@@ -1,4 +1,5 @@
 /** What a swap reads, looked at while its plan is made. */
+import {existsSync} from 'node:fs'
 import {RfaError} from '../../errors.js'
 import {modelDigest} from '../../experiments/model-digest.js'
 import type {PretrainedModel} from '../../experiments/pretrained.js'
@@ -20,9 +21,18 @@ export const [PACKAGED_MODEL, PACKAGED_TEXTS] = ['charlm', 'charlm/texts.txt']
 /** What flags say of model and texts. */
 type Named = Pick<SwapFlags, 'model' | 'texts'> & Partial<Pick<SwapFlags, 'engine'>> & TokenFlags
 
-/** The folder of the model that flags name. @throws what looking for it throws */
-export async function namedModel({model}: {model?: string | undefined}): Promise<string> {
-  return model === undefined ? packagedFile(PACKAGED_MODEL) : hubFolder(model)
+/**
+ * The folder of the model that flags name: by its path, the name of the packaged one, or a name on the Hub.
+ *
+ * @throws what looking for it throws
+ */
+export async function namedModel({
+  model = PACKAGED_MODEL,
+}: {
+  model?: string | undefined
+}): Promise<string> {
+  const isPackaged = model === PACKAGED_MODEL && !existsSync(model)
+  return isPackaged ? packagedFile(PACKAGED_MODEL) : hubFolder(model)
 }
 
 /** A model with what its folder says. */

@@ -52,7 +52,7 @@ export const swapFlags = {
     helpGroup: 'MODEL',
     helpValue: 'DIR',
     description:
-      'folder of a model as Hugging Face writes it (config.json, model.safetensors, tokenizer.json), or its name on the Hub if the cache has it (default: a character model of the package)',
+      'folder of a model as Hugging Face writes it (config.json, model.safetensors, tokenizer.json), or its name on the Hub if the cache has it (default: charlm, a character model of the package)',
   }),
   engine: oneName(
     'engine',

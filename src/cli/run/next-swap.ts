@@ -9,12 +9,19 @@ import {PACKAGED_MODEL} from '../plans/swap-files.js'
 
 /** The command that measures what a timed model loses with the same methods; nothing where no model was timed. */
 export function nextSwap({manifest, records}: ExperimentRun, bin: string): string[] {
-  const {model, layers = [], methods, num_features} = benchPlan.parse(manifest.plan)
+  const plan = benchPlan.parse(manifest.plan)
+  const {model, layers = [], methods, num_features} = plan
+  // a method in another form than its plain one would be swapped as another method
+  const isPlain = methods.every(
+    ({preset, options}) => preset === 'exact' && Object.keys(options).length === 0,
+  )
   const named = distinct(methods.map(({method}) => method)).filter(
     method => !BASELINES.includes(method) && method !== PASS_THROUGH,
   )
   const first = (records as BenchRecord[]).find(({status}) => status === 'completed')
-  if (!model || named.length === 0 || first?.status !== 'completed') return []
+  if (!model || !isPlain || plan.plugins || named.length === 0 || first?.status !== 'completed') {
+    return []
+  }
   const isPackaged = model.folder === packagedFile(PACKAGED_MODEL)
   const folder = isPackaged ? [] : ['--model', typeablePath(model.folder)]
   // all of them are what a swap exchanges where nothing is said

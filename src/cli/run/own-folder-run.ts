@@ -12,7 +12,9 @@ import type {Invocation} from '../program/services.js'
 import {prepare, runPrepared} from './run-plan.js'
 
 /** Where it goes, and what of the command's flags it takes. */
-export interface OwnRun extends Pick<RunOptions, 'threads' | 'resume' | 'quiet'> {
+export interface OwnRun
+  extends Pick<RunOptions, 'threads' | 'resume' | 'quiet' | 'timeout'>,
+    Partial<Pick<RunOptions, 'force'>> {
   /** Folder of the command. */
   directory: string
   /** Name of the run's folder in it. */
@@ -73,10 +75,9 @@ export class OwnRuns {
   }
 }
 
-function runOptions({directory, name, resume, threads, quiet}: OwnRun): RunOptions {
-  const off = {force: false, profile: false, 'dry-run': false, details: false}
-  const options = {...off, output: join(directory, name), resume, quiet}
-  return threads === undefined ? options : {...options, threads}
+function runOptions({directory, name, force = false, ...others}: OwnRun): RunOptions {
+  const off = {profile: false, 'dry-run': false, details: false}
+  return {...off, force, ...others, output: join(directory, name)}
 }
 
 /** What goes on is the whole command, not one of its runs. */

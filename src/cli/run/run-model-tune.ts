@@ -65,14 +65,14 @@ export async function runModelTune(
     written(join(directory, 'learned.jsonl'), split.learned),
     written(join(directory, 'judged.jsonl'), split.judged),
   ])
-  const {resume, quiet, threads, backend = 'auto'} = flags
+  const {resume, quiet, threads, force, timeout, backend = 'auto'} = flags
   const exported = join(directory, 'layers')
   const {layers: arrays} = await services.exportLayers({
     ...{model: files.model.folder, texts: learned, maxTexts: split.learned.length, maxTokens},
     ...{layers, output: exported, force: true, backend, threads},
   })
   const plan = planOf(arrays.map(({path}) => path))
-  const own = {directory, resume, quiet, threads}
+  const own = {directory, resume, quiet, threads, force, timeout}
   const runs = new OwnRuns(invocation)
   try {
     const records = await runs.recordsOf<TuneRecord>(plan, {...own, name: 'learn'})
@@ -83,9 +83,10 @@ export async function runModelTune(
     const tuned = await readTuned(file)
     const asked: SwapFlags = {
       ...flags,
-      ...{texts: judged, 'max-texts': undefined, 'max-tokens': maxTokens, layers: layers.join()},
-      ...{tuned: file, parameters: undefined, methods: undefined, yardsticks: undefined},
-      ...{preset: undefined, option: undefined, replicates: plan.draws},
+      ...{texts: judged, 'max-texts': split.judged.length, 'max-tokens': maxTokens},
+      ...{layers: layers.join(), tuned: file, parameters: undefined, yardsticks: undefined},
+      ...{methods: [tuned.method], preset: flags.preset && [flags.preset]},
+      replicates: plan.draws,
       projections: tuned.projection === null ? undefined : [tuned.projection],
       'num-features': tuned.numFeatures === null ? undefined : featuresOf(tuned.numFeatures),
     }
@@ -99,13 +100,14 @@ export async function runModelTune(
   }
 }
 
-/** @throws {UNSUPPORTED | CELL_CRASHED} where no layer learned anything */
+/** @throws {UNSUPPORTED | CELL_CRASHED} where a layer did not learn */
 function requireLearned(records: readonly TuneRecord[]): void {
-  if (records.some(({status}) => status === 'completed')) return
+  const [why] = troubleItems(records)
+  if (why === undefined) return
   const failed = records.some(({status}) => status === 'failed')
-  const [why = 'none'] = troubleItems(records)
-  const what = 'a method that learns from this model'
-  throw expected(failed ? 'CELL_CRASHED' : 'UNSUPPORTED', 'tune', what, why)
+  const what = 'a method that learns in every layer'
+  if (!failed) throw expected('UNSUPPORTED', 'tune', what, why)
+  throw expected('CELL_CRASHED', 'tune', what, why, '--resume tries again what failed')
 }
 
 /** M of what was learned, and the larger one that it is held against; as flags have them. */

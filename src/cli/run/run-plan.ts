@@ -252,16 +252,16 @@ export function closing(
 
 /** What people ask after a first run on what is packaged: the command, and its question. */
 const NEXT: ReadonlyMap<string, readonly [command: string, question: string]> = new Map([
-  ['error-sweep', ['swap', 'what does a whole model lose?']],
-  ['swap', ['tune', 'how much of it does learning mend?']],
-  ['bench', ['error-sweep', 'how far off is each method?']],
+  ['error-sweep', ['swap --quick', 'what does a whole model lose?']],
+  ['swap', ['tune --model charlm --quick', 'how much of it does learning repair?']],
+  ['bench', ['error-sweep --quick', 'how far off is each method?']],
 ])
 
 /** The next question after `--quick` alone. */
 function afterQuick(experiment: string, [bin, ...words]: readonly string[]): string[] {
   const next = NEXT.get(experiment)
   return next && words.length === 2 && words[1] === '--quick'
-    ? [`next: ${bin} ${next[0]} --quick   ${next[1]}`]
+    ? [`next: ${bin} ${next[0]}   ${next[1]}`]
     : []
 }
 

@@ -6,7 +6,7 @@ import type {Model} from '../../../model/index.js'
 import type {ResolvedMethod} from '../../method.js'
 import {layerBytesPerToken} from '../../model-memory.js'
 import {runtimeBytes, UNCOLLECTED} from '../../process-memory.js'
-import {MODELS_OWN} from '../fields/baselines.js'
+import {CACHED, MODELS_OWN} from '../fields/baselines.js'
 import type {BenchCell} from '../schema.js'
 import {type Decode, decodeFlops, stateBytes} from './decode-costs.js'
 
@@ -32,7 +32,8 @@ export function modelFlops({cell, method, shape}: ModelRun, {facts, sizes}: Mode
       ? decodeFlops({method: own, shape})
       : own.estimator.cost(shape, own.options).flops
   const own = flopsOf(method)
-  const others = flopsOf({estimator: estimatorNamed(MODELS_OWN), options: {}})
+  const kept = cell.mode === 'decode' ? CACHED : MODELS_OWN
+  const others = flopsOf({estimator: estimatorNamed(kept), options: {}})
   const products = 2 * tokens * (facts.layers * sizes.layer + sizes.head)
   return products + exchanged * own + (facts.layers - exchanged) * others
 }
@@ -47,7 +48,11 @@ export function modelProcessBytes(
   const weights = FLOAT * (facts.layers * sizes.layer + sizes.head)
   const start = runtimeBytes(backend) + weights + UNCOLLECTED
   if (cell.mode === 'decode') {
-    const states = stateBytes({method, shape}) * facts.layers
+    const exchanged = cell.layers?.length ?? 0
+    const cache = {estimator: estimatorNamed(CACHED), options: {}}
+    const states =
+      exchanged * stateBytes({method, shape}) +
+      (facts.layers - exchanged) * stateBytes({method: cache, shape})
     return start + FLOAT * tokens * facts.width + 2 * states
   }
   const attention = footprint(method.estimator, method.options, shape, backend)

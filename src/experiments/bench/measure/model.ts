@@ -18,7 +18,7 @@ import {attendOptions, drawOf} from '../../axes.js'
 import type {ResolvedMethod} from '../../method.js'
 import type {PretrainedModel} from '../../pretrained.js'
 import {benchShape} from '../cost/work.js'
-import {CACHED, MODELS_OWN} from '../fields/baselines.js'
+import {CACHED, MODELS_OWN, PASS_THROUGH} from '../fields/baselines.js'
 import type {BenchCell} from '../schema.js'
 import type {Stepper} from './decoding.js'
 import {groupedDecoder} from './grouped-decoder.js'
@@ -197,7 +197,9 @@ function attentionOf(
     attend: (query, key, value, {scale}) => {
       const [, heads] = query.shape
       const projection = source && {projection: source.next()}
-      const [keys, values] = [repeatHeads(key, heads), repeatHeads(value, heads)]
+      const values = repeatHeads(value, heads)
+      // without attention nobody looks at keys
+      const keys = cell.method === PASS_THROUGH ? query : repeatHeads(key, heads)
       return attend(query, keys, values, {...options, scale, ...projection}).out
     },
     dispose() {

@@ -19,13 +19,15 @@ export function modelText({cell, result}: TimedRecord): string | undefined {
  * How much of its time a model spends on attention of exchanged layers, and what there is to gain.
  *
  * @param bound - time of the exact model over that without attention
- * @param row - the exact model
+ * @param row - the model without attention
  */
 export function shareSentence(bound: Estimate, {cell, result}: TimedRecord): string {
   const {layers = [], seq_len} = cell
   const all = layers.length === result.model_layers
   const what = all ? 'Attention' : `Attention of ${layersText(layers, result.model_layers ?? 0)}`
-  if (!isTold(bound)) return `The machine was too busy to tell how much of the time is attention.`
+  if (!isTold(bound)) {
+    return 'The machine was too busy to tell how much of the time is attention.'
+  }
   const share = mapped(bound, gain => Math.max(0, 1 - 1 / gain))
   const percent = (x: number) => significant(100 * x, 2)
   const interval = Number.isNaN(share.low) ? '' : ` [${percent(share.low)}, ${percent(share.high)}]`
