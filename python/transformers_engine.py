@@ -22,6 +22,7 @@ from rfa.torch._calls import check_call, offset_of, view_of
 from rfa.torch._features import Features, Method
 from rfa.torch._layers import _attending as attending_modules
 from rfa.torch._layers import current, exchange
+from rfa.torch._transformers import _ordered as ordered
 
 #: Logits of one model in memory at once, at least those of one place.
 MOST_LOGITS = 2**21
@@ -61,7 +62,8 @@ class Pass:
 class Model:
     def __init__(self, folder):
         local = {"local_files_only": True, "trust_remote_code": False}
-        config = AutoConfig.from_pretrained(folder, **local)
+        with loading(folder):
+            config = AutoConfig.from_pretrained(folder, **local)
         self.kind, self.causal = config.model_type, is_decoder(config)
         if config.is_encoder_decoder:
             raise refusal("a model of one text", f"{self.kind}, an encoder with a decoder")
@@ -69,17 +71,19 @@ class Model:
             raise refusal("weights that are not quantised", f"{self.kind} with a quantization_config")
         load = AutoModelForCausalLM if self.causal else AutoModel
         AttentionInterface.register(NAME, self.attend)
-        AttentionMaskInterface.register(NAME, ordered_mask)
+        AttentionMaskInterface.register(NAME, ordered(sdpa_mask))
         refuse_early(load, config)
         precision = "dtype" if int(transformers.__version__.split(".")[0]) > 4 else "torch_dtype"
         own = {precision: torch.float32, "output_loading_info": True}
-        self.model, loaded = load.from_pretrained(folder, **local, **own)
+        with loading(folder):
+            self.model, loaded = load.from_pretrained(folder, **local, **own)
+            self.tokenizer = AutoTokenizer.from_pretrained(folder, **local)
         missing = sorted(name for name in loaded["missing_keys"] if "pooler" not in name)
         if missing:
-            raise refusal("every weight of the model", f"none of {missing[0]}, and {len(missing) - 1} more are missing")
+            more = f", nor {len(missing) - 1} more" if len(missing) > 1 else ""
+            raise refusal("every weight of the model", f"no {missing[0]}{more}")
         self.model.eval()
         self.base = self.model.base_model
-        self.tokenizer = AutoTokenizer.from_pretrained(folder, **local)
         self.tokenizer.truncation_side = "right"
         self.layers, self.sizes, self.projections = 0, {}, {}
         self.watched = None
@@ -226,7 +230,7 @@ class Model:
         text = Batch(ids, [PROBE, PROBE - 3])
         other = Batch(ids.clone(), [PROBE, PROBE - 3])
         other.ids[0, -1] = (other.ids[0, -1] + 1) % table.num_embeddings
-        self.vocabulary = table.num_embeddings
+        self.vocabulary = self.ids = table.num_embeddings
         if self.causal:
             self.find_head(text)
         before, changed = (self.run(each).last for each in (text, other))
@@ -257,6 +261,7 @@ class Model:
             own = self.log_chances(self.run(text), torch.zeros_like(places), places)
             if distance(own, logits.double().log_softmax(-1)) < TOLERANCE:
                 self.vocabulary = logits.shape[-1]
+                self.ids = min(self.ids, self.vocabulary)
                 return
         raise refusal("a head that runs by itself", self.kind)
 
@@ -277,7 +282,10 @@ class Model:
                 return
             if kind in ("Linear", "Conv1D") and attended is not None:
                 if given.shape == attended.shape and torch.equal(given, attended):
-                    self.projections[self.passing.place - 1] = projection_of(module, kind == "Conv1D")
+                    place = self.passing.place - 1
+                    # Granite adds a multiple of it to the residual stream
+                    factor = getattr(layers[place % len(layers)], "residual_multiplier", 1)
+                    self.projections[place] = projection_of(module, kind == "Conv1D", factor)
                     projected = out
                 attended = None
             elif given is projected and "norm" in kind.lower():
@@ -310,7 +318,9 @@ class Model:
         names = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "max_sequence_length")
         own = [getattr(config, name, None) for name in names]
         tables = [part for name, part in self.model.named_modules() if name.endswith("position_embeddings")]
-        padded = [table.num_embeddings - table.padding_idx - 1 for table in tables if getattr(table, "padding_idx", None)]
+        padded = [
+            table.num_embeddings - table.padding_idx - 1 for table in tables if getattr(table, "padding_idx", None)
+        ]
         limits = [limit for limit in (*own, *padded, self.tokenizer.model_max_length) if isinstance(limit, int)]
         return min([limit for limit in limits if 0 < limit < 2**31], default=2**31 - 1)
 
@@ -318,18 +328,20 @@ class Model:
 
     def tokenize(self, texts, longest):
         rows = self.tokenizer(texts, truncation=True, max_length=longest, padding=False)["input_ids"]
-        beyond = [number for row in rows for number in row if number >= self.vocabulary]
+        beyond = [number for row in rows for number in row if number >= self.ids]
         if beyond:
             got = f"id {beyond[0]}: the tokenizer is of another model"
-            raise refusal(f"ids below {self.vocabulary}, which the model has embeddings of", got)
+            raise refusal(f"ids below {self.ids}, which the model has embeddings of", got)
         return {"rows": rows}
 
     def check(self, length):
-        ids = torch.randint(self.vocabulary, (1, length), generator=torch.Generator().manual_seed(0))
+        ids = torch.randint(self.ids, (1, length), generator=torch.Generator().manual_seed(0))
         try:
             own = self.run(Batch(ids, [length]))
         except rfa.Error as error:
-            raise refusal(f"a model that sees a whole text of {length} tokens", f"{self.kind}: {error.message}") from None
+            raise refusal(
+                f"a model that sees a whole text of {length} tokens", f"{self.kind}: {error.message}"
+            ) from None
         if own.place != self.layers:
             raise refusal(f"{self.layers} layers that attend", f"{own.place} on another text")
         return {"length": length}
@@ -345,10 +357,16 @@ class Model:
         return [torch.stack([state.square().sum(-1) for state in own.hidden]), *self.encoded(own)]
 
     def exchanged(self, request, _data):
-        batch, layers = self.batches[request["batch"]], request["layers"]
+        batch = self.batches[request["batch"]]
         kept = batch.original
         original = batch.original = kept or self.run(batch)
-        found, passes = [], []
+        try:
+            return self.draws_of(request, batch, original)
+        finally:
+            batch.original = kept
+
+    def draws_of(self, request, batch, original):
+        layers, found, passes = request["layers"], [], []
         for draw in range(request["draws"]):
             methods = {layer: self.attention_of(request["method"], layer, draw) for layer in layers}
             own = self.run(batch, methods) if methods else original
@@ -361,7 +379,6 @@ class Model:
         if self.causal:
             for arrays, numbers in zip(found, self.predictions(batch, original, passes), strict=True):
                 arrays.append(numbers)
-        batch.original = kept
         return [array for arrays in found for array in arrays]
 
     def encoded(self, own):
@@ -388,9 +405,9 @@ def sums(states, present):
     return torch.stack([own.square().sum((1, 2)), means.square().sum(1)])
 
 
-def projection_of(module, transposed):
+def projection_of(module, transposed, factor):
     weight = module.weight.detach() if transposed else module.weight.detach().T
-    return lambda rows: rows @ weight
+    return lambda rows: factor * (rows @ weight)
 
 
 def distance(own, exact):
@@ -433,11 +450,6 @@ def is_decoder(config):
     return config.model_type in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.keys() - MODEL_FOR_MASKED_LM_MAPPING_NAMES.keys()
 
 
-def ordered_mask(*args, **kwargs):
-    """Masks that show the order of tokens even where a module may say it in another way."""
-    return sdpa_mask(*args, **{**kwargs, "allow_is_causal_skip": False})
-
-
 def refusal(expected, got):
     return rfa.UsageError(f"the transformers engine: expected {expected}, got {got}", code="UNSUPPORTED")
 
@@ -446,10 +458,11 @@ def joined(arrays):
     return torch.cat([each.detach().double().flatten() for each in arrays]).numpy().tobytes()
 
 
-def opened(folder):
+@contextmanager
+def loading(folder):
     try:
-        return Model(folder)
-    except (rfa.Error, MemoryError):
+        yield
+    except MemoryError:
         raise
     except Exception as error:  # Transformers raises whatever it likes
         raise refusal("a folder that Transformers loads", f"{folder}: {error}".splitlines()[0][:300]) from error
@@ -469,7 +482,7 @@ class Answers:
     def answer(self, request, data):
         do = request["do"]
         if do == "open":
-            self.model = opened(request["folder"])
+            self.model = Model(request["folder"])
             return self.model.facts(), b""
         if do == "tokenize":
             return self.model.tokenize(request["texts"], request["max_tokens"]), b""

@@ -308,7 +308,7 @@ def shapes_that_do_not_fit_are_named():
         (lambda: module("elu", causal=True).step(one, one, one, states["elu"]), "state: expected batch, heads and value dimension [1, 3, 8]"),
         (lambda: module("rfa-gate", causal=True).step(one, one, one, states["rfa-gate"]), "got [2, 3, 8] of rfa-gate"),
         (lambda: module("elu", causal=True).step(*token[:2], v[:, :, :1, :4], states["elu"]), "dimension [2, 3, 4] of elu"),
-        (lambda: module("rfa", causal=True).step(*token, states["favor-pos"]), "of rfa with num_features=16 and head_dim=8, got"),
+        (lambda: module("rfa", causal=True).step(*token, states["favor-pos"]), "of rfa with num_features=16, head_dim=8, seed=0 and replicate=0, got"),
         (lambda: module("favor-pos", causal=True, rows=torch.randn(3, 5, 8)).step(*token, states["favor-pos"]), "num_features=5"),
         (lambda: module("favor-pos", rows=torch.randn(4, 5, 8)), "rows: expected [3, 5, 8], got [4, 5, 8]"),
         (lambda: module("favor-pos", rows=torch.randn(3, 0, 8)), "rows: expected [3, 1, 8], got [3, 0, 8]"),

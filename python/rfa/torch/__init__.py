@@ -6,7 +6,6 @@ try:
 except ImportError as error:
     raise ImportError(f"rfa.torch: expected PyTorch and NumPy, got {error}; try: pip install torch numpy") from error
 
-from importlib.util import find_spec as _find_spec
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from ..export import export
@@ -19,17 +18,15 @@ from ._transformers import register, use
 from ._tuned import load_tuned
 
 if _TYPE_CHECKING:
-    from ._state_cache import StateCache
+    from ._state_cache import StateCache as StateCache
 
 __all__ = ["METHODS", "Attention", "State", "export", "load", "load_tuned", "register", "save", "swap", "use"]
-if _find_spec("transformers"):
-    __all__ += ["StateCache"]
 
 
 def __getattr__(name: str) -> object:
     """What needs Transformers, which is loaded only then."""
     if name != "StateCache":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from ._state_cache import StateCache
+    from ._state_cache import StateCache as StateCache
 
     return StateCache

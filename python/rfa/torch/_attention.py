@@ -233,7 +233,8 @@ class Attention(nn.Module):
             raise InputError(f"{self.method}: expected a query for each key, got {got}", code="SHAPE_MISMATCH")
         mask = checked_mask("key_mask", key_mask, (k.shape[0], k.shape[2]), k.device)
         self._check_gate(gate, k)
-        kind = f"{self.method} with num_features={self.num_features} and head_dim={self.head_dim}"
+        draw = f"seed={self.seed} and replicate={self.replicate}"
+        kind = f"{self.method} with num_features={self.num_features}, head_dim={self.head_dim}, {draw}"
         if state is not None:
             _check_state(state, kind, [*q.shape[:2], v.shape[-1]])
         position = state.count if state else 0

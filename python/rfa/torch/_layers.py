@@ -57,11 +57,13 @@ def innermost() -> Running | None:
     return call if call and ours(call.module) else None
 
 
-def exchange(model: nn.Module, register: Callable[[], str], check: Callable[[dict[int, nn.Module]], None]) -> None:
+def exchange(
+    model: nn.Module, register: Callable[[], str], check: Callable[[dict[int, nn.Module]], None] | None = None
+) -> None:
     """Sets the attention that is registered, if all attention of the model takes it.
 
     Args:
-        check: refuses the modules that attend, by number.
+        check: refuses the modules that attend, by number. Default: nothing is refused.
 
     Raises:
         UsageError: if some does not.
@@ -77,12 +79,13 @@ def exchange(model: nn.Module, register: Callable[[], str], check: Callable[[dic
             "UNSUPPORTED",
         )
     numbered = _numbered(list(attending.values()))
-    check(numbered)
+    if check:
+        check(numbered)
     name = register()
     before = _with_own_configs(model)
     try:
         model.set_attn_implementation(name)  # pyright: ignore[reportCallIssue]
-        missed = {place: module for place, module in attending.items() if _implementation(module) not in (None, name)}
+        missed = {place: module for place, module in attending.items() if implementation(module) not in (None, name)}
         if missed:
             raise _not_all(kind, missed, "whose configuration Transformers did not change with that of the model")
     except Exception as error:
@@ -163,7 +166,8 @@ def _with_own_configs(model: nn.Module) -> list[tuple[nn.Module, str, Any]]:
     return before
 
 
-def _implementation(module: nn.Module) -> str | None:
+def implementation(module: nn.Module) -> str | None:
+    """What the attention of a module is called."""
     return getattr(getattr(module, "config", None), "_attn_implementation", None)
 
 
@@ -184,6 +188,8 @@ def _follow(model: nn.Module, numbered: dict[int, nn.Module], register: Callable
 
 def _begin(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     _register_again(module)
+    # what Ctrl-C has left: PyTorch calls no hooks then
+    _calls.stack[:] = [call for call in _calls.stack if call.module is not module]
     cross = any(kwargs.get(name) is not None for name in ("key_value_states", "encoder_hidden_states"))
     _calls.stack.append(Running(module, cross))
 
@@ -209,13 +215,13 @@ def _register_again(module: nn.Module) -> str | None:
 
 def ours(module: nn.Module) -> bool:
     """Whether `use` has exchanged it."""
-    return str(_implementation(module)).startswith("rfa-") and _REGISTER in module.__dict__
+    return str(implementation(module)).startswith("rfa-") and _REGISTER in module.__dict__
 
 
 def name_of(model: Any) -> str | None:
     """What its attention is registered as; None: `use` has not exchanged it."""
     name = _register_again(model) if isinstance(model, nn.Module) else None
-    return name if name == _implementation(model) else None
+    return name if name == implementation(model) else None
 
 
 def _check_outputs(module: nn.Module, _args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

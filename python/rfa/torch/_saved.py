@@ -27,12 +27,13 @@ def save(model: Any, folder: str | os.PathLike[str]) -> None:
         UsageError: for a model that `use` has not exchanged.
     """
     own, place = exchange_of(model, "save"), Path(folder)
-    model.save_pretrained(place)
     facts = {"format": _FORMAT, "method": own.method, "seed": own.seed, "options": dict(own.options)}
     facts |= {"layers": own.layers, "tuned": None if own.tuned is None else _TUNED}
+    text = json.dumps(facts, indent=2, default=methodcaller("item")) + "\n"
+    model.save_pretrained(place)
     if own.tuned is not None:
         (place / _TUNED).write_bytes(own.tuned)
-    (place / _FACTS).write_text(json.dumps(facts, indent=2, default=methodcaller("item")) + "\n", encoding="utf-8")
+    (place / _FACTS).write_text(text, encoding="utf-8")
 
 
 def load(folder: str | os.PathLike[str], **given: Any) -> Any:
@@ -52,7 +53,10 @@ def load(folder: str | os.PathLike[str], **given: Any) -> Any:
         facts, config = (json.loads(read_text(place / name)) for name in (_FACTS, "config.json"))
         if facts["format"] != _FORMAT:
             raise ValueError(f"format {facts['format']!r}")
-        kind, (method, seed, layers) = config["architectures"][0], (facts[x] for x in ("method", "seed", "layers"))
+        (kind, *_), (method, seed, layers) = (
+            config["architectures"] or [None],
+            (facts[x] for x in ("method", "seed", "layers")),
+        )
         tuned, options = facts["tuned"] and place / _TUNED, {**facts["options"]}
     except (OSError, LookupError, TypeError, ValueError) as error:
         raise InputError(f"{place}: expected a folder that rfa.torch.save has written, got {error}") from None

@@ -12,7 +12,7 @@ from torch import Tensor
 from .._errors import ProgramMissingError, RunError, UsageError
 from ._attention import Attention
 from ._forms import State
-from ._layers import LAYER, innermost
+from ._layers import LAYER, implementation, innermost, name_of
 from ._transformers import exchange_of
 
 try:
@@ -48,6 +48,7 @@ class StateCache(Cache):
             got = taken or "none with a number"
             tries = ["rfa.torch.use without layers="]
             raise UsageError(f"StateCache: expected attention in all layers, got it in {got}", tries, "UNSUPPORTED")
+        self.name = name_of(model)
         self.states = [_StateLayer() for _ in taken]
         super().__init__(layers=[*self.states])
 
@@ -62,8 +63,9 @@ class StateCache(Cache):
     ) -> tuple[Tensor, Tensor]:
         """Takes note of new keys and values, which attention then adds to the sums."""
         running = innermost()
-        if running is None or running.cross or layer_idx >= len(self.states):
-            got = "attention to another text" if running and running.cross else "another model, or softmax"
+        same = running is not None and implementation(running.module) == self.name and layer_idx < len(self.states)
+        if running is None or running.cross or not same:
+            got = "attention to another text" if running and running.cross else "another model or attention"
             tries = ["StateCache(model) for each model, after rfa.torch.use"]
             raise UsageError(f"StateCache: expected the model that it was made for, got {got}", tries, "UNSUPPORTED")
         running.holder = self.states[layer_idx]

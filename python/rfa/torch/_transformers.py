@@ -160,8 +160,6 @@ class _Exchanged:
         if running is not None:
             running.exchanged = True
         if self.own.layers is not None and module.__dict__.get(LAYER) not in self.own.layers:
-            if running is not None and running.holder is not None:
-                raise UsageError("StateCache: expected exchanged attention, got a layer without", code="UNSUPPORTED")
             check_call("softmax", 0, 0, length, extras)  # the mask has the window
             given = {"scaling": scaling, "is_causal": is_causal, "dropout": dropout}
             return self.exact(module, query, key, value, attention_mask, **given, **extras)

@@ -67,9 +67,9 @@ export async function swapFiles({engine = 'native', ...flags}: Named): Promise<S
   if (own?.facts) {
     return {facts: own.facts, model: {folder, digest: await modelDigest(folder)}, texts: read}
   }
-  const model = await openTransformers(folder).catch((error: RfaError) => {
-    const refused = error.code === 'BACKEND_MISSING' ? own?.refused : undefined
-    throw refused ? withRemedies(refused, error) : error
+  const model = await openTransformers(folder).catch((error: unknown) => {
+    const isMissing = error instanceof RfaError && error.code === 'BACKEND_MISSING'
+    throw isMissing && own?.refused ? withRemedies(own.refused, error) : error
   })
   try {
     const facts = await looked(model, texts, flags)

@@ -1,8 +1,10 @@
 /** Models that Transformers runs: numbers of a batch from its process. */
+
 import {availableParallelism} from 'node:os'
 import {hostData} from '../../../attention/internal.js'
 import {estimatorNamed} from '../../../attention/names.js'
 import {useBackend} from '../../../backends/index.js'
+import {RfaError} from '../../../errors.js'
 import {fileChanged} from '../../../inputs/files/recorded-source.js'
 import {readTexts} from '../../../inputs/texts.js'
 import {
@@ -67,7 +69,8 @@ export async function transformersEngine(
     embeddings: () => original.embeddings,
     exchanged: run =>
       exchanged(original, run).catch(error => {
-        // the next cell starts another process
+        // what refuses a cell answers the next one
+        if (error instanceof RfaError && error.code !== 'CELL_CRASHED') throw error
         if (kept === own) kept = undefined
         model.close()
         throw error
@@ -122,6 +125,7 @@ async function onTexts(
     const batch = {tokens, texts: order[at]!, squares}
     own.push(batch)
     if (pooling) embed(pooling, batch, arrays.floats(tokens.ids.length * width), embeddings)
+    arrays.end()
   }
   const lengths = batches.flatMap(tokens => tokens.lengths)
   return {
@@ -143,6 +147,12 @@ class Arrays {
 
   floats(count: number): Float32Array {
     return Float32Array.from(this.doubles(count))
+  }
+
+  /** @throws where they are more, or fewer, than were taken */
+  end(): void {
+    if (this.#at === this.data.length) return
+    throw new Error(`expected ${this.#at} numbers from Python, got ${this.data.length}`)
   }
 }
 
@@ -206,6 +216,7 @@ async function exchanged(original: Original, {cell, tuned, onStep}: Run): Promis
         })
       }
     }
+    arrays.end()
   }
   return {distances, hidden, attention, ...(pooling ? {embeddings} : {predictions})}
 }
