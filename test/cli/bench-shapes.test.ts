@@ -124,7 +124,10 @@ describe('--model', () => {
     expect(stderr).toContain('next: rfa swap --methods elu --num-features 256 (what it loses)')
     const figures = join(folder, 'figures')
     const told = await runMain('report', join(folder, 'model'), '--svg', figures)
-    expect(told.stdout).toMatch(/of the time of\s+the exact model at L=16/)
+    // where other programs run, a share is not told
+    expect(told.stdout.replaceAll(/\s+/g, ' ')).toMatch(
+      /of the time of the exact model at L=16|too busy to tell how much of the time is attention/,
+    )
     expect(readdirSync(figures)).toContain('gain-over-length.svg')
   })
 })
