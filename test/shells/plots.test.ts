@@ -18,7 +18,8 @@ describe.skipIf(!present)(present ? title : `${title}, for which script is missi
   let runs = 0
   const typed = (columns: number, environment: Record<string, string>, ...flags: string[]) => {
     const output = join(folder, String(runs++))
-    const argv = ['error-sweep', '--quick', '-m', 'rfa,elu', '-o', output, ...flags]
+    const few = ['-m', 'rfa,elu', '--projections', 'iid,orth', '--scales', '1']
+    const argv = ['error-sweep', '--quick', ...few, '-o', output, ...flags]
     const line = `stty cols ${columns}; ${commandText([process.execPath, program, ...argv])}`
     const {NO_COLOR: _, FORCE_COLOR: __, CI: ___, ...others} = process.env
     const env = {...others, TERM: 'xterm-256color', LC_ALL: 'C.UTF-8', ...environment}
