@@ -40,7 +40,7 @@ export function decodeSection(rows: readonly TimedRecord[], times: PairedTimes):
 }
 
 /** What a cache of repeated heads does to gains. */
-export function repeatedHeads({cell}: TimedRecord): string[] {
+function repeatedHeads({cell}: TimedRecord): string[] {
   const groups = cell.heads / keyHeads(cell)
   if (groups === 1) return []
   return [
