@@ -47,11 +47,11 @@ describe('the plan of a whole model', () => {
 
   it.each<[string, Partial<BenchFlags>, RegExp]>([
     ['a longer text', {'seq-len': [[256, 512]]}, /expected at most 256 tokens, .* got 512/],
-    ['heads', {heads: 4}, /--heads: expected no --model with it/],
-    ['causality', {causal: false}, /--causal: expected no --model with it/],
-    ['a file', {input: ['qkv.npz']}, /--input: expected no --model with it/],
-    ['learned parameters', {parameters: 'tuned.safetensors'}, /--parameters: expected no --model/],
-    ['parts', {breakdown: true}, /--breakdown: expected no --model/],
+    ['heads', {heads: 4}, /--heads: expected nothing where a model/],
+    ['causality', {causal: false}, /--causal: expected nothing where a model/],
+    ['a file', {input: ['qkv.npz']}, /--input: expected nothing where a model/],
+    ['learned parameters', {parameters: 'tuned.safetensors'}, /--parameters: expected nothing where a model/],
+    ['parts', {breakdown: true}, /--breakdown: expected nothing where a model/],
     ['attention alone', {mode: 'forward'}, /--mode: expected model or decode/],
     ['a layer that is not there', {layers: '4'}, /--layers: expected .* got 4/],
     ['several sets of layers', {layers: 'each'}, /--layers: expected one set of layers/],
