@@ -11,7 +11,7 @@ export default class Advise extends RfaCommand {
   static override summary = 'Say whether to replace exact attention on your input, and by what'
   static override description = helpText(
     'Measures errors on your queries, keys and values and times on this machine. Recommends the fastest method that is within the tolerance, better than averaging V and faster than exact attention, each beyond the 95 % interval. If there is none, it says what would change that. Each head gets its own advice, too. The runs are ordinary runs of error-sweep and bench, in the folders error, time and norms.',
-    'With --model it runs a pretrained model instead: for each method it searches the largest set of layers that keeps the budget of loss, and recommends the one that saves the most time. Its runs are of swap and bench.',
+    'With --model it runs a pretrained model instead: for each method it searches the largest set of layers that keeps the budget of loss, and recommends the one with which the model is fastest, beyond the 95 % interval. Its runs are of swap and bench --model.',
   )
   static override examples = [
     '<%= config.bin %> advise --input qkv.safetensors --quick',
@@ -47,11 +47,18 @@ export default class Advise extends RfaCommand {
     flags: ModelAdviseFlags & {quiet: boolean},
   ): Promise<ModelAdviceDocument> {
     const {closingLine} = await import('../src/cli/advise/run-advise.js')
-    const {runModelAdvise} = await import('../src/cli/advise/run-model-advise.js')
-    const {document, failure} = await runModelAdvise(flags, this.invocation())
+    const {nextTune, runModelAdvise} = await import('../src/cli/advise/run-model-advise.js')
+    const {loadEstimators} = await import('../src/attention/names.js')
+    const {document, failure} = await runModelAdvise(
+      flags,
+      await loadEstimators(),
+      this.invocation(),
+    )
     const {modelAdviceBlocks} = await import('../src/advice/model/screen.js')
     await this.show(modelAdviceBlocks(document, flags.details))
     this.note(closingLine(this.config.bin, document, 'every candidate'))
+    const next = nextTune(this.config.bin, flags, document)
+    if (next) this.note(next)
     this.caution(failure)
     if (failure !== undefined) process.exitCode = EXIT_CELLS_FAILED
     return document

@@ -80,7 +80,7 @@ export function gainFields({value, low, high}: Estimate) {
 }
 
 /** The length from which something is faster, as documents have it. */
-export function crossoverFields(length: Estimate | undefined) {
+function crossoverFields(length: Estimate | undefined) {
   return {
     crossover_len: finiteOrNull(length?.value),
     crossover_low_len: finiteOrNull(length?.low),

@@ -9,7 +9,7 @@ const ns = (description: string) => ({unit: 'ns', description})
 const tokens = (description: string) => ({unit: 'tokens', description})
 
 /** Time and memory of a form at the length advised for. */
-export const costFields = {
+const costFields = {
   time_ns: nullableNumber.meta(ns('Time of a call over all heads, median.')),
   time_low_ns: nullableNumber.meta(ns('Lower end of its 95 % interval.')),
   time_high_ns: nullableNumber.meta(ns('Upper end of that interval.')),
@@ -33,7 +33,7 @@ const headError = z.object({
   error_high: nullableNumber.describe('Upper end of that interval.'),
 })
 
-export const gainFields = {
+const gainFields = {
   gain: nullableNumber.describe('Times faster than the faster exact form at that length.'),
   gain_low: nullableNumber.describe('Lower end of its 95 % interval.'),
   gain_high: nullableNumber.describe('Upper end of that interval.'),

@@ -11,6 +11,7 @@ import {
   modelAdviceDocument,
 } from '../../src/cli/program/json-documents.js'
 import {RfaError} from '../../src/errors.js'
+import {benchPlan} from '../../src/experiments/bench/schema.js'
 import type {ErrorSweepPlan} from '../../src/experiments/error-sweep/schema.js'
 import {allExperiments} from '../../src/experiments/index.js'
 import {anyPlan} from '../../src/results/folder/manifest.js'
@@ -18,7 +19,7 @@ import type {CellRecord, Plan} from '../../src/results/record.js'
 import type {ExperimentRun} from '../../src/runner/run-experiment.js'
 import {type Tuned, writeTuned} from '../../src/tuned/index.js'
 import {temporaryFolder} from '../helpers/folders.js'
-import {BENCH_MANIFEST, exactForm, timed} from '../helpers/records/bench.js'
+import {BENCH_MANIFEST, exactForm, modelTimes, timed} from '../helpers/records/bench.js'
 import {deterministic, sweep} from '../helpers/records/error-sweep.js'
 import {failed} from '../helpers/records/outcomes.js'
 import {point, swap} from '../helpers/records/swap.js'
@@ -246,14 +247,16 @@ describe('rfa advise --model', () => {
     return {...record, result: {...record.result, chosen_layers: layers, tried_sets: [tried]}}
   }
   const model = ['--model', 'fixtures/charlm', '--quick']
+  const times = modelTimes([0, 1], {'softmax-online': 100, identity: 75, elu: 80})
 
   it('says which layers to exchange, from a swap and a benchmark', async () => {
-    answerWith({...RECORDS, swap: [chosen([0, 1])]})
+    answerWith({bench: times, swap: [chosen([0, 1])]})
     const directory = output()
     const argv = ['--budget', '0.1', '--seq-len', '124', '--methods', 'elu', '--seed', '7']
     const {stdout, stderr, result} = await advise(...model, ...argv, '--output', directory)
     expect(stdout).toContain('Exchange attention in layers 0, 1 by elu:')
     expect(stderr).toContain(`saved in ${directory}; every candidate: rfa report`)
+    expect(stderr).toContain('next: rfa tune --model fixtures/charlm   what does')
     const saved = JSON.parse(readFileSync(join(directory, 'model-advice.json'), 'utf8'))
     expect(modelAdviceDocument.parse(saved)).toEqual(result)
     const runs = runner.runExperiment.mock.calls.map(([{plan}, options]) => [
@@ -263,7 +266,15 @@ describe('rfa advise --model', () => {
     expect(runs).toEqual([
       [join(directory, 'swap'), 'swap'],
       [join(directory, 'time'), 'bench'],
+      [join(directory, 'time-2'), 'bench'],
     ])
+    const [bound, timed] = runner.runExperiment.mock.calls.slice(1).map(([{plan}]) => plan)
+    const own = {mode: 'model', seq_lens: [124], causal: true, heads: 4, head_dim: 32, seed: 7}
+    expect(bound).toMatchObject({...own, layers: [0, 1, 2, 3]})
+    expect(timed).toMatchObject({...own, layers: [0, 1]})
+    const methodsOf = (plan: unknown) => benchPlan.parse(plan).methods.map(({method}) => method)
+    expect(methodsOf(bound)).toEqual(['softmax-online', 'identity'])
+    expect(methodsOf(timed)).toEqual(['softmax-online', 'identity', 'elu'])
     const [{plan}] = runner.runExperiment.mock.calls[0]!
     expect(plan).toMatchObject({budget: 0.1, seed: 7, causal: true, layer_sets: [[0, 1, 2, 3]]})
     const {stdout: again} = await run(Report, 'report', [directory, '--output', '-'])
@@ -271,7 +282,7 @@ describe('rfa advise --model', () => {
   })
 
   it('refuses to overwrite advice', async () => {
-    answerWith({...RECORDS, swap: [chosen([0])]})
+    answerWith({bench: times, swap: [chosen([0])]})
     const argv = [...model, '--seq-len', '124', '--output', output()]
     expect((await advise(...argv)).exitCode).toBe(0)
     const {stderr, exitCode} = await advise(...argv)

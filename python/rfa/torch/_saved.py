@@ -54,7 +54,7 @@ def load(folder: str | os.PathLike[str], **given: Any) -> Any:
         if facts["format"] != _FORMAT:
             raise ValueError(f"format {facts['format']!r}")
         (kind, *_), (method, seed, layers) = (
-            config["architectures"] or [None],
+            config["architectures"] or ["none"],
             (facts[x] for x in ("method", "seed", "layers")),
         )
         tuned, options = facts["tuned"] and place / _TUNED, {**facts["options"]}

@@ -1,11 +1,8 @@
-/** The runs behind advice on a whole model: the largest set of layers that keeps a budget, for each method, then times. */
+/** The runs behind advice on a whole model: the largest set of layers that keeps a budget, for each method; then times of the model. */
 import type {MethodName} from '../../attention/names.js'
 import type {MethodSpec} from '../../experiments/axes.js'
-import type {BenchPlan} from '../../experiments/bench/schema.js'
 import {YARDSTICK} from '../../experiments/error-sweep/report/ranking.js'
-import {type CompletedSwap, type SwapPlan, swapPlan} from '../../experiments/swap/schema.js'
-import {benchPlanFor, type LayerShape} from '../plans.js'
-import type {Counted} from '../times.js'
+import {type SwapPlan, swapPlan} from '../../experiments/swap/schema.js'
 
 /** What advice on a model is asked for. */
 export interface ModelAdviceRequest {
@@ -71,24 +68,4 @@ export function modelSwapPlan(request: ModelAdviceRequest): SwapPlan {
     ...{model, texts, max_tokens: maxTokens, causal, budget, replicates, seed},
     backend: 'auto',
   })
-}
-
-/** Sizes of one layer of the model. @param length - tokens of the texts */
-export function shapeOfModel({cell, result}: CompletedSwap): LayerShape {
-  const {heads, head_dim} = result
-  const length = cell.max_tokens
-  return {
-    ...{batch: 1, heads, head_dim, value_dim: head_dim, causal: cell.causal},
-    ...{query_len: length, key_len: length},
-  }
-}
-
-/** Times of one layer's attention in all variants that were exchanged. */
-export function modelBenchPlan(
-  {effort, seqLen, seed, threads}: ModelAdviceRequest,
-  rows: readonly CompletedSwap[],
-  counted: Counted,
-): BenchPlan {
-  const variants = rows.map(({cell}) => cell)
-  return benchPlanFor({effort, seqLen, seed, threads}, shapeOfModel(rows[0]!), variants, counted)
 }

@@ -2,14 +2,23 @@
 import {z} from 'zod'
 import {causalField} from '../../experiments/axes.js'
 import {nullableNumber, seed} from '../../results/record.js'
-import {costFields, gainFields, variantFields} from '../schema.js'
+import {variantFields} from '../schema.js'
+
+const ns = (description: string) => ({unit: 'ns', description})
+
+/** Time of the model on one text of the length. */
+const timeFields = {
+  time_ns: nullableNumber.meta(ns('Time of the whole model, median.')),
+  time_low_ns: nullableNumber.meta(ns('Lower end of its 95 % interval.')),
+  time_high_ns: nullableNumber.meta(ns('Upper end of that interval.')),
+}
 
 /**
  * Why nothing is exchanged:
  * - `guess`: the model does no better on the texts than equal chances for every token
  * - `budget`: no method keeps the budget in any layer
  * - `average`: where a method keeps it, averaging V does, too
- * - `time`: what keeps it is not faster than exact attention for certain
+ * - `time`: with what keeps it the model is not faster for certain
  */
 const MODEL_OBSTACLES = ['guess', 'budget', 'average', 'time'] as const
 
@@ -27,8 +36,12 @@ const candidate = z.object({
   least_loss_low: nullableNumber.describe('Lower end of its 95 % interval over texts and draws.'),
   least_loss_high: nullableNumber.describe('Upper end of that interval.'),
   least_layer: z.number().int().nullable().describe('That layer.'),
-  ...costFields,
-  ...gainFields,
+  ...timeFields,
+  gain: nullableNumber.describe(
+    'Time of the model as it is over the time with these layers exchanged; `null`: not timed, as it keeps the budget only where averaging V does, too, or nowhere.',
+  ),
+  gain_low: nullableNumber.describe('Lower end of its 95 % interval.'),
+  gain_high: nullableNumber.describe('Upper end of that interval.'),
 })
 export type ModelCandidate = z.infer<typeof candidate>
 
@@ -50,32 +63,30 @@ export const modelAdviceFacts = z.object({
     unit: 'nats',
     description: 'Loss of equal chances for every token; `null` for an encoder.',
   }),
-  attention_share: nullableNumber
-    .default(null)
-    .describe(
-      'Share of attention in the operations of the exact model at seq_len, counted; no method makes the model more than 1 / (1 - share) times as fast by it.',
-    ),
+  attention_share: nullableNumber.describe(
+    'Share of attention in the time of the model at seq_len, by the model without attention: no method makes it more than 1 / (1 - share) times as fast.',
+  ),
+  attention_share_low: nullableNumber.describe('Lower end of its 95 % interval.'),
+  attention_share_high: nullableNumber.describe('Upper end of that interval.'),
   budget: z
     .number()
     .describe(
       'Most loss that is accepted: nats per token of a causal model, 1 - cosine of an encoder.',
     ),
-  seq_len: z.number().int().describe('L that is advised for, of queries and keys in times.'),
+  seq_len: z.number().int().describe('L that is advised for: tokens of the text in times.'),
   effort: z.enum(['quick', 'full']).describe('How much was spent on draws and times.'),
   seed,
   backend: z.string().describe('What computed.'),
   left_out: z.array(z.string()).describe('What could not be measured, and why.'),
-  exact: z
-    .object({form: z.string().describe('Name of the exact form.'), ...costFields})
-    .describe('The faster exact form.'),
+  exact: z.object(timeFields).describe('The model as it is.'),
   candidate: z.string().nullable().describe('Label of what to take; `null`: exact attention.'),
   obstacle: z
     .enum(MODEL_OBSTACLES)
     .nullable()
     .describe(
-      'Why nothing: the model guesses on the texts, or no method keeps the budget in any layer, or averaging V keeps it in the same layers, or what keeps it is not faster for certain; `null` with a candidate.',
+      'Why nothing: the model guesses on the texts, or no method keeps the budget in any layer, or averaging V keeps it in the same layers, or with what keeps it the model is not faster for certain; `null` with a candidate.',
     ),
   statement: z.string().describe('The recommendation in sentences.'),
-  candidates: z.array(candidate).describe('What was measured, most time saved first.'),
+  candidates: z.array(candidate).describe('What was measured, the fastest model first.'),
 })
 export type ModelAdvice = z.infer<typeof modelAdviceFacts>

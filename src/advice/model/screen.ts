@@ -22,7 +22,7 @@ export function modelAdviceBlocks(advice: ModelAdvice, details = false): Block[]
     text(advice.statement),
     table(columnsOf(advice), shown),
     ...list([
-      ...(rest > 0 ? [`${plural(rest, 'row')} with less saved: --details`] : []),
+      ...(rest > 0 ? [`${plural(rest, 'row')} more: --details`] : []),
       ...(details ? left_out : left_out.slice(0, MOST_REASONS)),
       ...(details ? [`computed by ${advice.backend}`] : []),
     ]),
@@ -47,7 +47,7 @@ function columnsOf(advice: ModelAdvice) {
       cell: (row: ModelCandidate) =>
         row.layers.length === 0 ? MISSING : lossNumbers(row, advice).join(' '),
     },
-    {title: 'time of a layer', cell: ({time_ns}: ModelCandidate) => nanoseconds(time_ns)},
+    {title: 'model takes', cell: ({time_ns}: ModelCandidate) => nanoseconds(time_ns)},
     {title: 'its speed-up', cell: (row: ModelCandidate) => speedText(gainOf(row))},
   ]
 }

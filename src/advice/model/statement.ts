@@ -8,25 +8,27 @@ import type {ModelAdvice, ModelCandidate} from './schema.js'
 
 type Stated = Omit<ModelAdvice, 'statement'>
 
-/** What to exchange, or why nothing; then what averaging V does, and what any method could gain. */
-export function modelStatement(advice: Stated): string {
+/**
+ * What to exchange, or why nothing; then what averaging V does, and what any method could gain.
+ *
+ * @param share - how much of the model's time is attention
+ */
+export function modelStatement(advice: Stated, share: string): string {
   const {candidates, candidate, obstacle} = advice
   const taken = candidates.find(({label}) => label === candidate)
   const answer = taken
     ? [takenText(taken, advice)]
     : [keptText(advice), ...(obstacle ? [WHY[obstacle](advice)] : [])]
   const average = obstacle === 'guess' ? [] : averageText(advice)
-  const sentences = [...answer, ...average, boundText(advice, taken?.layers)]
-  return sentences.filter(sentence => sentence !== '').join(' ')
+  return [...answer, ...average, share].join(' ')
 }
 
-/** `Exchange attention in layers 0 to 3 by favor-pos orth M=256: 0.3 % more nats per token [0.1, 0.5] on 20 texts (812 tokens). Attention of one layer by itself is 2.1x [1.8, 2.4] as fast as softmax at 256 tokens.` */
+/** `Exchange attention in layers 0 to 3 by favor-pos orth M=256: 0.3 % more nats per token [0.1, 0.5] on 20 texts (812 tokens). The model is 1.21x [1.18, 1.24] as fast at 256 tokens.` */
 function takenText(taken: ModelCandidate, advice: Stated): string {
-  const {texts_read: texts, tokens_read: tokens, exact, seq_len} = advice
+  const {texts_read: texts, tokens_read: tokens, seq_len} = advice
   const where = layersText(taken.layers, advice.model_layers)
   const read = `${plural(texts, 'text')} (${plural(tokens, 'token')})`
-  const speed = speedText(gainOf(taken))
-  return `Exchange attention in ${where} by ${taken.label}: ${lossWords(taken, advice)} on ${read}. Attention of one layer by itself is ${speed} as fast as ${exact.form} at ${seq_len} tokens.`
+  return `Exchange attention in ${where} by ${taken.label}: ${lossWords(taken, advice)} on ${read}. The model is ${speedText(gainOf(taken))} as fast at ${seq_len} tokens.`
 }
 
 /** The layers in which averaging V keeps the budget: a yardstick is no advice, but says that attention hardly matters there. */
@@ -42,22 +44,8 @@ function averageText(advice: Stated): string[] {
   ]
 }
 
-/** The most that any method can gain, by the share of attention in the operations of the model; nothing in records without. */
-function boundText(
-  {attention_share: share, seq_len, model_layers}: Stated,
-  layers: readonly number[] | undefined,
-): string {
-  if (share === null) return ''
-  const most = (exchanged: number) =>
-    `${significant(1 / (1 - (share * exchanged) / model_layers))}x`
-  const all = `Attention is ${significant(100 * share, 2)} % of the model's operations at ${seq_len} tokens (counted): exchanging it everywhere makes the model at most ${most(model_layers)} as fast`
-  const part =
-    layers && layers.length < model_layers ? `, in these layers ${most(layers.length)}` : ''
-  return `${all}${part}.`
-}
-
 function keptText({exact, seq_len}: Stated): string {
-  return `Keep exact attention (${exact.form}, ${nanoseconds(exact.time_ns)} a layer at ${seq_len} tokens).`
+  return `Keep exact attention (the model takes ${nanoseconds(exact.time_ns)} for ${seq_len} tokens).`
 }
 
 const WHY: Record<NonNullable<Stated['obstacle']>, (advice: Stated) => string> = {
@@ -80,12 +68,9 @@ function lossText(advice: Stated): string {
 }
 
 function slowText({candidates, seq_len, model_layers}: Stated): string {
-  const average = candidates.find(({method}) => method === YARDSTICK)?.layers ?? []
-  const [best] = candidates.filter(
-    ({layers, method}) => method !== YARDSTICK && layers.some(layer => !average.includes(layer)),
-  )
-  if (!best) return ''
-  return `${best.label} keeps the budget in ${layersText(best.layers, model_layers)}, but is not faster for certain at ${seq_len} tokens: ${speedText(gainOf(best))} for attention of one layer by itself.`
+  const best = candidates.find(({gain}) => gain !== null)
+  if (!best) return 'The machine was too busy to time what keeps the budget.'
+  return `${best.label} keeps the budget in ${layersText(best.layers, model_layers)}, but the model is not faster for certain at ${seq_len} tokens: ${speedText(gainOf(best))}.`
 }
 
 /** `0.02 nats per token`. */

@@ -25,7 +25,7 @@ const FORMATS = {
   'rfa.claims/1': {file: 'claims.json', schema: claimsDocument, what: 'verdicts on claims'},
   'rfa.figure/1': {file: 'figure.json', schema: figureDocument, what: 'a figure'},
   'rfa.advice/1': {file: 'advise.json', schema: adviceDocument, what: 'advice'},
-  'rfa.model-advice/1': {
+  'rfa.model-advice/2': {
     file: 'model-advice.json',
     schema: modelAdviceDocument,
     what: 'advice on a model',

@@ -4,7 +4,9 @@ import {BUDGETS, MODEL_ADVICE, type ModelAdviceRequest} from '../../advice/model
 import {CANDIDATES} from '../../advice/not-tried.js'
 import {ADVICE, type AdviceRequest} from '../../advice/plans.js'
 import {expected, RfaError, unknownName} from '../../errors.js'
+import {mostTokens} from '../../experiments/bench/fields/model.js'
 import {methodLabel} from '../../experiments/labels.js'
+import type {ModelFacts} from '../../model/index.js'
 import {assertTunedFits, type TunedFile, tunedSpecOf} from '../../tuned/index.js'
 import {defaultHelp, gridOf} from '../flags/defaults.js'
 import {
@@ -32,6 +34,7 @@ import {
   parametersFlag,
   scaleFlag,
 } from '../flags/shared.js'
+import {longestTimed} from './bench-model.js'
 import {inputFlags, toInputSpec, toLayers, type WithCausal} from './input-spec.js'
 import type {SwapFiles} from './swap.js'
 import {listOr} from './values.js'
@@ -95,7 +98,7 @@ export const adviseFlags = {
   'seq-len': oneNumber(TWO_TOKENS)({
     helpGroup: 'ADVICE',
     description:
-      'length L to advise for (default: the length of the file, where errors are measured; of a model the most tokens it takes)',
+      'length L to advise for (default: the length of the file, where errors are measured; of a model the most tokens it takes, up to 2048, quick: 512)',
   }),
   tolerance: Flags.custom<TypedError>({parse: async text => parseError(text)})({
     helpGroup: 'ADVICE',
@@ -195,13 +198,11 @@ export function refuseInputFlags(flags: ModelAdviseFlags): void {
 }
 
 /** @throws {BAD_RANGE} for a length that the model does not read */
-function refuseLongTexts(
-  {model, 'seq-len': seqLen}: ModelAdviseFlags,
-  {maxTokens}: SwapFiles['facts'],
-): void {
-  if (seqLen === undefined || seqLen <= maxTokens) return
-  const wanted = `at most ${maxTokens}, the tokens that ${model} reads`
-  throw expected('BAD_RANGE', '--seq-len', wanted, String(seqLen), `--seq-len ${maxTokens}`)
+function refuseLongTexts({model, 'seq-len': seqLen}: ModelAdviseFlags, facts: ModelFacts): void {
+  const most = mostTokens(facts)
+  if (seqLen === undefined || seqLen <= most) return
+  const wanted = `at most ${most}, the tokens that ${model} reads`
+  throw expected('BAD_RANGE', '--seq-len', wanted, String(seqLen), `--seq-len ${most}`)
 }
 
 /** Draws of learned random vectors below which the median error has no 95 % interval. */
@@ -244,6 +245,7 @@ function withLearned(
 /**
  * What to measure and to advise on, of a whole model.
  *
+ * @param facts - of the model
  * @param tuned - learned parameters. Default: none
  * @throws {BAD_RANGE} for a length that the model does not read
  * @throws {UNSUPPORTED} for parameters of a method with options
@@ -251,7 +253,8 @@ function withLearned(
  */
 export function toModelAdviceRequest(
   flags: ModelAdviseFlags,
-  {facts, model, texts}: SwapFiles,
+  {model, texts}: Pick<SwapFiles, 'model' | 'texts'>,
+  facts: ModelFacts,
   tuned?: TunedFile,
 ): ModelAdviceRequest {
   refuseLongTexts(flags, facts)
@@ -264,10 +267,9 @@ export function toModelAdviceRequest(
     model,
     texts: {...file, count: Math.min(grid.texts, lines)},
     maxTokens: Math.min(grid.maxTokens, facts.maxTokens),
-    layers: facts.layers,
-    causal: facts.causal,
+    ...{layers: facts.layers, causal: facts.causal},
     budget: flags.budget ?? BUDGETS[facts.causal ? 'causal' : 'encoder'],
-    seqLen: flags['seq-len'] ?? facts.maxTokens,
+    seqLen: flags['seq-len'] ?? longestTimed(facts, flags),
     ...withLearned(candidatesOf(flags, grid), tuned),
     effort: flags.quick ? 'quick' : 'full',
     seed: flags.seed ?? 0,

@@ -1,6 +1,7 @@
 /** Whole models that `rfa bench` times. */
 import {expected} from '../../errors.js'
 import {assertReads, mostTokens} from '../../experiments/bench/fields/model.js'
+import type {ModelFacts} from '../../model/index.js'
 import {type FlagValues, oneText} from '../flags/kinds.js'
 import {layerSets} from './swap.js'
 import type {PretrainedFacts} from './swap-files.js'
@@ -70,6 +71,14 @@ export async function timedModel(flags: ModelFlags): Promise<PretrainedFacts | u
 /** Longest text where no length is typed: longer ones take minutes in models of usual sizes. */
 const LONGEST = {standard: 2048, quick: 512}
 
+/** The longest text that is timed where no length is typed. */
+export function longestTimed(
+  facts: Pick<ModelFacts, 'maxTokens' | 'window'>,
+  {quick}: {quick: boolean},
+): number {
+  return Math.min(mostTokens(facts), quick ? LONGEST.quick : LONGEST.standard)
+}
+
 /**
  * Lengths that are timed: those that are typed, or else powers of two up to the longest text of the model.
  *
@@ -84,8 +93,7 @@ export function modelLengths(
     assertReads(pinned.folder, facts, typed)
     return [...typed]
   }
-  const most = Math.min(mostTokens(facts), quick ? LONGEST.quick : LONGEST.standard)
-  const longest = 2 ** Math.floor(Math.log2(most))
+  const longest = 2 ** Math.floor(Math.log2(longestTimed(facts, {quick})))
   const lengths = quick ? [longest / 4, longest] : [longest / 4, longest / 2, longest]
   return lengths.filter(length => length >= 1)
 }

@@ -172,6 +172,8 @@ export const benchFlags = {
 }
 /** What `rfa bench` was asked for; a missing value was not typed. */
 export type BenchFlags = FlagValues<typeof benchFlags>
+/** Those that a plan is made of. */
+type PlanFlags = Partial<BenchFlags> & Pick<BenchFlags, 'exact' | 'quick' | 'breakdown'>
 
 /**
  * The plan of a benchmark. Both exact forms join the methods, so that every speed-up has something
@@ -185,7 +187,7 @@ export type BenchFlags = FlagValues<typeof benchFlags>
  * @throws {USAGE | BAD_RANGE | BAD_OPTION | UNKNOWN_NAME} when the flags make no plan
  */
 export function toBenchPlan(
-  flags: BenchFlags,
+  flags: PlanFlags,
   estimators: EstimatorFacts,
   file?: FileShape,
   tuned?: TunedFile,
@@ -226,7 +228,7 @@ export function toBenchPlan(
 
 /** Lengths that are typed, else those of the file or of the model. @throws {UNSUPPORTED} for one that the model does not read */
 function lengthsOf(
-  flags: BenchFlags,
+  flags: PlanFlags,
   grid: BenchGrid,
   file: FileShape | undefined,
   model: PretrainedFacts | undefined,
@@ -268,7 +270,7 @@ function sizesOfFile({batch, heads, keyHeads, headDim, valueDim}: FileShape): Be
 }
 
 /** @throws {USAGE} for heads of keys and values that heads of queries cannot share evenly */
-function typedSizes(flags: BenchFlags, grid: BenchGrid & {keyHeads?: number}): BenchSizes {
+function typedSizes(flags: PlanFlags, grid: BenchGrid & {keyHeads?: number}): BenchSizes {
   const {heads = grid.heads, 'head-dim': head_dim = grid.headDim} = flags
   const kv_heads = flags['kv-heads'] ?? (flags.heads === undefined ? grid.keyHeads : undefined)
   if (!areGrouped({heads, kv_heads})) {
@@ -285,7 +287,7 @@ function typedSizes(flags: BenchFlags, grid: BenchGrid & {keyHeads?: number}): B
   }
 }
 
-function batchOf(flags: BenchFlags, grid: BenchGrid): BenchPlan['batch'] {
+function batchOf(flags: PlanFlags, grid: BenchGrid): BenchPlan['batch'] {
   return axisOf(listOr(flags.batch, '--batch', [grid.batch]))
 }
 
@@ -315,7 +317,7 @@ function backendsOf(names: readonly BackendChoice[] = ['auto']): BenchPlan['back
 }
 
 /** @throws {USAGE} for what means nothing to a decode */
-function refuseForwardFlags({redraw, causal}: BenchFlags): void {
+function refuseForwardFlags({redraw, causal}: PlanFlags): void {
   if (causal === false) {
     const what = 'nothing else with --mode decode, which is always causal'
     throw expected('USAGE', '--causal', what, '--no-causal')
@@ -338,7 +340,7 @@ function redrawOf(text: string, heads: number): string {
 }
 
 /** How long to measure. A bound that was typed moves the default of the other one out of its way. */
-function timing(flags: BenchFlags, mode: BenchPlan['mode']): TimingProtocol {
+function timing(flags: PlanFlags, mode: BenchPlan['mode']): TimingProtocol {
   const grid = {...gridOf(BENCH, flags), ...(mode === 'model' && gridOf(MODEL, flags))}
   const minRuns = flags['min-runs'] ?? Math.min(grid.minRuns, flags['max-runs'] ?? grid.minRuns)
   const maxRuns = flags['max-runs'] ?? Math.max(grid.maxRuns, minRuns)

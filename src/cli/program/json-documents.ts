@@ -70,7 +70,7 @@ export type AdviceDocument = z.infer<typeof adviceDocument>
 
 /** `rfa advise --model`. */
 export const modelAdviceDocument = modelAdviceFacts.extend({
-  schema: tag('rfa.model-advice/1'),
+  schema: tag('rfa.model-advice/2'),
   directory: z.string().describe('Folder of the runs and of model-advice.json.'),
 })
 export type ModelAdviceDocument = z.infer<typeof modelAdviceDocument>

@@ -51,7 +51,7 @@ function documentSummary(document: SavedDocument): PageRun {
     }
   }
   if (document.schema === 'rfa.advice/1') return adviceSummary(document, facts)
-  if (document.schema === 'rfa.model-advice/1') {
+  if (document.schema === 'rfa.model-advice/2') {
     const {budget, statement, left_out} = document
     return {
       title: `Advice: ${runName(directory)}`,

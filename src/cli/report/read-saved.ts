@@ -128,7 +128,7 @@ async function documentBlocks(
       if (details) return (await import('../../advice/report.js')).adviceReport(document)
       return (await import('../../advice/screen.js')).adviceScreen(document)
     }
-    case 'rfa.model-advice/1':
+    case 'rfa.model-advice/2':
       return (await import('../../advice/model/screen.js')).modelAdviceBlocks(document, details)
   }
 }
@@ -141,7 +141,7 @@ async function documentFigures({document}: SavedPlace): Promise<Figure[]> {
       return (await import('../../claims/report/charts.js')).paperFigure(document)
     case 'rfa.advice/1':
       return (await import('../../advice/figures.js')).adviceFigures(document)
-    case 'rfa.model-advice/1':
+    case 'rfa.model-advice/2':
       return []
   }
 }
@@ -154,7 +154,7 @@ export async function savedFacts(
   const claims = documents.filter(one => one.schema === 'rfa.claims/1')
   const figures = documents.filter(one => one.schema === 'rfa.figure/1')
   const advice = documents.filter(one => one.schema === 'rfa.advice/1')
-  const models = documents.filter(one => one.schema === 'rfa.model-advice/1')
+  const models = documents.filter(one => one.schema === 'rfa.model-advice/2')
   return {
     runs: await runFacts(all.flatMap(one => (one.kind === 'run' ? [one.run] : []))),
     ...(claims.length > 0 && {claims}),

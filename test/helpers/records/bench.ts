@@ -142,6 +142,24 @@ export const exactForm = (method: string, seq_len: number, median: number) =>
   timed({method, projection: null, num_features: null, seq_len}, median, {feature_dim: 0})
 
 /**
+ * A model of four layers, a forward of which takes `ms`, with attention exchanged in some: as it is, without attention, and with
+ * methods that draw nothing.
+ */
+export function modelTimes(
+  layers: number[],
+  ms: Readonly<Record<string, number>>,
+  changes: Partial<BenchCell> = {},
+): TimedRecord[] {
+  const own = {mode: 'model' as const, model: {folder: 'fixtures/charlm', digest: 'a'}, layers}
+  const free = {projection: null, num_features: null}
+  return Object.entries(ms).map(([method, time]) =>
+    timed({...own, ...free, method, ...changes}, 1e6 * time, {
+      ...{model_kind: 'gpt2', model_layers: 4, live_bytes: null, feature_dim: 0},
+    }),
+  )
+}
+
+/**
  * A decode, each token of which takes `token` ns and `more` ns for each before it; looked at after 25, 64 and 100.
  *
  * @param runs - every run over the usual one; by default those of three processes that differ by 1 %

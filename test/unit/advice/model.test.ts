@@ -1,18 +1,13 @@
 import {describe, expect, it} from 'vitest'
-import {adviseModel} from '../../../src/advice/model/advise.js'
-import {
-  type ModelAdviceRequest,
-  modelBenchPlan,
-  modelSwapPlan,
-} from '../../../src/advice/model/plans.js'
+import {adviseModel, worthTiming} from '../../../src/advice/model/advise.js'
+import {type ModelAdviceRequest, modelSwapPlan} from '../../../src/advice/model/plans.js'
 import {modelAdviceFacts} from '../../../src/advice/model/schema.js'
 import {modelAdviceBlocks} from '../../../src/advice/model/screen.js'
-import type {Counted} from '../../../src/advice/times.js'
 import {toModelAdviceRequest} from '../../../src/cli/plans/advise.js'
-import {swapFiles} from '../../../src/cli/plans/swap-files.js'
+import {pretrained, swapFiles} from '../../../src/cli/plans/swap-files.js'
 import type {CompletedSwap} from '../../../src/experiments/swap/schema.js'
 import {renderTerminal} from '../../../src/report/terminal.js'
-import {exactForm} from '../../helpers/records/bench.js'
+import {modelTimes} from '../../helpers/records/bench.js'
 import {point, swap} from '../../helpers/records/swap.js'
 
 const REQUEST: ModelAdviceRequest = {
@@ -21,9 +16,6 @@ const REQUEST: ModelAdviceRequest = {
   ...{maxTokens: 31, layers: 4, causal: true, budget: 0.1, seqLen: 31},
   ...{methods: ['elu'], numFeatures: [64], effort: 'quick', seed: 0, threads: null},
 }
-/** Operations grow with the length. */
-const COUNTED: Counted = {flops: (_, length) => 1e6 * length, bytes: () => 1024}
-
 /** A method that keeps the budget in some layers. @param loss - there, and of the layer that loses least */
 function searched(method: string, chosen: number[], loss: number): CompletedSwap {
   const record = swap(
@@ -36,53 +28,70 @@ function searched(method: string, chosen: number[], loss: number): CompletedSwap
   return {...record, result: {...record.result, chosen_layers: chosen, tried_sets: tried}}
 }
 
-/** Times of both exact forms, and of others as shares of them. */
-function times(shares: Record<string, number>) {
-  return [31, 124].flatMap(length => [
-    exactForm('softmax', length, 4e8 * (length / 31)),
-    ...Object.entries(shares).map(([method, share]) =>
-      exactForm(method, length, 4e8 * share * (length / 31)),
+/** A model that takes 100 ms, half of that for attention. @param methods - what it takes with these in their layers */
+function times(layers: number[], methods: Record<string, number> = {}) {
+  const without = 100 - 12.5 * layers.length
+  return {
+    layers,
+    records: modelTimes(
+      layers,
+      {'softmax-online': 100, identity: without, ...methods},
+      {seq_len: REQUEST.seqLen},
     ),
-  ])
+  }
 }
+const ALL = [0, 1, 2, 3]
 
-/** Operations of the model beside attention: with four layers of 31e6 that is a share of 4/5. */
-const OTHERS = 31e6
-
-const advised = (rows: readonly CompletedSwap[], shares: Record<string, number>) =>
-  adviseModel(REQUEST, {swap: rows, time: times(shares)}, COUNTED, OTHERS)
+const advised = (
+  rows: readonly CompletedSwap[],
+  timed: readonly ReturnType<typeof times>[] = [times(ALL)],
+) => adviseModel(REQUEST, {swap: rows, times: timed})
 
 describe('advice on a model', () => {
-  it('takes what saves most: layers times the time of each', () => {
-    const rows = [searched('elu', [0, 1], 0.05), searched('mean-value', [0], 0.08)]
-    // elu saves 2 x 0.75, averaging V 0.9
-    const advice = advised(rows, {elu: 0.25, 'mean-value': 0.1})
+  it('takes that with which the model is fastest, whatever its layers', () => {
+    const rows = [
+      searched('elu', [0, 1], 0.05),
+      searched('rfa', ALL, 0.07),
+      searched('mean-value', [0], 0.08),
+    ]
+    const advice = advised(rows, [times(ALL, {rfa: 90}), times([0, 1], {elu: 80})])
     expect(modelAdviceFacts.parse(advice)).toEqual(advice)
     expect([advice.candidate, advice.obstacle]).toEqual(['elu', null])
+    expect(advice.exact.time_ns).toBeCloseTo(1e8, -7)
+    expect(advice.attention_share).toBeCloseTo(0.5, 1)
+    expect(
+      advice.candidates.map(({method, gain}) => [method, gain && Math.round(20 * gain)]),
+    ).toEqual([
+      ['elu', 25],
+      ['rfa', 22],
+      ['mean-value', null],
+    ])
     // 0.05 of 1.6 nats
     expect(advice.statement).toMatch(
-      /^Exchange attention in layers 0, 1 by elu: 3\.1 % more nats per token \[2\.8, 3\.4\] on 40 texts \([\d,]+ tokens\)\. Attention of one layer by itself is 4\.\d+x .*as fast as softmax at 31 tokens\. Layer 0 hardly uses its attention: averaging V in place of it costs 5\.0 % more nats per token .*\. Attention is 80 % of the model's operations at 31 tokens \(counted\): exchanging it everywhere makes the model at most 5\.00x as fast, in these layers 1\.67x\.$/,
+      /^Exchange attention in layers 0, 1 by elu: 3\.1 % more nats per token \[2\.8, 3\.4\] on 40 texts \([\d,]+ tokens\)\. The model is 1\.2\dx \[1\.\d+, 1\.\d+\] as fast at 31 tokens\. Layer 0 hardly uses its attention: averaging V in place of it costs 5\.0 % more nats per token .*\. Attention of layers 0, 1 is 2\d % \[.*\] of the time of the exact model at L=31: no method can gain more than 1\.3x /,
     )
   })
 
   it('never advises averaging V, nor a method where that keeps the budget, too', () => {
     const rows = [searched('elu', [0], 0.05), searched('mean-value', [0], 0.08)]
-    const {candidate, obstacle, statement} = advised(rows, {elu: 0.25, 'mean-value': 0.1})
+    expect(worthTiming(rows)).toEqual([])
+    const {candidate, obstacle, statement} = advised(rows)
     expect([candidate, obstacle]).toEqual([null, 'average'])
     expect(statement).toMatch(
-      /^Keep exact attention .*Methods keep the budget only where averaging V does, too\. Layer 0 hardly uses its attention: /,
+      /^Keep exact attention \(the model takes \d+ ms for 31 tokens\)\. Methods keep the budget only where averaging V does, too\. Layer 0 hardly uses its attention: .* Attention is [45]\d % /,
     )
-    const only = advised([searched('mean-value', [0, 1, 2, 3], 0.08)], {'mean-value': 0.1})
+    const only = advised([searched('mean-value', ALL, 0.08)])
     expect([only.candidate, only.obstacle]).toEqual([null, 'budget'])
     expect(only.statement).toContain('All 4 layers hardly use their attention')
   })
 
-  it('says first that the model guesses, and advises nothing', () => {
-    const rows = [searched('elu', [0, 1, 2, 3], 0.05)].map(row => ({
+  it('says first that the model guesses, and advises and times nothing', () => {
+    const rows = [searched('elu', ALL, 0.05)].map(row => ({
       ...row,
       result: {...row.result, guessing_nats: 1.5},
     }))
-    const {candidate, obstacle, statement} = advised(rows, {elu: 0.25})
+    expect(worthTiming(rows)).toEqual([])
+    const {candidate, obstacle, statement} = advised(rows)
     expect([candidate, obstacle]).toEqual([null, 'guess'])
     expect(statement).toMatch(
       /The model guesses on these texts \(1\.60 nats per token, equal chances 1\.50\)/,
@@ -90,59 +99,62 @@ describe('advice on a model', () => {
   })
 
   it('keeps exact attention where no layer keeps the budget, and names the least loss', () => {
-    const {candidate, obstacle, statement} = advised([searched('elu', [], 0)], {elu: 0.25})
+    const {candidate, obstacle, statement} = advised([searched('elu', [], 0)])
     expect([candidate, obstacle]).toEqual([null, 'budget'])
     expect(statement).toContain(
-      'Keep exact attention (softmax, 400 ms a layer at 31 tokens). No method keeps the budget of 0.1 nats per token in any layer: elu in layer 0 loses least, 2.5 % more nats per token [2.3, 2.8].',
+      'No method keeps the budget of 0.1 nats per token in any layer: elu in layer 0 loses least, 2.5 % more nats per token [2.3, 2.8].',
     )
   })
 
-  it('keeps exact attention where what keeps the budget is slower', () => {
-    const {obstacle, statement} = advised([searched('elu', [0, 1, 2, 3], 0.05)], {elu: 3})
+  it('keeps exact attention where the model is slower, and says by how much', () => {
+    const rows = [searched('elu', ALL, 0.05), searched('rfa', [0], 0.05)]
+    const {obstacle, statement} = advised(rows, [times(ALL, {elu: 200}), times([0], {rfa: 125})])
     expect(obstacle).toBe('time')
-    expect(statement).toContain(
-      'elu keeps the budget in all 4 layers, but is not faster for certain',
+    expect(statement).toMatch(
+      /rfa keeps the budget in layer 0, but the model is not faster for certain at 31 tokens: 0\.8\d*x .*Attention of layer 0 is /,
     )
   })
 
-  it('names what is slower where averaging V does not keep the budget', () => {
-    const rows = [
-      searched('rfa', [0], 0.05),
-      searched('elu', [0, 1], 0.05),
-      searched('mean-value', [0], 0.08),
-    ]
-    const {obstacle, statement} = advised(rows, {rfa: 1, elu: 3, 'mean-value': 0.1})
-    expect(obstacle).toBe('time')
-    expect(statement).toContain('elu keeps the budget in layers 0, 1')
+  it('takes the times of the method for learned parameters', () => {
+    const tuned = {
+      path: 't.safetensors',
+      digest: 'a',
+      projection: null,
+      num_features: null,
+      draws: null,
+    }
+    const {cell, ...rest} = searched('elu', ALL, 0.05)
+    const {candidates} = advised([{...rest, cell: {...cell, tuned}}], [times(ALL, {elu: 80})])
+    expect(candidates[0]!.gain).toBeCloseTo(1.25, 1)
   })
 
   it('is refused where nothing runs in the model, or no exact form was timed', () => {
     const {result: _, ...bare} = swap({method: 'lara'})
     const skipped = {...bare, status: 'skipped' as const, reason: 'bidirectional only'}
     const act = (swaps: Parameters<typeof adviseModel>[1]['swap']) => () =>
-      adviseModel(REQUEST, {swap: swaps, time: []}, COUNTED, OTHERS)
+      adviseModel(REQUEST, {swap: swaps, times: [{layers: ALL, records: []}]})
     expect(act([skipped])).toThrow(/expected a method that runs in the model, got lara/)
-    expect(act([searched('elu', [0], 0.05)])).toThrow(/expected times of an exact form, got none/)
+    expect(act([searched('elu', [0], 0.05)])).toThrow(
+      /expected times of the model as it is and without attention, got none/,
+    )
   })
 
   it('fits 80 columns', () => {
-    const rows = ['elu', 'mean-value', 'cosformer'].map(name => searched(name, [0, 1, 2, 3], 0.05))
-    const advice = advised(rows, {elu: 0.25, 'mean-value': 0.1, cosformer: 0.5})
+    const rows = ['elu', 'mean-value', 'cosformer'].map(name =>
+      searched(name, name === 'mean-value' ? [0] : ALL, 0.05),
+    )
+    const advice = advised(rows, [times(ALL, {elu: 80, cosformer: 90})])
     const text = renderTerminal(modelAdviceBlocks(advice), {width: 80, colour: false})
     expect(Math.max(...text.split('\n').map(line => line.length))).toBeLessThanOrEqual(80)
     expect(text).toMatchSnapshot()
   })
 })
 
-describe('the runs behind it', () => {
-  it('search the layers of every method and of averaging V, and time them', () => {
+describe('the swap behind it', () => {
+  it('search the layers of every method and of averaging V', () => {
     const plan = modelSwapPlan(REQUEST)
     expect(plan.methods.map(({method}) => method)).toEqual(['elu', 'mean-value'])
-    expect([plan.layer_sets, plan.budget]).toEqual([[[0, 1, 2, 3]], 0.1])
-    const bench = modelBenchPlan({...REQUEST, seqLen: 124}, [searched('elu', [0], 0.05)], COUNTED)
-    expect(bench.methods.map(({method}) => method)).toContain('elu')
-    expect([bench.heads, bench.head_dim, bench.causal]).toEqual([4, 32, true])
-    expect(bench.seq_lens).toContain(124)
+    expect([plan.layer_sets, plan.budget]).toEqual([[ALL], 0.1])
   })
 })
 
@@ -151,9 +163,9 @@ const NO_FLAGS = {quick: false, 'dry-run': false, details: false, resume: false}
 
 it('refuses lengths that the model does not read', async () => {
   const model = 'fixtures/charlm'
-  const files = await swapFiles({model})
+  const [files, {facts}] = await Promise.all([swapFiles({model}), pretrained({model})])
   const request = (seqLen?: number) =>
-    toModelAdviceRequest({...NO_FLAGS, model, 'seq-len': seqLen}, files)
+    toModelAdviceRequest({...NO_FLAGS, model, 'seq-len': seqLen}, files, facts)
   expect(request().seqLen).toBe(256)
   expect(request(256).seqLen).toBe(256)
   expect(() => request(257)).toThrow(

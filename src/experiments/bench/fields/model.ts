@@ -10,7 +10,7 @@ export function benchSizesOf({heads, keyHeads, headDim}: ModelFacts) {
 }
 
 /** The longest text that a model reads in one piece: it has positions for it, and no token falls out of a window. */
-export function mostTokens({maxTokens, window}: ModelFacts): number {
+export function mostTokens({maxTokens, window}: Pick<ModelFacts, 'maxTokens' | 'window'>): number {
   return Math.min(maxTokens, window ?? maxTokens)
 }
 

@@ -50,7 +50,11 @@ describe('the plan of a whole model', () => {
     ['heads', {heads: 4}, /--heads: expected nothing where a model/],
     ['causality', {causal: false}, /--causal: expected nothing where a model/],
     ['a file', {input: ['qkv.npz']}, /--input: expected nothing where a model/],
-    ['learned parameters', {parameters: 'tuned.safetensors'}, /--parameters: expected nothing where a model/],
+    [
+      'learned parameters',
+      {parameters: 'tuned.safetensors'},
+      /--parameters: expected nothing where a model/,
+    ],
     ['parts', {breakdown: true}, /--breakdown: expected nothing where a model/],
     ['attention alone', {mode: 'forward'}, /--mode: expected model or decode/],
     ['a layer that is not there', {layers: '4'}, /--layers: expected .* got 4/],
