@@ -18,7 +18,8 @@ export function nextSwap({manifest, records}: ExperimentRun, bin: string): strin
   const named = distinct(methods.map(({method}) => method)).filter(
     method => !BASELINES.includes(method) && method !== PASS_THROUGH,
   )
-  const first = (records as BenchRecord[]).find(({status}) => status === 'completed')
+  const own = records as BenchRecord[]
+  const first = own.find(({status}) => status === 'completed')
   if (!model || !isPlain || plan.plugins || named.length === 0 || first?.status !== 'completed') {
     return []
   }
@@ -26,6 +27,8 @@ export function nextSwap({manifest, records}: ExperimentRun, bin: string): strin
   const folder = isPackaged ? [] : ['--model', typeablePath(model.folder)]
   // all of them are what a swap exchanges where nothing is said
   const where = layers.length === first.result.model_layers ? [] : ['--layers', layers.join()]
-  const drawn = ['--methods', named.join(), '--num-features', num_features.join()]
-  return [`next: ${commandText([bin, 'swap', ...folder, ...where, ...drawn])} (what it loses)`]
+  const isSized = own.some(({cell}) => cell.num_features !== null)
+  const sized = isSized ? ['--num-features', num_features.join()] : []
+  const exchanged = ['--methods', named.join(), ...sized]
+  return [`next: ${commandText([bin, 'swap', ...folder, ...where, ...exchanged])} (what it loses)`]
 }

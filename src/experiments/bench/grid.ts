@@ -65,7 +65,9 @@ async function sizeOfModel(plan: BenchPlan): Promise<ModelSize | undefined> {
   const {openModel} = await import('../../model/index.js')
   const {modelDigest} = await import('../model-digest.js')
   if ((await modelDigest(folder)) !== digest) throw fileChanged(folder)
-  const {facts, sizes} = await openModel(folder)
+  const model = await openModel(folder)
+  await model.close()
+  const {facts, sizes} = model
   const own = {...benchSizesOf(facts), causal: facts.causal}
   const {heads, kv_heads, head_dim, value_dim, causal} = plan
   const asked = {heads, ...kvHeadsOf({heads, kv_heads}), head_dim, value_dim, causal}
