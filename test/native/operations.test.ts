@@ -203,6 +203,9 @@ describeNative('tensor operations', addon => {
       {a: [1, 17, 65], b: [3, 65, 33]},
       {a: [3, 63, 16], b: [1, 16, 64]},
       {a: [2, 3, 9, 31], b: [2, 3, 31, 129]},
+      {a: [4, 3, 9, 31], b: [1, 3, 31, 17]}, // matrices of heads repeat for each text
+      {a: [1, 3, 9, 31], b: [2, 3, 31, 17]},
+      {a: [3, 5, 7], b: [2, 2, 3, 7, 4]},
       {a: [2, 1, 5, 7], b: [1, 3, 7, 11]}, // each side repeats along an axis of its own
       {a: [2, 0, 7], b: [2, 7, 3]},
       {a: [2, 5, 0], b: [2, 0, 3]},

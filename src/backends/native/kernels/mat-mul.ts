@@ -101,7 +101,7 @@ function above(backend: NativeBackend, out: Float32Array, slopes: Float32Array):
   return steep
 }
 
-/** @returns `undefined` for vectors, and for a bias or a batch that broadcasts in another way than as a whole */
+/** @returns `undefined` for vectors, and for a bias or a batch that broadcasts in another way than as a whole or by its leading axes */
 function multiply(
   {inputs, attrs, backend, addon}: KernelCall<MatMulAttributes>,
   bias: TensorInfo | undefined,
@@ -123,33 +123,60 @@ function multiply(
     b.shape.slice(0, -2),
   )
   const batch = sizeOf(batchShape)
-  // the addon steps by one stride per side: its matrices repeat all together or not at all
-  const whole = [matrixA, matrixB].every(({count}) => count === batch || count === 1)
+  const blocks = blocksOf([a, b], batchShape)
   // one number per column, in whatever leading axes of 1
   const biasFits =
     !bias ||
     (sizeOf(bias.shape) === columns &&
       bias.shape.at(-1) === columns &&
       bias.shape.length <= batchShape.length + 2)
-  if (!whole || !biasFits || inner !== innerB) return undefined
+  if (blocks === undefined || !biasFits || inner !== innerB) return undefined
   const out = backend.uninitialised(batch * rows * columns)
-  addon.matMul({
-    ...{batch, rows, columns, inner, transposeA, transposeB},
-    a: backend.floats(a),
-    b: backend.floats(b),
+  const sides = [matrixA, matrixB].map(({count, rows, columns}) => {
     // a single matrix repeats: stride 0
-    aBatchStride: matrixA.count === 1 ? 0 : matrixA.rows * matrixA.columns,
-    aRowStride: matrixA.columns,
-    bBatchStride: matrixB.count === 1 ? 0 : matrixB.rows * matrixB.columns,
-    bRowStride: matrixB.columns,
-    bias: bias && backend.floats(bias),
-    activation: addon.codes.activation[activation]!,
-    out,
+    const stride = count === 1 ? 0 : rows * columns
+    return {stride, next: count === batch ? (batch / blocks) * stride : 0}
   })
+  const [sideA, sideB] = sides as [(typeof sides)[number], (typeof sides)[number]]
+  const [dataA, dataB] = [backend.floats(a), backend.floats(b)]
+  const size = out.length / blocks
+  for (let block = 0; block < blocks; block++) {
+    addon.matMul({
+      ...{batch: batch / blocks, rows, columns, inner, transposeA, transposeB},
+      a: dataA.subarray(block * sideA.next),
+      b: dataB.subarray(block * sideB.next),
+      ...{aBatchStride: sideA.stride, aRowStride: matrixA.columns},
+      ...{bBatchStride: sideB.stride, bRowStride: matrixB.columns},
+      bias: bias && backend.floats(bias),
+      activation: addon.codes.activation[activation]!,
+      out: out.subarray(block * size, (block + 1) * size),
+    })
+  }
   return backend.own(out, [...batchShape, rows, columns])
 }
 
 /** Number and stored size of the matrices of a tensor. */
 function matrixOf({shape}: TensorInfo) {
   return {count: sizeOf(shape.slice(0, -2)), rows: shape.at(-2)!, columns: shape.at(-1)!}
+}
+
+/**
+ * In how many calls the matrices of both sides are multiplied: the addon steps by one stride per side, so that within a call they
+ * repeat all together or not at all; a side without leading axes begins anew in each.
+ *
+ * @returns `undefined` where a side repeats along another axis
+ */
+function blocksOf(sides: readonly TensorInfo[], batchShape: readonly number[]): number | undefined {
+  const batch = sizeOf(batchShape)
+  let blocks = 1
+  for (const {shape} of sides) {
+    const axes = shape.slice(0, -2)
+    const first = axes.findIndex(size => size !== 1)
+    const own = first < 0 ? [] : axes.slice(first)
+    const count = sizeOf(own)
+    if (count === 1 || count === batch) continue
+    if (String(own) !== String(batchShape.slice(batchShape.length - own.length))) return undefined
+    blocks = batch / count
+  }
+  return blocks
 }
