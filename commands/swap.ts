@@ -23,8 +23,10 @@ export default class Swap extends ExperimentCommand {
     const saved = await this.savedPlan(flags)
     const estimators = await this.estimators(!saved && asksEstimators(flags))
     if (saved) return this.runOrDescribe(saved, flags)
-    const {swapFiles} = await import('../src/cli/plans/swap-files.js')
-    const tuned = await tunedFile(flags)
+    const {PACKAGED_TUNED, swapFiles} = await import('../src/cli/plans/swap-files.js')
+    const {packagedFile} = await import('../src/inputs/packaged.js')
+    const isFirst = this.gridFlags(flags).join() === '--quick'
+    const tuned = await tunedFile(isFirst ? {parameters: packagedFile(PACKAGED_TUNED)} : flags)
     this.caution(fewerDraws(flags.replicates, tuned))
     const files = await swapFiles({...flags, engine: flags.engine ?? 'auto'})
     for (const text of learnedElsewhere(tuned, files.facts)) this.caution(text)

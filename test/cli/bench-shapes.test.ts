@@ -121,7 +121,7 @@ describe('--model', () => {
       /^rfa bench: whole model charlm \(gpt2\) with attention exchanged in all/,
     )
     expect(stdout).toMatch(/^identity +\d/m)
-    expect(stderr).toContain('next: rfa swap --methods elu --num-features 256 (what it loses)')
+    expect(stderr).toContain('next: rfa swap --methods elu (what it loses)')
     const figures = join(folder, 'figures')
     const told = await runMain('report', join(folder, 'model'), '--svg', figures)
     // where other programs run, a share is not told

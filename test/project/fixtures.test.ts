@@ -6,6 +6,7 @@ import type {ErrorSweepResult} from '../../src/experiments/error-sweep/schema.js
 import {openArrays} from '../../src/inputs/files/index.js'
 import {loadInput} from '../../src/inputs/load.js'
 import {rowEntropies} from '../../src/inputs/statistics.js'
+import {readTuned, tunedSpecOf} from '../../src/tuned/index.js'
 import {cellsOf} from '../helpers/cells.js'
 import {FULL} from '../helpers/effort.js'
 import {method, sweep} from '../helpers/plans.js'
@@ -131,4 +132,14 @@ describe.each(PADDED)('%s', layer => {
       'BOOL',
     ])
   })
+})
+
+it('has features that the character model learned on other verses than those that are judged', async () => {
+  const versesOf = (name: string) => readFileSync(`fixtures/${name}`, 'utf8').trimEnd().split('\n')
+  const learned = new Set(versesOf('charlm-learned.txt'))
+  expect(versesOf('charlm/texts.txt').filter(verse => learned.has(verse))).toEqual([])
+  const tuned = await readTuned('fixtures/charlm-tuned.safetensors')
+  expect(tuned).toMatchObject({method: 'favor-pos', numFeatures: 64, heads: 4, headDim: 32})
+  expect(tuned.layers.map(({layer}) => layer)).toEqual([0, 1, 2, 3])
+  expect(tunedSpecOf(tuned).draws).toBe(3)
 })

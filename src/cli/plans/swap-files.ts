@@ -17,6 +17,8 @@ import {readOf, type SwapFiles, type SwapFlags, type TokenFlags} from './swap.js
 
 /** Model and texts that are used where none are named, in the folder of packaged files. */
 export const [PACKAGED_MODEL, PACKAGED_TEXTS] = ['charlm', 'charlm/texts.txt']
+/** What that model learned on other texts, which `--quick` alone shows. */
+export const PACKAGED_TUNED = 'charlm-tuned.safetensors'
 
 /** What flags say of model and texts. */
 type Named = Pick<SwapFlags, 'model' | 'texts'> & Partial<Pick<SwapFlags, 'engine'>> & TokenFlags

@@ -71,7 +71,7 @@ export abstract class ExperimentCommand extends RfaCommand {
   }
 
   /** The flags that were typed and say what to run, not only how; with dashes. */
-  private gridFlags(flags: RunOptions): string[] {
+  protected gridFlags(flags: RunOptions): string[] {
     const known = (this.ctor as typeof ExperimentCommand).flags as Record<
       string,
       {default?: unknown; allowNo?: boolean}

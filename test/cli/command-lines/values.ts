@@ -126,6 +126,7 @@ export const NUMBERS: readonly Row[] = [
   ['tune --draws 1e12', 2, /--draws: expected a value that a plan can hold, got 1000000000000/],
   ['bench --min-runs 1e12', 2, /expected one that ends within a year/],
   ['swap --layers first:5', 2, /first:N or last:N with N from 1 to 4, got first:5/],
+  ['swap --quick --dry-run', 0, /^swap, causal: 8 cells[\s\S]*favor-pos \(tuned\) orth M=64/],
   ['swap --quick --budget 0.01 --dry-run', 0, /^swap, causal: 7 cells/],
   ['swap --quick --no-yardsticks --layers first:1,3 --dry-run', 0, /^swap, causal: 5 cells/],
 ]
