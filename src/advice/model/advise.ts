@@ -71,6 +71,7 @@ export function adviseModel(
     ['guess', !isGuessing(result)],
     ['budget', keeps],
     ['average', needed.length > 0],
+    ['busy', faster.length > 0 || timed.every(({gain_high}) => gain_high !== null)],
     ['time', faster.length > 0],
   ] as const
   const obstacle = conditions.find(([, met]) => !met)?.[0] ?? null
@@ -97,7 +98,8 @@ export function adviseModel(
     obstacle,
     candidates,
   }
-  const told = obstacle === null || obstacle === 'time' ? timed[0] : undefined
+  const told =
+    obstacle === null || obstacle === 'time' || obstacle === 'busy' ? timed[0] : undefined
   const bound = times.find(({layers}) => String(layers) === String(told?.layers)) ?? whole
   return {...advice, statement: modelStatement(advice, shareSentence(bound.bound, bound.without))}
 }

@@ -18,9 +18,10 @@ const timeFields = {
  * - `guess`: the model does no better on the texts than equal chances for every token
  * - `budget`: no method keeps the budget in any layer
  * - `average`: where a method keeps it, averaging V does, too
+ * - `busy`: times of what keeps it are not known, as the machine was too busy
  * - `time`: with what keeps it the model is not faster for certain
  */
-const MODEL_OBSTACLES = ['guess', 'budget', 'average', 'time'] as const
+const MODEL_OBSTACLES = ['guess', 'budget', 'average', 'busy', 'time'] as const
 
 const candidate = z.object({
   ...variantFields,
@@ -84,7 +85,7 @@ export const modelAdviceFacts = z.object({
     .enum(MODEL_OBSTACLES)
     .nullable()
     .describe(
-      'Why nothing: the model guesses on the texts, or no method keeps the budget in any layer, or averaging V keeps it in the same layers, or with what keeps it the model is not faster for certain; `null` with a candidate.',
+      'Why nothing: the model guesses on the texts, or no method keeps the budget in any layer, or averaging V keeps it in the same layers, or the machine was too busy to time what keeps it, or with what keeps it the model is not faster for certain; `null` with a candidate.',
     ),
   statement: z.string().describe('The recommendation in sentences.'),
   candidates: z.array(candidate).describe('What was measured, the fastest model first.'),

@@ -18,7 +18,10 @@ export function modelStatement(advice: Stated, share: string): string {
   const taken = candidates.find(({label}) => label === candidate)
   const answer = taken
     ? [takenText(taken, advice)]
-    : [keptText(advice), ...(obstacle ? [WHY[obstacle](advice)] : [])]
+    : [
+        ...(obstacle === 'busy' ? [] : [keptText(advice)]),
+        ...(obstacle ? [WHY[obstacle](advice)] : []),
+      ]
   const average = obstacle === 'guess' ? [] : averageText(advice)
   return [...answer, ...average, share].join(' ')
 }
@@ -52,6 +55,7 @@ const WHY: Record<NonNullable<Stated['obstacle']>, (advice: Stated) => string> =
   guess: ({original_nats, guessing_nats}) =>
     `The model guesses on these texts (${significant(original_nats)} nats per token, equal chances ${significant(guessing_nats)}), so that losses say nothing: take texts of the kind that it was trained on.`,
   budget: lossText,
+  busy: busyText,
   average: () => 'Methods keep the budget only where averaging V does, too.',
   time: slowText,
 }
@@ -67,9 +71,15 @@ function lossText(advice: Stated): string {
   return `${none}: ${least.label} in layer ${least_layer} loses least, ${lost}.`
 }
 
+/** Nothing is advised on times that are not known. */
+function busyText(advice: Stated): string {
+  const {candidates, seq_len, model_layers} = advice
+  const keeping = candidates.find(({gain}) => gain !== null)!
+  return `No verdict: the machine was too busy to time the model at ${seq_len} tokens. ${keeping.label} keeps the budget in ${layersText(keeping.layers, model_layers)}: ${lossWords(keeping, advice)}.`
+}
+
 function slowText({candidates, seq_len, model_layers}: Stated): string {
-  const best = candidates.find(({gain}) => gain !== null)
-  if (!best) return 'The machine was too busy to time what keeps the budget.'
+  const best = candidates.find(({gain}) => gain !== null)!
   return `${best.label} keeps the budget in ${layersText(best.layers, model_layers)}, but the model is not faster for certain at ${seq_len} tokens: ${speedText(gainOf(best))}.`
 }
 

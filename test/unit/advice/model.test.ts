@@ -115,6 +115,26 @@ describe('advice on a model', () => {
     )
   })
 
+  it('has no verdict where times are not known', () => {
+    const records = times(ALL, {elu: 80}).records.map(({result, ...record}) => ({
+      ...record,
+      // runs waited for nearly all of their time
+      result: {
+        ...result,
+        threads: 2,
+        waited_ns: 0.9 * result.samples_ns.reduce((a, b) => a + b, 0),
+      },
+    }))
+    const {candidate, obstacle, statement} = advised(
+      [searched('elu', ALL, 0.05)],
+      [{layers: ALL, records}],
+    )
+    expect([candidate, obstacle]).toEqual([null, 'busy'])
+    expect(statement).toMatch(
+      /^No verdict: the machine was too busy to time the model at 31 tokens\. elu keeps the budget in all 4 layers: 3\.1 % more nats per token/,
+    )
+  })
+
   it('takes the times of the method for learned parameters', () => {
     const tuned = {
       path: 't.safetensors',
