@@ -132,22 +132,21 @@ function multiply(
       bias.shape.length <= batchShape.length + 2)
   if (blocks === undefined || !biasFits || inner !== innerB) return undefined
   const out = backend.uninitialised(batch * rows * columns)
-  const sides = [matrixA, matrixB].map(({count, rows, columns}) => {
-    // a single matrix repeats: stride 0
-    const stride = count === 1 ? 0 : rows * columns
-    return {stride, next: count === batch ? (batch / blocks) * stride : 0}
-  })
-  const [sideA, sideB] = sides as [(typeof sides)[number], (typeof sides)[number]]
+  // a single matrix repeats: stride 0; a side without all matrices begins anew in each block
+  const [strideA, strideB] = [strideOf(matrixA), strideOf(matrixB)]
+  const nextA = matrixA.count === batch ? (batch / blocks) * strideA : 0
+  const nextB = matrixB.count === batch ? (batch / blocks) * strideB : 0
   const [dataA, dataB] = [backend.floats(a), backend.floats(b)]
+  const own = bias && backend.floats(bias)
   const size = out.length / blocks
   for (let block = 0; block < blocks; block++) {
     addon.matMul({
       ...{batch: batch / blocks, rows, columns, inner, transposeA, transposeB},
-      a: dataA.subarray(block * sideA.next),
-      b: dataB.subarray(block * sideB.next),
-      ...{aBatchStride: sideA.stride, aRowStride: matrixA.columns},
-      ...{bBatchStride: sideB.stride, bRowStride: matrixB.columns},
-      bias: bias && backend.floats(bias),
+      a: dataA.subarray(block * nextA),
+      b: dataB.subarray(block * nextB),
+      ...{aBatchStride: strideA, aRowStride: matrixA.columns},
+      ...{bBatchStride: strideB, bRowStride: matrixB.columns},
+      bias: own,
       activation: addon.codes.activation[activation]!,
       out: out.subarray(block * size, (block + 1) * size),
     })
@@ -160,9 +159,13 @@ function matrixOf({shape}: TensorInfo) {
   return {count: sizeOf(shape.slice(0, -2)), rows: shape.at(-2)!, columns: shape.at(-1)!}
 }
 
+function strideOf({count, rows, columns}: ReturnType<typeof matrixOf>): number {
+  return count === 1 ? 0 : rows * columns
+}
+
 /**
  * In how many calls the matrices of both sides are multiplied: the addon steps by one stride per side, so that within a call they
- * repeat all together or not at all; a side without leading axes begins anew in each.
+ * repeat all together or not at all.
  *
  * @returns `undefined` where a side repeats along another axis
  */
