@@ -47,7 +47,7 @@ export default class Advise extends RfaCommand {
     flags: ModelAdviseFlags & {quiet: boolean},
   ): Promise<ModelAdviceDocument> {
     const {closingLine} = await import('../src/cli/advise/run-advise.js')
-    const {nextTune, runModelAdvise} = await import('../src/cli/advise/run-model-advise.js')
+    const {nextCommand, runModelAdvise} = await import('../src/cli/advise/run-model-advise.js')
     const {loadEstimators} = await import('../src/attention/names.js')
     const {document, failure} = await runModelAdvise(
       flags,
@@ -57,7 +57,7 @@ export default class Advise extends RfaCommand {
     const {modelAdviceBlocks} = await import('../src/advice/model/screen.js')
     await this.show(modelAdviceBlocks(document, flags.details))
     this.note(closingLine(this.config.bin, document, 'every candidate'))
-    const next = nextTune(this.config.bin, flags, document)
+    const next = nextCommand(this.config.bin, flags, document)
     if (next) this.note(next)
     this.caution(failure)
     if (failure !== undefined) process.exitCode = EXIT_CELLS_FAILED

@@ -66,6 +66,16 @@ function singleTimeOfWork(timed: readonly {flops: number; time: number}[], flops
 /** Longest length that is looked at. */
 const LONGEST = 2 ** 22
 
+/**
+ * Whether a timed cell says how long a variant takes. Learned parameters cost nothing: maps fold into the weights, and learned random
+ * vectors take the place of drawn ones; so a method with them takes as long as without.
+ */
+export function isTimeOf(cell: Variant, variant: Variant): boolean {
+  const {method, num_features, tuned} = variant
+  if (!tuned) return variantLabel(cell) === variantLabel(variant)
+  return cell.method === method && cell.num_features === num_features
+}
+
 /** What a benchmark says of candidates. */
 export class Times {
   /** The exact forms that were timed. */
@@ -107,18 +117,8 @@ export class Times {
     return {time: timeOfWork(works, flops), from: 'predicted' as const, works, flops}
   }
 
-  /**
-   * Those of the variant. Learned parameters cost nothing: maps fold into the weights, and learned random vectors take the
-   * place of drawn ones; so these are those of the method without.
-   */
   private ownRecords(variant: Variant): readonly TimedRecord[] {
-    const {method, num_features, tuned} = variant
-    const label = variantLabel(variant)
-    return this.records.filter(({cell}) =>
-      tuned
-        ? cell.method === method && cell.num_features === num_features
-        : variantLabel(cell) === label,
-    )
+    return this.records.filter(({cell}) => isTimeOf(cell, variant))
   }
 
   /** The same method at the M nearest to one that was not timed. */

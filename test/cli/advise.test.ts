@@ -256,7 +256,7 @@ describe('rfa advise --model', () => {
     const {stdout, stderr, result} = await advise(...model, ...argv, '--output', directory)
     expect(stdout).toContain('Exchange attention in layers 0, 1 by elu:')
     expect(stderr).toContain(`saved in ${directory}; every candidate: rfa report`)
-    expect(stderr).toContain('next: rfa tune --model fixtures/charlm   what does')
+    expect(stderr).toContain('next: rfa tune --model fixtures/charlm --quick   what does')
     const saved = JSON.parse(readFileSync(join(directory, 'model-advice.json'), 'utf8'))
     expect(modelAdviceDocument.parse(saved)).toEqual(result)
     const runs = runner.runExperiment.mock.calls.map(([{plan}, options]) => [

@@ -1,9 +1,9 @@
 /** From the records of a swap and of benchmarks to advice on a model. */
 import {MODELS_OWN, PASS_THROUGH} from '../../experiments/bench/fields/baselines.js'
-import {shareSentence} from '../../experiments/bench/report/model.js'
+import {attentionShare, shareSentence} from '../../experiments/bench/report/model.js'
 import type {BenchRecord, TimedRecord} from '../../experiments/bench/schema.js'
 import {PairedTimes} from '../../experiments/bench/times/paired-times.js'
-import {medianOf} from '../../experiments/bench/times/time-estimates.js'
+import {isTold, medianOf} from '../../experiments/bench/times/time-estimates.js'
 import {YARDSTICK} from '../../experiments/error-sweep/report/ranking.js'
 import {backendItems, troubleItems, variantLabel} from '../../experiments/labels.js'
 import {
@@ -13,9 +13,10 @@ import {
   type SwapCell,
   type SwapRecord,
 } from '../../experiments/swap/schema.js'
-import {type Estimate, finiteOrNull, mapped} from '../../stats/index.js'
+import {type Estimate, finiteOrNull} from '../../stats/index.js'
 import {completedOf, nothingIn} from '../advise.js'
 import {gainFields} from '../layer.js'
+import {isTimeOf} from '../times.js'
 import type {ModelAdviceRequest} from './plans.js'
 import type {ModelAdvice, ModelCandidate} from './schema.js'
 import {modelStatement} from './statement.js'
@@ -38,9 +39,10 @@ export function worthTiming(rows: readonly CompletedSwap[]): CompletedSwap[] {
   )
 }
 
-/** A benchmark of the model with attention exchanged in a set of layers. */
+/** A benchmark of the model with attention exchanged in some layers. */
 export interface TimedLayers {
-  layers: readonly number[]
+  /** As `--layers` takes them: `0,3`. */
+  layers: string
   records: readonly BenchRecord[]
 }
 
@@ -54,29 +56,40 @@ export function adviseModel(
 ): ModelAdvice {
   const rows = exchangedRows(runs.swap)
   const needed = worthTiming(rows)
-  const times = runs.times.map(one => new ModelTimes(one))
+  const times = new Map(runs.times.map(one => [one.layers, new ModelTimes(one)]))
+  const whole = [...times.values()][0]!
   const {seqLen, budget, effort, seed} = request
   const {cell, result} = rows[0]!
-  const timesOf = (row: CompletedSwap) =>
-    needed.includes(row)
-      ? times.find(({layers}) => String(layers) === String(row.result.chosen_layers))
-      : undefined
-  const candidates = rows
-    .map(row => candidateOf(row, timesOf(row)))
-    .toSorted((a, b) => (b.gain ?? 0) - (a.gain ?? 0) || b.layers.length - a.layers.length)
-  const timed = candidates.filter(({gain}) => gain !== null)
-  const faster = timed.filter(({gain_low}) => (gain_low ?? 0) > 1)
-  const keeps = candidates.some(({method, layers}) => method !== YARDSTICK && layers.length > 0)
+  const joined = rows
+    .map(row => ({
+      row,
+      timed: needed.includes(row)
+        ? times.get(String(row.result.chosen_layers))?.of(row.cell)
+        : undefined,
+    }))
+    .toSorted(
+      (a, b) =>
+        (b.timed?.gain.value ?? 0) - (a.timed?.gain.value ?? 0) ||
+        (b.row.result.chosen_layers ?? []).length - (a.row.result.chosen_layers ?? []).length,
+    )
+  const timed = joined.filter(one => one.timed !== undefined)
+  const faster = timed.find(one => one.timed!.gain.low > 1)
+  const keeps = rows.some(
+    ({cell, result}) => cell.method !== YARDSTICK && (result.chosen_layers ?? []).length > 0,
+  )
+  const known = timed.length > 0 && timed.every(one => isTold(one.timed!.gain))
   const conditions = [
     ['guess', !isGuessing(result)],
     ['budget', keeps],
     ['average', needed.length > 0],
-    ['busy', faster.length > 0 || timed.every(({gain_high}) => gain_high !== null)],
-    ['time', faster.length > 0],
+    ['untimed', faster !== undefined || known],
+    ['time', faster !== undefined],
   ] as const
   const obstacle = conditions.find(([, met]) => !met)?.[0] ?? null
-  const whole = times[0]!
-  const share = mapped(whole.bound, gain => Math.max(0, 1 - 1 / gain))
+  // times of other runs may be those of a machine in another mood
+  const told = obstacle === null ? faster : timed[0]
+  const answered = times.get(String(told?.row.result.chosen_layers)) ?? whole
+  const share = attentionShare(whole.bound)
   const records = runs.times.flatMap(({records}) => records)
   const advice: Omit<ModelAdvice, 'statement'> = {
     ...{model: cell.model.folder, texts: cell.texts.path, causal: cell.causal},
@@ -93,31 +106,33 @@ export function adviseModel(
     ...{budget, seq_len: seqLen, effort, seed},
     backend: backendItems(completedOf(records)).join('; '),
     left_out: [...new Set([...troubleItems(runs.swap), ...troubleItems(records)])],
-    exact: timeFields(medianOf(whole.exact)),
-    candidate: obstacle === null ? faster[0]!.label : null,
+    exact: timeFields(medianOf(answered.exact)),
+    candidate: obstacle === null ? variantLabel(faster!.row.cell) : null,
     obstacle,
-    candidates,
+    candidates: joined.map(({row, timed}) => candidateOf(row, timed)),
   }
-  const told =
-    obstacle === null || obstacle === 'time' || obstacle === 'busy' ? timed[0] : undefined
-  const bound = times.find(({layers}) => String(layers) === String(told?.layers)) ?? whole
-  return {...advice, statement: modelStatement(advice, shareSentence(bound.bound, bound.without))}
+  return {
+    ...advice,
+    statement: modelStatement(advice, shareSentence(answered.bound, answered.without)),
+  }
+}
+
+/** Time and speed-up of the model with a method. */
+interface ModelTime {
+  time: Estimate
+  gain: Estimate
 }
 
 /** The times of one benchmark. */
 class ModelTimes {
-  readonly layers: readonly number[]
   /** The model as it is, and without attention in these layers. */
   readonly exact: TimedRecord
   readonly without: TimedRecord
-  /** The most that any method can gain. */
-  readonly bound: Estimate
   readonly #rows: readonly TimedRecord[]
   readonly #paired: PairedTimes
 
   /** @throws {UNSUPPORTED | CELL_CRASHED} where the model as it is, or without attention, was not timed */
-  constructor({layers, records}: TimedLayers) {
-    this.layers = layers
+  constructor({records}: TimedLayers) {
     this.#rows = completedOf(records)
     this.#paired = new PairedTimes(this.#rows)
     const named = (name: string) => this.#rows.find(({cell}) => cell.method === name)
@@ -127,25 +142,23 @@ class ModelTimes {
     }
     this.exact = exact
     this.without = without
-    this.bound = this.#paired.ratio(exact, without)
   }
 
-  /** Learned parameters cost nothing: maps fold into the weights, and learned random vectors take the place of drawn ones. */
-  of({method, num_features, tuned, ...cell}: SwapCell) {
-    const label = variantLabel({...cell, method, num_features})
-    const row = this.#rows.find(({cell: own}) =>
-      tuned
-        ? own.method === method && own.num_features === num_features
-        : variantLabel(own) === label,
-    )
+  /** The most that any method can gain in these layers. */
+  get bound(): Estimate {
+    return this.#paired.ratio(this.exact, this.without)
+  }
+
+  /** `undefined`: it was not timed. */
+  of(cell: SwapCell): ModelTime | undefined {
+    const row = this.#rows.find(one => isTimeOf(one.cell, cell))
     return row && {time: medianOf(row), gain: this.#paired.ratio(this.exact, row)}
   }
 }
 
-function candidateOf({cell, result}: CompletedSwap, times: ModelTimes | undefined): ModelCandidate {
+function candidateOf({cell, result}: CompletedSwap, timed: ModelTime | undefined): ModelCandidate {
   const {method, projection, num_features} = cell
   const {mean, low, high} = lossOf(result)
-  const own = times?.of(cell)
   const singles = result.tried_sets.filter(({set}) => set.length === 1)
   const least = singles.toSorted(
     (a, b) => (a.loss.mean ?? Number.POSITIVE_INFINITY) - (b.loss.mean ?? Number.POSITIVE_INFINITY),
@@ -160,8 +173,8 @@ function candidateOf({cell, result}: CompletedSwap, times: ModelTimes | undefine
     least_loss_low: least?.loss.low ?? null,
     least_loss_high: least?.loss.high ?? null,
     least_layer: least?.set[0] ?? null,
-    ...timeFields(own?.time ?? NOT_TIMED),
-    ...gainFields(own?.gain ?? NOT_TIMED),
+    ...timeFields(timed?.time ?? NOT_TIMED),
+    ...gainFields(timed?.gain ?? NOT_TIMED),
   }
 }
 

@@ -18,10 +18,10 @@ const timeFields = {
  * - `guess`: the model does no better on the texts than equal chances for every token
  * - `budget`: no method keeps the budget in any layer
  * - `average`: where a method keeps it, averaging V does, too
- * - `busy`: times of what keeps it are not known, as the machine was too busy
+ * - `untimed`: times of what keeps it are not known: the machine was too busy, or cells failed
  * - `time`: with what keeps it the model is not faster for certain
  */
-const MODEL_OBSTACLES = ['guess', 'budget', 'average', 'busy', 'time'] as const
+const MODEL_OBSTACLES = ['guess', 'budget', 'average', 'untimed', 'time'] as const
 
 const candidate = z.object({
   ...variantFields,
@@ -79,13 +79,15 @@ export const modelAdviceFacts = z.object({
   seed,
   backend: z.string().describe('What computed.'),
   left_out: z.array(z.string()).describe('What could not be measured, and why.'),
-  exact: z.object(timeFields).describe('The model as it is.'),
+  exact: z
+    .object(timeFields)
+    .describe('The model as it is, in the run that the answer is from; compare times of one run.'),
   candidate: z.string().nullable().describe('Label of what to take; `null`: exact attention.'),
   obstacle: z
     .enum(MODEL_OBSTACLES)
     .nullable()
     .describe(
-      'Why nothing: the model guesses on the texts, or no method keeps the budget in any layer, or averaging V keeps it in the same layers, or the machine was too busy to time what keeps it, or with what keeps it the model is not faster for certain; `null` with a candidate.',
+      'Why nothing: the model guesses on the texts, or no method keeps the budget in any layer, or averaging V keeps it in the same layers, or the times of what keeps it are not known, or with what keeps it the model is not faster for certain; `null` with a candidate.',
     ),
   statement: z.string().describe('The recommendation in sentences.'),
   candidates: z.array(candidate).describe('What was measured, the fastest model first.'),

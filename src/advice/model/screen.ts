@@ -1,13 +1,13 @@
 /** Advice on a model as a screen and as a report. */
 import {causalLabel} from '../../experiments/labels.js'
 import {layersText} from '../../experiments/layers-text.js'
+import {interval, unitsOf} from '../../experiments/swap/report/damage.js'
 import {modelName} from '../../model/hub.js'
 import {type Block, heading, list, table, text} from '../../report/document.js'
-import {MISSING, nanoseconds, plural} from '../../report/numbers.js'
+import {MISSING, plural} from '../../report/numbers.js'
 import {gainOf} from '../report.js'
 import {speedText} from '../words.js'
 import type {ModelAdvice, ModelCandidate} from './schema.js'
-import {lossNumbers} from './statement.js'
 
 /** Rows and reasons of the first screen. */
 const [MOST_ROWS, MOST_REASONS] = [8, 2]
@@ -43,11 +43,12 @@ function columnsOf(advice: ModelAdvice) {
     {title: 'method', align: 'left' as const, cell: ({label}: ModelCandidate) => label},
     {title: 'layers', align: 'left' as const, cell: layersOf},
     {
-      title: advice.causal ? 'more nats' : '1 - cosine',
+      title: unitsOf(advice.causal).title,
       cell: (row: ModelCandidate) =>
-        row.layers.length === 0 ? MISSING : lossNumbers(row, advice).join(' '),
+        row.layers.length === 0
+          ? MISSING
+          : interval({mean: row.loss, low: row.loss_low, high: row.loss_high}),
     },
-    {title: 'model takes', cell: ({time_ns}: ModelCandidate) => nanoseconds(time_ns)},
-    {title: 'its speed-up', cell: (row: ModelCandidate) => speedText(gainOf(row))},
+    {title: 'speed-up of the model', cell: (row: ModelCandidate) => speedText(gainOf(row))},
   ]
 }

@@ -1,6 +1,7 @@
 /** Advice on a model in sentences. */
 import {YARDSTICK} from '../../experiments/error-sweep/report/ranking.js'
 import {layersText} from '../../experiments/layers-text.js'
+import {damageText, unitsOf} from '../../experiments/swap/report/damage.js'
 import {nanoseconds, plural, significant} from '../../report/numbers.js'
 import {capital, gainOf} from '../report.js'
 import {speedText} from '../words.js'
@@ -19,19 +20,19 @@ export function modelStatement(advice: Stated, share: string): string {
   const answer = taken
     ? [takenText(taken, advice)]
     : [
-        ...(obstacle === 'busy' ? [] : [keptText(advice)]),
+        ...(obstacle === 'untimed' ? [] : [keptText(advice)]),
         ...(obstacle ? [WHY[obstacle](advice)] : []),
       ]
   const average = obstacle === 'guess' ? [] : averageText(advice)
   return [...answer, ...average, share].join(' ')
 }
 
-/** `Exchange attention in layers 0 to 3 by favor-pos orth M=256: 0.3 % more nats per token [0.1, 0.5] on 20 texts (812 tokens). The model is 1.21x [1.18, 1.24] as fast at 256 tokens.` */
+/** `Exchange attention in layers 0 to 3 by favor-pos orth M=256: it loses 0.012 nats per token [0.01, 0.014] on 20 texts (812 tokens). The model is 1.21x [1.18, 1.24] as fast at 256 tokens.` */
 function takenText(taken: ModelCandidate, advice: Stated): string {
   const {texts_read: texts, tokens_read: tokens, seq_len} = advice
   const where = layersText(taken.layers, advice.model_layers)
   const read = `${plural(texts, 'text')} (${plural(tokens, 'token')})`
-  return `Exchange attention in ${where} by ${taken.label}: ${lossWords(taken, advice)} on ${read}. The model is ${speedText(gainOf(taken))} as fast at ${seq_len} tokens.`
+  return `Exchange attention in ${where} by ${taken.label}: it loses ${lossText(taken, advice)} on ${read}. The model is ${speedText(gainOf(taken))} as fast at ${seq_len} tokens.`
 }
 
 /** The layers in which averaging V keeps the budget: a yardstick is no advice, but says that attention hardly matters there. */
@@ -41,9 +42,9 @@ function averageText(advice: Stated): string[] {
   if (average.layers.length === 0) return ['Averaging V keeps the budget in no layer.']
   const where = layersText(average.layers, advice.model_layers)
   const [use, their] = average.layers.length === 1 ? ['uses', 'its'] : ['use', 'their']
-  const cost = lossWords(average, advice)
+  const cost = lossText(average, advice)
   return [
-    `${capital(where)} hardly ${use} ${their} attention: averaging V in place of it costs ${cost}.`,
+    `${capital(where)} hardly ${use} ${their} attention: averaging V in place of it loses ${cost}.`,
   ]
 }
 
@@ -54,28 +55,33 @@ function keptText({exact, seq_len}: Stated): string {
 const WHY: Record<NonNullable<Stated['obstacle']>, (advice: Stated) => string> = {
   guess: ({original_nats, guessing_nats}) =>
     `The model guesses on these texts (${significant(original_nats)} nats per token, equal chances ${significant(guessing_nats)}), so that losses say nothing: take texts of the kind that it was trained on.`,
-  budget: lossText,
-  busy: busyText,
+  budget: nowhereText,
+  untimed: untimedText,
   average: () => 'Methods keep the budget only where averaging V does, too.',
   time: slowText,
 }
 
-function lossText(advice: Stated): string {
+function nowhereText(advice: Stated): string {
   const [least] = advice.candidates
     .filter(({method, least_loss}) => method !== YARDSTICK && least_loss !== null)
     .toSorted((a, b) => a.least_loss! - b.least_loss!)
   const none = `No method keeps the budget of ${budgetText(advice)} in any layer`
   if (!least) return `${none}.`
   const {least_layer, least_loss: loss, least_loss_low, least_loss_high} = least
-  const lost = lossWords({loss, loss_low: least_loss_low, loss_high: least_loss_high}, advice)
+  const lost = lossText({loss, loss_low: least_loss_low, loss_high: least_loss_high}, advice)
   return `${none}: ${least.label} in layer ${least_layer} loses least, ${lost}.`
 }
 
 /** Nothing is advised on times that are not known. */
-function busyText(advice: Stated): string {
+function untimedText(advice: Stated): string {
   const {candidates, seq_len, model_layers} = advice
-  const keeping = candidates.find(({gain}) => gain !== null)!
-  return `No verdict: the machine was too busy to time the model at ${seq_len} tokens. ${keeping.label} keeps the budget in ${layersText(keeping.layers, model_layers)}: ${lossWords(keeping, advice)}.`
+  const keeping = candidates.filter(({method, layers}) => method !== YARDSTICK && layers.length > 0)
+  const timed = keeping.find(({gain}) => gain !== null)
+  const [best] = timed ? [timed] : keeping
+  const why = timed
+    ? `the machine was too busy to time the model at ${seq_len} tokens`
+    : 'nothing that keeps the budget was timed'
+  return `No verdict: ${why}. ${best!.label} loses ${lossText(best!, advice)} in ${layersText(best!.layers, model_layers)}, within the budget.`
 }
 
 function slowText({candidates, seq_len, model_layers}: Stated): string {
@@ -85,25 +91,11 @@ function slowText({candidates, seq_len, model_layers}: Stated): string {
 
 /** `0.02 nats per token`. */
 function budgetText({budget, causal}: Stated): string {
-  return `${budget} ${causal ? 'nats per token' : 'of cosine'}`
+  return `${budget} ${unitsOf(causal).unit}`
 }
 
-/** `0.3 % more nats per token [0.1, 0.5]`, or `0.012 of cosine lost [0.01, 0.014]`. */
-function lossWords(row: Loss, advice: Pick<Stated, 'original_nats'>): string {
-  const unit = advice.original_nats === null ? 'of cosine lost' : 'more nats per token'
-  const [number, ...ends] = lossNumbers(row, advice)
-  return [number, unit, ...ends].join(' ')
+/** `0.12 nats per token [0.10, 0.14]`, or `0.012 of cosine [0.01, 0.014]`. */
+function lossText({loss, loss_low, loss_high}: Loss, {causal}: Pick<Stated, 'causal'>): string {
+  return damageText({mean: loss, low: loss_low, high: loss_high}, causal)
 }
 type Loss = Pick<ModelCandidate, 'loss' | 'loss_low' | 'loss_high'>
-
-/** Nats in per cent of those that the original takes, or 1 - cosine; the interval, where there is one. */
-export function lossNumbers(
-  {loss, loss_low, loss_high}: Loss,
-  {original_nats}: Pick<Stated, 'original_nats'>,
-): string[] {
-  const scale = original_nats === null ? 1 : 100 / original_nats
-  const number = (value: number | null) => significant(value === null ? null : scale * value, 2)
-  const middle = `${number(loss)}${original_nats === null ? '' : ' %'}`
-  if (loss_low === null || loss_high === null) return [middle]
-  return [middle, `[${number(loss_low)}, ${number(loss_high)}]`]
-}

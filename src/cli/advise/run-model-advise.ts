@@ -10,12 +10,11 @@ import type {ModelAdvice} from '../../advice/model/schema.js'
 import type {BenchRecord} from '../../experiments/bench/schema.js'
 import {distinct} from '../../experiments/cells.js'
 import type {CompletedSwap, SwapRecord} from '../../experiments/swap/schema.js'
-import type {ModelFacts} from '../../model/index.js'
 import {commandText, typeablePath} from '../../report/command-line.js'
 import {type ModelAdviseFlags, refuseInputFlags, toModelAdviceRequest} from '../plans/advise.js'
 import {toBenchPlan} from '../plans/bench.js'
 import type {EstimatorFacts} from '../plans/method-specs.js'
-import {pretrained, swapFiles} from '../plans/swap-files.js'
+import {namedTexts, type PretrainedFacts, pretrained} from '../plans/swap-files.js'
 import {learnedElsewhere, tunedFile} from '../plans/tuned.js'
 import type {ModelAdviceDocument} from '../program/json-documents.js'
 import type {Invocation} from '../program/services.js'
@@ -45,13 +44,13 @@ export async function runModelAdvise(
 ): Promise<EndedAdvice<ModelAdviceDocument>> {
   refuseInputFlags(flags)
   const own = await adviceFolder(flags, FILE, invocation)
-  const {facts} = await pretrained(flags)
-  const files = await swapFiles(flags)
+  const model = await pretrained(flags)
+  const texts = await namedTexts(flags)
   const tuned = await tunedFile(flags)
-  for (const text of learnedElsewhere(tuned, facts)) invocation.caution(text)
-  const request = toModelAdviceRequest(flags, files, facts, tuned)
+  for (const text of learnedElsewhere(tuned, model.facts)) invocation.caution(text)
+  const request = toModelAdviceRequest(flags, model, texts, tuned)
   return savedAdvice(own, FILE, invocation, async () => {
-    const {advice, failed} = await measured(request, {...own, facts, estimators}, invocation)
+    const {advice, failed} = await measured(request, {...own, model, estimators}, invocation)
     return {
       document: {schema: 'rfa.model-advice/2', directory: own.directory, ...advice},
       failed,
@@ -59,40 +58,43 @@ export async function runModelAdvise(
   })
 }
 
-/** The command that says what learning repairs; nothing where losses say nothing. */
-export function nextTune(
+/** The command to go on with; nothing where losses say nothing. */
+export function nextCommand(
   bin: string,
-  {model = '', texts}: Pick<ModelAdviseFlags, 'model' | 'texts'>,
+  {model = '', texts, quick}: Pick<ModelAdviseFlags, 'model' | 'texts' | 'quick'>,
   {obstacle}: Pick<ModelAdvice, 'obstacle'>,
 ): string | undefined {
   if (obstacle === 'guess') return undefined
+  const named = ['--model', typeablePath(model)]
+  const how = quick ? ['--quick'] : []
+  // learning makes nothing faster
+  if (obstacle === 'time' || obstacle === 'untimed') {
+    return `next: ${commandText([bin, 'bench', ...named, ...how])}   at which length does the model gain?`
+  }
   const read = texts === undefined ? [] : ['--texts', typeablePath(texts)]
-  const command = commandText([bin, 'tune', '--model', typeablePath(model), ...read])
-  return `next: ${command}   what does learning repair?`
+  return `next: ${commandText([bin, 'tune', ...named, ...read, ...how])}   what does learning repair?`
 }
 
 async function measured(
   request: ModelAdviceRequest,
   {
-    facts,
+    model,
     estimators,
     ...own
-  }: Omit<OwnRun, 'name'> & {facts: ModelFacts; estimators: EstimatorFacts},
+  }: Omit<OwnRun, 'name'> & {model: PretrainedFacts; estimators: EstimatorFacts},
   invocation: Invocation,
 ): Promise<{advice: ModelAdvice; failed: number}> {
   const runs = new OwnRuns(invocation)
   try {
     const swap = await runs.recordsOf<SwapRecord>(modelSwapPlan(request), {...own, name: 'swap'})
     const needed = worthTiming(exchangedRows(swap))
-    const all = Array.from({length: request.layers}, (_, layer) => layer)
+    const layersOf = ({result}: CompletedSwap) => String(result.chosen_layers)
+    const all = Array.from({length: request.layers}, (_, layer) => layer).join()
     const times: TimedLayers[] = []
-    for (const layers of distinctSets([all, ...needed.map(({result}) => result.chosen_layers!)])) {
-      const rows = needed.filter(({result}) => String(result.chosen_layers) === String(layers))
+    for (const layers of distinct([all, ...needed.map(layersOf)])) {
+      const rows = needed.filter(row => layersOf(row) === layers)
       const flags = timesFlags(request, layers, rows)
-      const plan = toBenchPlan(flags, estimators, undefined, undefined, {
-        facts,
-        pinned: request.model,
-      })
+      const plan = toBenchPlan(flags, estimators, undefined, undefined, model)
       const name = times.length === 0 ? 'time' : `time-${times.length + 1}`
       times.push({layers, records: await runs.recordsOf<BenchRecord>(plan, {...own, name})})
     }
@@ -103,19 +105,15 @@ async function measured(
   }
 }
 
-function distinctSets(sets: readonly number[][]): number[][] {
-  return [...new Map(sets.map(set => [set.join(), set])).values()]
-}
-
 /** Flags of `rfa bench --model` for the model as it is, without attention in these layers, and with methods there. */
 function timesFlags(
   {seqLen, effort, seed, threads}: ModelAdviceRequest,
-  layers: readonly number[],
+  layers: string,
   rows: readonly CompletedSwap[],
 ) {
   const counts = distinct(rows.flatMap(({cell}) => cell.num_features ?? []))
   return {
-    ...{methods: distinct(rows.map(({cell}) => cell.method)), layers: layers.join()},
+    ...{methods: distinct(rows.map(({cell}) => cell.method)), layers},
     ...{'seq-len': [[seqLen]], exact: true, quick: effort === 'quick', breakdown: false},
     ...(counts.length > 0 && {'num-features': [counts]}),
     ...{seed, threads: threads ?? undefined},

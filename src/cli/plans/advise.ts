@@ -37,6 +37,7 @@ import {
 import {longestTimed} from './bench-model.js'
 import {inputFlags, toInputSpec, toLayers, type WithCausal} from './input-spec.js'
 import type {SwapFiles} from './swap.js'
+import type {PretrainedFacts} from './swap-files.js'
 import {listOr} from './values.js'
 
 /** Tolerance of rel_l2 where none is typed. */
@@ -245,7 +246,6 @@ function withLearned(
 /**
  * What to measure and to advise on, of a whole model.
  *
- * @param facts - of the model
  * @param tuned - learned parameters. Default: none
  * @throws {BAD_RANGE} for a length that the model does not read
  * @throws {UNSUPPORTED} for parameters of a method with options
@@ -253,8 +253,8 @@ function withLearned(
  */
 export function toModelAdviceRequest(
   flags: ModelAdviseFlags,
-  {model, texts}: Pick<SwapFiles, 'model' | 'texts'>,
-  facts: ModelFacts,
+  {facts, pinned: model}: PretrainedFacts,
+  {path, digest, lines}: SwapFiles['texts'],
   tuned?: TunedFile,
 ): ModelAdviceRequest {
   refuseLongTexts(flags, facts)
@@ -262,12 +262,12 @@ export function toModelAdviceRequest(
   if (tuned) {
     for (let layer = 0; layer < facts.layers; layer++) assertTunedFits(tuned, layer, facts)
   }
-  const {lines, ...file} = texts
   return {
     model,
-    texts: {...file, count: Math.min(grid.texts, lines)},
+    texts: {path, digest, count: Math.min(grid.texts, lines)},
     maxTokens: Math.min(grid.maxTokens, facts.maxTokens),
-    ...{layers: facts.layers, causal: facts.causal},
+    layers: facts.layers,
+    causal: facts.causal,
     budget: flags.budget ?? BUDGETS[facts.causal ? 'causal' : 'encoder'],
     seqLen: flags['seq-len'] ?? longestTimed(facts, flags),
     ...withLearned(candidatesOf(flags, grid), tuned),

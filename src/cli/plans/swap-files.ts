@@ -62,10 +62,8 @@ export async function pretrained(flags: {model?: string | undefined}): Promise<P
  */
 export async function swapFiles({engine = 'native', ...flags}: Named): Promise<SwapFiles> {
   const folder = await namedModel(flags)
-  const path = flags.texts ?? packagedFile(PACKAGED_TEXTS)
   const own = engine === 'transformers' ? undefined : await nativeModel(folder, engine)
-  const {texts, digest} = await readTexts(path)
-  const read = {path, digest, lines: texts.length}
+  const {texts, ...read} = await namedTexts(flags)
   if (own?.facts) {
     return {facts: own.facts, model: {folder, digest: await modelDigest(folder)}, texts: read}
   }
@@ -80,6 +78,14 @@ export async function swapFiles({engine = 'native', ...flags}: Named): Promise<S
   } finally {
     model.close()
   }
+}
+
+/** The texts that flags name, with what is known of their file. @throws what reading them throws */
+export async function namedTexts({
+  texts: path = packagedFile(PACKAGED_TEXTS),
+}: Pick<Named, 'texts'>) {
+  const {texts, digest} = await readTexts(path)
+  return {path, digest, texts, lines: texts.length}
 }
 
 /** A model that is run here, or why it is not and another engine may. @throws where no other could, or none is asked for */

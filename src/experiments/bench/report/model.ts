@@ -16,9 +16,18 @@ export function modelText({cell, result}: TimedRecord): string | undefined {
 }
 
 /**
- * How much of its time a model spends on attention of exchanged layers, and what there is to gain.
+ * Share of attention in the time of a model.
  *
  * @param bound - time of the exact model over that without attention, at least 1 but for noise
+ */
+export function attentionShare(bound: Estimate): Estimate {
+  return mapped(bound, gain => Math.max(0, 1 - 1 / gain))
+}
+
+/**
+ * How much of its time a model spends on attention of exchanged layers, and what there is to gain.
+ *
+ * @param bound - as of {@link attentionShare}
  * @param row - the model without attention
  */
 export function shareSentence(bound: Estimate, {cell, result}: TimedRecord): string {
@@ -28,9 +37,8 @@ export function shareSentence(bound: Estimate, {cell, result}: TimedRecord): str
   if (!isTold(bound)) {
     return 'The machine was too busy to tell how much of the time is attention.'
   }
-  const most = mapped(bound, gain => Math.max(1, gain))
-  const share = mapped(most, gain => 1 - 1 / gain)
+  const share = attentionShare(bound)
   const percent = (x: number) => significant(100 * x, 2)
   const interval = Number.isNaN(share.low) ? '' : ` [${percent(share.low)}, ${percent(share.high)}]`
-  return `${what} is ${percent(share.value)} %${interval} of the time of the exact model at L=${seq_len}: no method can gain more than ${ratioWithInterval(most)}.`
+  return `${what} is ${percent(share.value)} %${interval} of the time of the exact model at L=${seq_len}: no method can gain more than ${ratioWithInterval(mapped(bound, gain => Math.max(1, gain)))}.`
 }

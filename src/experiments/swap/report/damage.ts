@@ -34,10 +34,19 @@ const UNITS = {
 /** Nats added per token, or 1 - cosine of embeddings. */
 export function damageOf({result}: CompletedSwap): Damage {
   const effect = lossOf(result)
-  const kind = UNITS[result.causal_effects ? 'causal' : 'encoder']
-  const {mean, low, high} = effect
+  const causal = result.causal_effects !== null
+  return {...unitsOf(causal), effect, text: damageText(effect, causal)}
+}
+
+/** How losses of a causal model, or of an encoder, are called. */
+export function unitsOf(causal: boolean) {
+  return UNITS[causal ? 'causal' : 'encoder']
+}
+
+/** `0.12 nats per token [0.10, 0.14]`, or `0.12 of cosine [0.10, 0.14]`. */
+export function damageText({mean, low, high}: Effect, causal: boolean): string {
   const ends = low === null || high === null ? '' : ` [${two(low)}, ${two(high)}]`
-  return {...kind, effect, text: `${two(mean)} ${kind.unit}${ends}`}
+  return `${two(mean)} ${unitsOf(causal).unit}${ends}`
 }
 
 /** Layers with exchanged attention: with a budget those that were chosen. */
