@@ -13,6 +13,7 @@ const ALONE = [
   'test/unit/check/index.test.ts',
   'test/unit/experiments/bench/fields/grouped.test.ts',
   'test/unit/experiments/bench/fields/peers.test.ts',
+  'test/unit/experiments/bench/measure/memory.test.ts',
   'test/unit/free-memory.test.ts',
   'test/unit/results/folder/run-directory.test.ts',
 ]

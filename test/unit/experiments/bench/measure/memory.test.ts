@@ -4,7 +4,7 @@ import {
   startPeakMemory,
 } from '../../../../../src/experiments/bench/measure/memory.js'
 
-/** Far more than what others have left in this process, and may be freed meanwhile. */
+/** Far more than what loading has left in this process, and may be freed meanwhile. */
 const SIZE = 256 * 2 ** 20
 const kept: Uint8Array[] = []
 const hold = () => void kept.push(new Uint8Array(SIZE).fill(1))
