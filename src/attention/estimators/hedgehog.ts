@@ -19,7 +19,9 @@ const options = z.object({
   nonlinearity: z
     .enum(['softmax', 'exp'])
     .default('softmax')
-    .describe('softmax: the features of a token sum to one; exp: as they are, so that long keys count more'),
+    .describe(
+      'softmax: the features of a token sum to one; exp: as they are, so that long keys count more',
+    ),
 })
 
 export default defineFeatureMap({

@@ -9,7 +9,7 @@ import {applyMap, type DecoderShape, isRecipe, mapTokens, type TokenMap} from '.
 import type {AttendInputs} from './estimator.js'
 
 /** Positive features `exp(w.x - |x|^2/2)` of the rows w of a projection, or of w and -w. */
-export interface PositiveRecipe extends FeatureRecipe {
+interface PositiveRecipe extends FeatureRecipe {
   kind: 'log-positive' | 'log-hyperbolic'
   projection: Projection
 }
