@@ -8,6 +8,7 @@ const EXACT_COST = 'costs as much as exact attention'
 const TRAINED = 'takes a model that was trained with it'
 const SLOW = 'takes long to measure'
 const COMPOSITE = 'has no fused kernel, and takes long to time'
+const LEARNED = 'takes learned maps: rfa tune --learn maps'
 const OTHER_KERNEL = 'estimates another kernel than softmax; rfa and elu stand for such methods'
 
 /** Why a method is a candidate only where `--methods` names it. */
@@ -26,6 +27,7 @@ export const NOT_TRIED: Partial<Record<MethodName, string>> = {
   taylor: COMPOSITE,
   dpfp: COMPOSITE,
   efficient: OTHER_KERNEL,
+  hedgehog: LEARNED,
   cosformer: OTHER_KERNEL,
   linformer: TRAINED,
   reformer: TRAINED,

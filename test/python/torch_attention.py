@@ -170,6 +170,8 @@ for method, facts in METHODS.items():
                 held(f"{method} {guard}", method, True, denGuard=guard, causalDenGuard="none")
                 held(f"{method} {guard} causal only", method, causal=True, causalDenGuard=guard)
 held("cosformer length", "cosformer", maxLength=200)
+held("hedgehog exp", "hedgehog", nonlinearity="exp")
+held("hedgehog exp causal", "hedgehog", True, True, nonlinearity="exp")
 held("favor-pos scale", "favor-pos", scale=0.2)
 program.stdin.close()
 program.wait()

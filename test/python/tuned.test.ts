@@ -28,7 +28,7 @@ interface Case {
   facts: Partial<Omit<Tuned, 'layers'>>
 }
 
-/** Maps with drawn random vectors, or learned ones; all layers, or some; as many heads of keys, or fewer. */
+/** Maps with drawn random vectors, learned ones, or none; all layers, or some; as many heads of keys, or fewer. */
 const CASES: Case[] = [
   {
     name: 'minilm',
@@ -38,7 +38,10 @@ const CASES: Case[] = [
   {
     name: 'charlm',
     layers: [0, 1, 2, 3],
-    facts: {heads: 4, keyHeads: 4, headDim: 32, numFeatures: 32, learned: MAPS, causal: true},
+    facts: {
+      ...{method: 'hedgehog', projection: null, numFeatures: null},
+      ...{heads: 4, keyHeads: 4, headDim: 32, learned: MAPS, causal: true},
+    },
   },
   {
     name: 'bert',
@@ -87,7 +90,8 @@ describe.runIf(PYTHON)('learned parameters in rfa.torch', () => {
     const [model, error] = said[CASES.findIndex(own => own.name === name)]!
     const outcome = await runSwapCell({
       ...{method: 'favor-pos', preset: 'exact', options: {}, orth_sign: 'haar', layers},
-      projection: facts.projection ?? 'orth',
+      ...(facts.method && {method: facts.method}),
+      projection: facts.projection === undefined ? 'orth' : facts.projection,
       num_features: facts.numFeatures!,
       tuned: tunedSpecOf(await readTuned(fileOf(name))),
       model: {folder: model, digest: await modelDigest(model)},

@@ -94,6 +94,7 @@ _RULES: dict[str, Rule] = {
     "prefix": _INDEX,
     "max_length": _COUNT,
     "sampling": ('"single" or "mean"', lambda value: value in ("single", "mean")),
+    "nonlinearity": ('"softmax" or "exp"', lambda value: value in ("softmax", "exp")),
 }
 #: Arguments that may be None: a default that depends on something else.
 _OPTIONAL = ("causal_align", "scale", "feature_scale", "a", "max_length")

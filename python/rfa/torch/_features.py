@@ -166,6 +166,13 @@ def _second_order(x: Tensor) -> Tensor:
     return torch.cat([torch.ones_like(x[..., :1]), x, x.square() * math.sqrt(0.5), x[..., first] * x[..., second]], -1)
 
 
+def _hedgehog(q: Tensor, k: Tensor, call: Call) -> tuple[Features, Features]:
+    x, y = (torch.cat([z, -z], -1) for z in (q, k))
+    if call.options["nonlinearity"] == "softmax":
+        x, y = x.log_softmax(-1), y.log_softmax(-1)
+    return Features(logs=x), Features(logs=y)
+
+
 def _cosformer(q: Tensor, k: Tensor, call: Call) -> tuple[Features, Features]:
     longest = call.options["max_length"]
     if call.position is None:
@@ -281,5 +288,6 @@ METHODS: dict[str, Method] = {
     "saderf": Method(_saderf, options={"ridge": 1e-3, **_STATISTICS}),
     "cosformer": Method(_cosformer, projected=False, options={"max_length": None, "feature_epsilon": 0.0, **_GUARDS}),
     "taylor": Method(_taylor, projected=False, options=_GUARDS),
+    "hedgehog": Method(_hedgehog, projected=False, options={"nonlinearity": "softmax"}),
 }
 """The feature maps by name; `rfa methods NAME` has the formula of each."""

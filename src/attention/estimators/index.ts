@@ -33,6 +33,7 @@ const REGISTRY = {
   'squared-relu': () => import('./squared-relu.js'),
   dpfp: () => import('./dpfp.js'),
   taylor: () => import('./taylor.js'),
+  hedgehog: () => import('./hedgehog.js'),
   efficient: () => import('./efficient.js'),
   cosformer: () => import('./cosformer.js'),
   nystrom: () => import('./nystrom.js'),

@@ -1,17 +1,11 @@
 /** Attention with features in its parts, each by the operations that the whole uses, to be timed one by one. */
 import {tf} from '../../tf.js'
 import {guardDenominator, quotient} from '../kernels/guard.js'
-import {causalFeatureAttention, halfSquaredNorm, linearAttention} from '../kernels/index.js'
+import {causalFeatureAttention, linearAttention} from '../kernels/index.js'
 import type {ReadOptions} from './decoders/sums.js'
 import {mapKeys, mapTokens, type TokenFeatures} from './decoders/tokens.js'
 import type {AttendInputs, AttendPart} from './estimator.js'
-import {
-  bridgeAttention,
-  isRecipeOfRows,
-  type LogPhi,
-  logarithms,
-  rowsOf,
-} from './positive-attention.js'
+import {bridgeAttention, bridgesOf, type LogPhi, logarithms} from './positive-attention.js'
 
 /** Sums of explicit features: features, sums over keys and queries, guard with the division. */
 export function sumParts(
@@ -50,7 +44,7 @@ export function sumParts(
 
 /** Features given by logarithms. They need no guard: the contraction divides by their sums. */
 export function logParts(inputs: AttendInputs, phiOf: () => LogPhi): AttendPart[] {
-  const {query, key, value, causal, keyMask, inputScale} = inputs
+  const {query, key, value, causal, keyMask} = inputs
   if (causal) {
     return [
       {
@@ -73,10 +67,8 @@ export function logParts(inputs: AttendInputs, phiOf: () => LogPhi): AttendPart[
     {
       name: 'features',
       run: () => {
-        const phi = phiOf()
-        return isRecipeOfRows(phi)
-          ? [rowsOf(phi), tf.neg(halfSquaredNorm(key, inputScale))]
-          : [phi.bridges()]
+        const {bridges, keyBias} = bridgesOf(phiOf(), inputs)
+        return keyBias ? [bridges, keyBias] : [bridges]
       },
     },
     {

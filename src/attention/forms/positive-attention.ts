@@ -9,16 +9,18 @@ import {applyMap, type DecoderShape, isRecipe, mapTokens, type TokenMap} from '.
 import type {AttendInputs} from './estimator.js'
 
 /** Positive features `exp(w.x - |x|^2/2)` of the rows w of a projection, or of w and -w. */
-export interface PositiveRecipe extends FeatureRecipe {
+interface PositiveRecipe extends FeatureRecipe {
   kind: 'log-positive' | 'log-hyperbolic'
   projection: Projection
 }
 
-/** Positive features `exp(b.x)` of other vectors b, with a map that gives their logarithms. */
+/** Positive features `exp(b.x)` of other vectors b, with a map that gives their logarithms, factors of tokens among them. */
 interface BridgeFeatures {
   logarithms: TokenMap
   /** The vectors b, `[F, D]` or `[H, F, D]`. */
   bridges(): Projection
+  /** Log of each key's factor, `[B, H, S]`; that of a query cancels. Default 0. */
+  keyBias?(key: tf.Tensor4D): tf.Tensor3D
 }
 
 /** Positive features that are summed by their logarithms. */
@@ -31,11 +33,6 @@ export function isLogarithmic(phi: object): phi is LogPhi {
 
 function logarithmsOf(phi: LogPhi): TokenMap {
   return isRecipe(phi) ? phi : phi.logarithms
-}
-
-/** Whether features are made from the rows of a projection. */
-export function isRecipeOfRows(phi: LogPhi): phi is PositiveRecipe {
-  return isRecipe(phi)
 }
 
 /** Logarithms of the features of tokens, `[B, H, n, F]`. */
@@ -55,9 +52,8 @@ export function logAttention(inputs: AttendInputs, phi: LogPhi): tf.Tensor4D {
     const map = logarithmsOf(phi)
     return causalFeatureAttention(applyMap(map, query), applyMap(map, key), value, keyMask)
   }
-  return isRecipe(phi)
-    ? positiveAttention(inputs, rowsOf(phi))
-    : bridgeAttention(inputs, phi.bridges())
+  const {bridges, keyBias} = bridgesOf(phi, inputs)
+  return bridgeAttention(inputs, bridges, keyBias)
 }
 
 /** The recurrent form. */
@@ -66,8 +62,23 @@ export function logDecoder(shape: DecoderShape, featureDim: number, phi: LogPhi)
   return logFeatureDecoder(shape, featureDim, {query: map, key: map})
 }
 
+/** The vectors b of features `exp(b.x)` of queries and `exp(b.y + keyBias)` of keys. */
+export function bridgesOf(
+  phi: LogPhi,
+  {key, inputScale}: Pick<AttendInputs, 'key' | 'inputScale'>,
+): {bridges: Projection; keyBias?: tf.Tensor3D | undefined} {
+  return isRecipe(phi)
+    ? {bridges: rowsOf(phi), keyBias: normBias({key, inputScale})}
+    : {bridges: phi.bridges(), keyBias: phi.keyBias?.(key)}
+}
+
+/** `-|y|^2 / 2` of canonical keys, `[B, H, S]`: exp(-|x|^2/2) of a query is shared by its row, and cancels. */
+export function normBias({key, inputScale}: Pick<AttendInputs, 'key' | 'inputScale'>): tf.Tensor3D {
+  return tf.neg(halfSquaredNorm(key, inputScale))
+}
+
 /** The vectors of a recipe: W, or [W; -W]. */
-export function rowsOf({kind, projection}: PositiveRecipe): Projection {
+function rowsOf({kind, projection}: PositiveRecipe): Projection {
   if (kind === 'log-positive') return projection
   return tf.concat([projection, tf.neg(projection)] as tf.Tensor[], -2) as Projection
 }
@@ -95,9 +106,7 @@ export function positiveAttention(
   bridges: Projection | tf.Tensor4D,
   logWeight?: tf.Tensor3D,
 ): tf.Tensor4D {
-  // exp(-|x|^2/2) is shared by the row of a query and cancels; that of a key stays
-  const keyBias = tf.neg(halfSquaredNorm(inputs.key, inputs.inputScale)) as tf.Tensor3D
-  return bridgeAttention(inputs, bridges, keyBias, logWeight)
+  return bridgeAttention(inputs, bridges, normBias(inputs), logWeight)
 }
 
 /**

@@ -7,7 +7,6 @@ import {guardDenominator, quotient} from '../kernels/guard.js'
 import {
   type Features,
   formFeatures,
-  halfSquaredNorm,
   linearAttention,
   maskLogits,
   softmaxAttention,
@@ -24,7 +23,7 @@ import {
   type TokenMap,
 } from './decoders/tokens.js'
 import type {AttendInputs, RowChoice} from './estimator.js'
-import {bridgeQueries, isRecipeOfRows, type LogPhi, rowsOf} from './positive-attention.js'
+import {bridgeQueries, bridgesOf, type LogPhi} from './positive-attention.js'
 
 /** The chosen rows of every head, `[B, H, n, D]`. @param x - `[B, H, L, D]` */
 function chosenRows(x: tf.Tensor4D, {places, count}: RowChoice): tf.Tensor4D {
@@ -81,13 +80,7 @@ export interface BridgeRows {
 
 /** Of features given by their logarithms, `[B, H, n, S]`. */
 export function logRows(inputs: AttendInputs, phi: LogPhi, rows: RowChoice): tf.Tensor4D {
-  if (!isRecipeOfRows(phi)) return bridgeRows(inputs, {bridges: phi.bridges()}, rows)
-  return bridgeRows(inputs, {bridges: rowsOf(phi), keyBias: normBias(inputs)}, rows)
-}
-
-/** `-|y|^2 / 2` of canonical keys, `[B, H, S]`. */
-export function normBias({key, inputScale}: Pick<AttendInputs, 'key' | 'inputScale'>): tf.Tensor3D {
-  return tf.neg(halfSquaredNorm(key, inputScale)) as tf.Tensor3D
+  return bridgeRows(inputs, bridgesOf(phi, inputs), rows)
 }
 
 /** Rows of `sum_s exp(b_s.x_i + b_s.y_j + logWeight_s + keyBias_j)`, `[B, H, n, S]`. */

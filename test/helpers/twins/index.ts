@@ -26,7 +26,7 @@ import {maclaurin} from './maclaurin.js'
 import {nystrom} from './nystrom.js'
 import {randomized} from './ra.js'
 import {reformer} from './reformer.js'
-import {logExponential, logPositive, logSphere, softmax} from './softmax.js'
+import {logExponential, logMirrored, logPositive, logSphere, softmax} from './softmax.js'
 import {emptyOutput, type Twin, type TwinInputs} from './types.js'
 import {arcCosine, gated, rfa} from './unit-features.js'
 import {explicitTwin} from './weighted.js'
@@ -81,6 +81,7 @@ export const TWINS: Readonly<Record<MethodName, Twin>> = {
   hrf: explicitTwin(angularHybrid),
   cosformer: explicitTwin(cosines),
   taylor: explicitTwin(secondOrder),
+  hedgehog: logMirrored,
   ra: randomized,
   lara: importanceSampled,
   'mean-value': explicitTwin(constant),

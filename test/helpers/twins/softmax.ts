@@ -139,6 +139,32 @@ export const logExponential: Twin = logFeatureTwin((head, inputs) => side => {
   return {value: argument, magnitude, count}
 })
 
+/**
+ * The same of features `softmax([x, -x])` or `[exp(x), exp(-x)]`. Entries are exact; a log-sum of 2D exponentials is off
+ * by their sum and each of them, a logarithm, and the differences from the largest.
+ */
+export const logMirrored: Twin = logFeatureTwin(({headDim, ...head}, {options}) => side => {
+  const x = head[side]
+  const count = 2 * headDim
+  const value = new Float64Array(2 * x.length)
+  const magnitude = new Float64Array(x.length / headDim)
+  const error = new Float64Array(magnitude.length)
+  for (let i = 0; i < magnitude.length; i++) {
+    const row = x.subarray(i * headDim, (i + 1) * headDim)
+    const both = [...row, ...row.map(entry => -entry)]
+    const top = Math.max(...both)
+    const plain = options.nonlinearity === 'exp'
+    const sum = plain ? 0 : top + Math.log(both.reduce((all, a) => all + Math.exp(a - top), 0))
+    value.set(
+      both.map(a => a - sum),
+      i * count,
+    )
+    magnitude[i] = top + sum
+    error[i] = 4 * U * magnitude[i]! + (plain ? 0 : gamma(count + 2 * ELEMENTARY))
+  }
+  return {value, magnitude, count, error}
+})
+
 /** Log-features of one side, `[rows, count]`, and per row the largest of their summed magnitudes. */
 export interface LogFeatures {
   value: Float64Array

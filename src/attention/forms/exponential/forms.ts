@@ -23,8 +23,8 @@ import {
   type RowChoice,
 } from '../estimator.js'
 import {featureSizes} from '../feature-map.js'
-import {positiveAttention} from '../positive-attention.js'
-import {bridgeRows, normBias} from '../row-weights.js'
+import {normBias, positiveAttention} from '../positive-attention.js'
+import {bridgeRows} from '../row-weights.js'
 import {softmaxTarget} from '../targets.js'
 import {
   applied,
