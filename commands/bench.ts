@@ -33,7 +33,7 @@ export default class Bench extends TimedCommand {
     const run = await this.runQuietly(saved ?? (await this.planOf(flags, estimators)), flags)
     if ('records' in run) {
       const {nextSwap} = await import('../src/cli/run/next-swap.js')
-      for (const line of nextSwap(run, this.config.bin)) this.note(line)
+      for (const line of nextSwap(run, this.config.bin, flags)) this.note(line)
     }
     return run
   }

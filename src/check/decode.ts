@@ -32,15 +32,25 @@ export function recurrentOptions(method: string, length: number): Record<string,
 }
 
 /**
+ * A decoder of `length` tokens: if the method needs it, it knows their number.
+ *
+ * @throws as `decoder`
+ */
+export function decoderOver(given: AnyDecoderOptions, length: number): Decoder {
+  // names and options are checked as it is made
+  return decoder({...recurrentOptions(given.method, length), ...given} as DecoderOptions)
+}
+
+/**
  * A decoder that gives what a causal call over these tokens gives. If the method needs it, it knows the number of
  * tokens and is calibrated on those that the causal form takes statistics from.
  */
 export function decoderFor(given: AnyDecoderOptions, inputs: HostInputs): Decoder {
-  const options = {...recurrentOptions(given.method, inputs.key.shape[2]), ...given}
-  const calibration = prefixOf(options, inputs)
-  if (!calibration) return decoder(options as DecoderOptions)
+  const length = inputs.key.shape[2]
+  const calibration = prefixOf(given, inputs)
+  if (!calibration) return decoderOver(given, length)
   const tensors = toCalibration(calibration)
-  const made = decoder({...options, calibration: tensors} as DecoderOptions)
+  const made = decoderOver({...given, calibration: tensors}, length)
   tf.dispose([tensors.query, tensors.key])
   return made
 }

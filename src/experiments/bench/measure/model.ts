@@ -1,7 +1,7 @@
 /** The whole model of a cell: its weights, the attention of its layers, and one forward pass. */
-import {attend, type Decoder, type DecoderOptions, decoder} from '../../../attention/index.js'
+import {attend, type Decoder} from '../../../attention/index.js'
 import {callNoise} from '../../../attention/internal.js'
-import {recurrentOptions} from '../../../check/decode.js'
+import {decoderOver} from '../../../check/decode.js'
 import {
   exactLayerAttention,
   type LayerAttention,
@@ -33,6 +33,7 @@ export interface LoadedModel {
   head: ModelHead | undefined
 }
 
+/** Open until the process ends: tokens are embedded from their folders. */
 const loaded = new Map<string, Promise<LoadedModel>>()
 
 /** The model of a cell: read once on each backend, and kept for all cells of the process. @throws as {@link openModel} */
@@ -135,13 +136,12 @@ export async function readySteps(
     const source = sources[layer]
     const asked = cell.layers.includes(layer) ? attendOptions(cell, layer) : {method: CACHED}
     const options = {
-      ...recurrentOptions(asked.method, seq_len),
       ...asked,
       ...(source && {projection: source.next()}),
       ...{batch, heads: facts.heads, headDim: facts.headDim, valueDim: facts.headDim},
       ...{capacity: seq_len, scale: facts.scale},
     }
-    return groupedDecoder(decoder(options as DecoderOptions), cell)
+    return groupedDecoder(decoderOver(options, seq_len), cell)
   }
   const make = (): Stepper => {
     const decoders = layers.map((_, layer) => decoderOf(layer))
