@@ -1,5 +1,6 @@
 """A model of Transformers that runs with its attention exchanged, and what it answers to `rfa_model.py`."""
 
+import inspect
 import platform
 import re
 from contextlib import contextmanager
@@ -8,11 +9,23 @@ from functools import cache
 import torch
 import transformers
 from torch.nn import functional as F
-from transformers import AttentionInterface, AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokenizer
+from transformers import (
+    AttentionInterface,
+    AutoConfig,
+    AutoModel,
+    AutoModelForAudioClassification,
+    AutoModelForCausalLM,
+    AutoModelForImageClassification,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+)
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 from transformers.models.auto.modeling_auto import (
+    MODEL_FOR_AUDIO_CLASSIFICATION_MAPPING_NAMES,
     MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+    MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES,
     MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+    MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES,
 )
 
 import rfa
@@ -24,6 +37,8 @@ from rfa.torch._layers import _attending as attending_modules
 from rfa.torch._layers import current, exchange
 from rfa.torch._transformers import _ordered as ordered
 
+from transformers_inputs import Inputs
+
 #: Logits of one model in memory at once, at least those of one place.
 MOST_LOGITS = 2**21
 #: Bytes of hidden states of the original that are kept for the next cells.
@@ -34,15 +49,28 @@ TOLERANCE = 1e-3
 PROBE = 8
 #: What its attention is called in Transformers.
 NAME = "rfa-engine"
+#: What to try where a model reads no texts.
+ARRAYS = "rfa swap --inputs FILE.npz, with arrays that the model reads in place of texts"
+#: Classes that predict one of some classes, and what loads them.
+CLASSIFIERS = [
+    (AutoModelForSequenceClassification, MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES),
+    (AutoModelForImageClassification, MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES),
+    (AutoModelForAudioClassification, MODEL_FOR_AUDIO_CLASSIFICATION_MAPPING_NAMES),
+]
 
 
 class Batch:
-    """Texts as tokens [B, L], padded at the end, with what the original makes of them, where that is kept."""
+    """What a model takes, with what the original makes of it, where that is kept."""
 
-    def __init__(self, ids, lengths):
-        self.ids = ids
-        self.present = torch.arange(ids.shape[1]) < torch.tensor(lengths)[:, None]
+    def __init__(self, inputs, present):
+        self.inputs, self.present = inputs, present  # arguments by name; which places take part [B, L]
         self.original = None
+
+    @classmethod
+    def of_ids(cls, ids, lengths):
+        """Texts as tokens [B, L], padded at the end."""
+        present = torch.arange(ids.shape[1]) < torch.tensor(lengths)[:, None]
+        return cls({"input_ids": ids, "attention_mask": present.long()}, present)
 
 
 class Pass:
@@ -54,37 +82,48 @@ class Pass:
         self.hidden, self.outputs = [], []  # before the first layer that runs and after each; what these return
         self.squares = None  # of the first exchanged layer
         self.out = self.last = None  # what is below the head
+        self.top = None  # the class that is predicted, [B]
 
     def bytes(self):
         return sum(4 * state.numel() for state in self.hidden)
 
 
 class Model:
-    def __init__(self, folder):
+    """
+    Args:
+        inputs: file of arrays. Default: texts are read.
+    """
+
+    def __init__(self, folder, inputs=None):
         local = {"local_files_only": True, "trust_remote_code": False}
         with loading(folder):
             config = AutoConfig.from_pretrained(folder, **local)
         self.kind, self.causal = config.model_type, is_decoder(config)
-        if config.is_encoder_decoder:
-            raise refusal("a model of one text", f"{self.kind}, an encoder with a decoder")
+        if config.is_encoder_decoder and not inputs:
+            raise refusal("a model of one text", f"{self.kind}, an encoder with a decoder", [ARRAYS])
         if getattr(config, "quantization_config", None):
             raise refusal("weights that are not quantised", f"{self.kind} with a quantization_config")
-        load = AutoModelForCausalLM if self.causal else AutoModel
+        self.inputs = Inputs(inputs) if inputs else None
+        load = AutoModelForCausalLM if self.causal else classifier_of(config) or AutoModel
         AttentionInterface.register(NAME, self.attend)
         AttentionMaskInterface.register(NAME, ordered(sdpa_mask))
-        refuse_early(load, config)
+        refuse_early(load, config, self.inputs)
         precision = "dtype" if int(transformers.__version__.split(".")[0]) > 4 else "torch_dtype"
         own = {precision: torch.float32, "output_loading_info": True}
         with loading(folder):
             self.model, loaded = load.from_pretrained(folder, **local, **own)
-            self.tokenizer = AutoTokenizer.from_pretrained(folder, **local)
+            self.tokenizer = None if inputs else AutoTokenizer.from_pretrained(folder, **local)
         missing = sorted(name for name in loaded["missing_keys"] if "pooler" not in name)
         if missing:
             more = f", nor {len(missing) - 1} more" if len(missing) > 1 else ""
             raise refusal("every weight of the model", f"no {missing[0]}{more}")
         self.model.eval()
-        self.base = self.model.base_model
-        self.tokenizer.truncation_side = "right"
+        self.part = part_of(self.model, self.inputs)
+        self.base = self.part.base_model
+        # a model that is a part of no other has no head that is asked
+        self.classes = load not in (AutoModel, AutoModelForCausalLM) and self.base is not self.model
+        if self.tokenizer:
+            self.tokenizer.truncation_side = "right"
         self.layers, self.sizes, self.projections = 0, {}, {}
         self.watched = None
         self.kept, self.batches = 0, {}
@@ -97,11 +136,20 @@ class Model:
         """Everything below the head. What comes before the first exchanged layer is taken from the original."""
         own = self.passing = Pass(exchange or {}, min(exchange) if exchange and batch.original else 0)
         self.batch = batch
-        mask = batch.present.long()
-        decoder = {"use_cache": False} if self.causal else {}
-        own.out = self.base(input_ids=batch.ids, attention_mask=mask, return_dict=True, **decoder)
+        if self.classes:
+            handle = self.base.register_forward_hook(self.below_head)
+            try:
+                own.top = self.model(**batch.inputs, return_dict=True).logits.argmax(-1)
+            finally:
+                handle.remove()
+        else:
+            decoder = {"use_cache": False} if self.causal else {}
+            own.out = self.base(**batch.inputs, return_dict=True, **decoder)
         own.last = own.out[0]
         return own
+
+    def below_head(self, _module, _args, out):
+        self.passing.out = out
 
     def follow(self, layer):
         """Has the hidden states before and after a layer kept."""
@@ -121,8 +169,11 @@ class Model:
 
         layer.forward = followed
 
-    def attend(self, module, query, key, value, mask, scaling=None, is_causal=None, dropout=0.0, **extras):
+    def attend(
+        self, module, query, key, value, attention_mask=None, scaling=None, is_causal=None, dropout=0.0, **extras
+    ):
         """The attention function of the model."""
+        mask = attention_mask
         own, layer = self.passing, self.passing.place - 1
         method = own.exchange.get(layer)
         check_call(self.method["name"] if method else "softmax", dropout, key.shape[2], query.shape[2], extras)
@@ -187,10 +238,11 @@ class Model:
     def predictions(self, batch, original, others):
         """At each place of a text: nats of the next token by the original and by the exchanged model, KL divergence,
         and whether both hold the same token most likely, [draws, 4, B, L]; 0 where no token follows."""
-        found = torch.zeros(len(others), 4, *batch.ids.shape, dtype=torch.float64)
+        ids = batch.inputs["input_ids"]
+        found = torch.zeros(len(others), 4, *ids.shape, dtype=torch.float64)
         follows = torch.zeros_like(batch.present)
         follows[:, :-1] = batch.present[:, 1:]
-        next_ids = batch.ids.roll(-1, 1)
+        next_ids = ids.roll(-1, 1)
         places = follows.nonzero()
         step = max(1, MOST_LOGITS // self.vocabulary)
         for rows, columns in (part.T for part in places.split(step)):
@@ -210,7 +262,7 @@ class Model:
         out = type(own.out)(**{**own.out, "last_hidden_state": own.last[rows, columns][None]})
         forward, self.base.forward = self.base.forward, lambda *_args, **_kwargs: out
         try:
-            ids = self.batch.ids.new_zeros(1, len(rows))
+            ids = self.batch.inputs["input_ids"].new_zeros(1, len(rows))
             logits = self.model(input_ids=ids, use_cache=False, return_dict=True).logits[0]
         finally:
             self.base.forward = forward
@@ -224,23 +276,13 @@ class Model:
         Raises:
             rfa.Error: for a model that cannot be run.
         """
-        table = self.model.get_input_embeddings()
-        generator = torch.Generator().manual_seed(0)
-        ids = torch.randint(table.num_embeddings, (2, PROBE), generator=generator)
-        text = Batch(ids, [PROBE, PROBE - 3])
-        other = Batch(ids.clone(), [PROBE, PROBE - 3])
-        other.ids[0, -1] = (other.ids[0, -1] + 1) % table.num_embeddings
-        self.vocabulary = self.ids = table.num_embeddings
+        text = self.looked_at()
         if self.causal:
             self.find_head(text)
-        before, changed = (self.run(each).last for each in (text, other))
-        self.width = before.shape[-1]
-        ordered = distance(changed[0, 0], before[0, 0]) < 1e-6
-        if ordered != self.causal:
-            got = "a decoder without its head" if ordered else "a model that sees what follows"
-            raise refusal("a causal model with its head, or an encoder", f"{self.kind}: {got}")
-        exchange(self.model, lambda: NAME)
-        layers = layers_of(self.model)
+        before = self.run(text).last
+        self.width, self.length = before.shape[-1], before.shape[1]
+        exchange(self.part, lambda: NAME)
+        layers = layers_of(self.part)
         for layer in layers:
             self.follow(layer)
         with self.watching(layers):
@@ -249,11 +291,76 @@ class Model:
         if not off < TOLERANCE:
             raise refusal("a model of softmax attention", f"{self.kind}, which is {off:.1e} off with it")
         self.layers = after.place
+        shapes = {tuple(states.shape) for states in (*after.hidden, after.last)}
+        if shapes != {(*text.present.shape, self.width)}:
+            got = ", ".join(str(list(shape)) for shape in sorted(shapes))
+            raise refusal(f"hidden states {[*text.present.shape, self.width]} in all layers", f"{self.kind}: {got}")
+
+    def looked_at(self):
+        """What the model is looked at with.
+
+        Raises:
+            rfa.Error: for a decoder without its head, and one that sees what follows.
+        """
+        self.vocabulary = self.ids = 0
+        if not self.reads_ids():
+            inputs, _ = self.inputs.taken([0], None)
+            batch = Batch(inputs, None)
+            states = self.first_run(batch).last
+            if states.dim() != 3:
+                raise refusal("hidden states [items, positions, width]", f"{self.kind}: {list(states.shape)}")
+            batch.present = torch.ones(states.shape[:2], dtype=torch.bool)
+            return batch
+        table = embeddings_of(self.part)
+        if table is None:
+            main = self.part.main_input_name
+            got = f"{self.kind}, which reads {main}" if main != "input_ids" else f"{self.kind}, which reads more"
+            raise refusal("a model that reads tokens alone", got, [ARRAYS])
+        self.vocabulary = self.ids = table.num_embeddings
+        ids = torch.randint(table.num_embeddings, (2, PROBE), generator=torch.Generator().manual_seed(0))
+        lengths = [PROBE, PROBE - 3]
+        text, other = Batch.of_ids(ids, lengths), Batch.of_ids(ids.clone(), lengths)
+        other.inputs["input_ids"][0, -1] = (ids[0, -1] + 1) % table.num_embeddings
+        before, changed = (self.first_run(each).last for each in (text, other))
+        if before.shape[:2] != ids.shape:
+            got = f"{self.kind}: {list(before.shape)}"
+            raise refusal(f"hidden states of {list(ids.shape)} tokens", got, [ARRAYS])
+        ordered = distance(changed[0, 0], before[0, 0]) < 1e-6
+        if ordered != self.causal:
+            got = "a decoder without its head" if ordered else "a model that sees what follows"
+            raise refusal("a causal model with its head, or an encoder", f"{self.kind}: {got}")
+        return text
+
+    def reads_ids(self):
+        return self.inputs is None or "input_ids" in self.inputs.arrays
+
+    def first_run(self, batch):
+        """The model as it was loaded.
+
+        Raises:
+            rfa.Error: where it does not run.
+        """
+        takes = inspect.signature(self.part.forward).parameters
+        named = ", ".join(batch.inputs)
+        unknown = [name for name in self.inputs.arrays if name not in takes] if self.inputs else []
+        if unknown:
+            raise refusal(f"arrays that {type(self.part).__name__} takes, e.g. {self.part.main_input_name}", unknown[0])
+        try:
+            return self.run(batch)
+        except (MemoryError, rfa.Error):
+            raise
+        except Exception as error:  # models raise whatever they like
+            got = f"{self.kind}: {type(error).__name__}: {error}".splitlines()[0][:300]
+            raise refusal(f"a model that runs on {named} alone", got, [] if self.inputs else [ARRAYS]) from error
+
+    def taken(self, items, length):
+        """A batch of items of the file of arrays. Args: length: of texts."""
+        inputs, present = self.inputs.taken(items, length)
+        return Batch(inputs, torch.ones(len(items), self.length, dtype=torch.bool) if present is None else present)
 
     def find_head(self, text):
         """Finds the module that the head reads, so that the head can run by itself."""
-        mask = text.present.long()
-        logits = self.model(input_ids=text.ids, attention_mask=mask, use_cache=False, return_dict=True).logits[0]
+        logits = self.model(**text.inputs, use_cache=False, return_dict=True).logits[0]
         places = torch.arange(PROBE)
         for self.base in dict.fromkeys((self.model.base_model, self.model.get_decoder())):
             if self.base is self.model:
@@ -306,6 +413,8 @@ class Model:
             "causal": self.causal,
             "layers": self.layers,
             **self.sizes,
+            "classes": self.classes,
+            "items": self.inputs.count if self.inputs else None,
             "width": self.width,
             "vocabulary": self.vocabulary,
             "max_tokens": self.longest(),
@@ -314,6 +423,8 @@ class Model:
 
     def longest(self):
         """Tokens of a text that the model has positions for."""
+        if self.inputs:
+            return max(self.inputs.lengths or [self.length])
         config = self.model.config.get_text_config()
         names = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "max_sequence_length")
         own = [getattr(config, name, None) for name in names]
@@ -334,10 +445,19 @@ class Model:
             raise refusal(f"ids below {self.ids}, which the model has embeddings of", got)
         return {"rows": rows}
 
+    def lengths(self, count):
+        """Tokens of each of the first items of the file of arrays, or what the model makes of them."""
+        own = self.inputs.lengths or [self.length] * self.inputs.count
+        if self.reads_ids():
+            ids = self.inputs.arrays["input_ids"]
+            if not (0 <= int(ids.min()) and int(ids.max()) < self.ids):
+                raise refusal(f"ids from 0 to {self.ids - 1}", f"{int(ids.min())} to {int(ids.max())}")
+        return {"lengths": own[:count]}
+
     def check(self, length):
         ids = torch.randint(self.ids, (1, length), generator=torch.Generator().manual_seed(0))
         try:
-            own = self.run(Batch(ids, [length]))
+            own = self.run(Batch.of_ids(ids, [length]))
         except rfa.Error as error:
             raise refusal(
                 f"a model that sees a whole text of {length} tokens", f"{self.kind}: {error.message}"
@@ -348,8 +468,12 @@ class Model:
 
     def original(self, request, data):
         lengths = request["lengths"]
-        ids = torch.frombuffer(data, dtype=torch.int32).long().view(len(lengths), -1)
-        batch = self.batches[request["batch"]] = Batch(ids, lengths)
+        if self.inputs:
+            batch = self.taken(request["items"], max(lengths))
+        else:
+            ids = torch.frombuffer(data, dtype=torch.int32).long().view(len(lengths), -1)
+            batch = Batch.of_ids(ids, lengths)
+        self.batches[request["batch"]] = batch
         own = self.run(batch)
         if self.kept + own.bytes() <= MOST_KEPT:
             self.kept += own.bytes()
@@ -372,7 +496,8 @@ class Model:
             own = self.run(batch, methods) if methods else original
             states = zip(own.hidden[1:], original.hidden[own.first + 1 :], strict=True) if methods else ()
             off = [(state - exact).square().sum(-1) for state, exact in states]
-            found.append([*off, *([own.squares] if methods else []), *self.encoded(own)])
+            same = [own.top == original.top] if self.classes else []
+            found.append([*off, *([own.squares] if methods else []), *self.encoded(own), *same])
             if methods:
                 own.hidden, own.outputs = [], []
             passes.append(own)
@@ -414,7 +539,7 @@ def distance(own, exact):
     return ((own - exact).norm() / exact.norm()).item()
 
 
-def refuse_early(load, config):
+def refuse_early(load, config, inputs):
     """Looks at the modules before weights are read.
 
     Raises:
@@ -425,7 +550,32 @@ def refuse_early(load, config):
             model = load.from_config(config)
     except Exception:  # not every model can be made without weights
         return
-    exchange(model, lambda: NAME)
+    exchange(part_of(model, inputs), lambda: NAME)
+
+
+def part_of(model, inputs):
+    """What reads arrays: an encoder alone of one with a decoder, and the part for images of one that reads texts, too."""
+    if inputs is None:
+        return model
+    if model.config.is_encoder_decoder:
+        return model.get_encoder()
+    images = "pixel_values" in inputs.arrays and "input_ids" not in inputs.arrays
+    return getattr(model, "vision_model", model) if images else model
+
+
+def embeddings_of(model):
+    """Of tokens; None: it has none."""
+    try:
+        table = model.get_input_embeddings()
+    except (NotImplementedError, AttributeError):
+        return None
+    return table if hasattr(table, "num_embeddings") else None
+
+
+def classifier_of(config):
+    """What loads a model that was stored as one that predicts classes; None: it was not."""
+    stored = (config.architectures or [None])[0]
+    return next((load for load, names in CLASSIFIERS if stored in names.values()), None)
 
 
 def layers_of(model):
@@ -450,8 +600,8 @@ def is_decoder(config):
     return config.model_type in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.keys() - MODEL_FOR_MASKED_LM_MAPPING_NAMES.keys()
 
 
-def refusal(expected, got):
-    return rfa.UsageError(f"the transformers engine: expected {expected}, got {got}", code="UNSUPPORTED")
+def refusal(expected, got, tries=()):
+    return rfa.UsageError(f"the transformers engine: expected {expected}, got {got}", tries, code="UNSUPPORTED")
 
 
 def joined(arrays):
@@ -482,10 +632,12 @@ class Answers:
     def answer(self, request, data):
         do = request["do"]
         if do == "open":
-            self.model = Model(request["folder"])
+            self.model = Model(request["folder"], request.get("inputs"))
             return self.model.facts(), b""
         if do == "tokenize":
             return self.model.tokenize(request["texts"], request["max_tokens"]), b""
+        if do == "lengths":
+            return self.model.lengths(request["count"]), b""
         if do == "check":
             return self.model.check(request["length"]), b""
         run = {"original": self.model.original, "exchanged": self.model.exchanged}[do]

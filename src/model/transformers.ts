@@ -31,8 +31,15 @@ const count = z.number().int().positive()
 const opened = z.object({
   ...{kind: z.string(), causal: z.boolean(), scale: z.number()},
   ...{layers: count, heads: count, key_heads: count, head_dim: count, width: count},
-  ...{vocabulary: count, max_tokens: count, parameters: count},
+  ...{max_tokens: count, parameters: count},
+  /** 0: the model reads no tokens. */
+  vocabulary: z.number().int().nonnegative(),
+  /** Whether it predicts classes. */
+  classes: z.boolean(),
+  /** Rows of the file of arrays. */
+  items: count.nullable(),
 })
+const itemLengths = z.object({lengths: z.array(count)})
 const tokenized = z.object({rows: z.array(z.array(z.number().int().nonnegative()))})
 const arrays = z.object({data: z.instanceof(Uint8Array)})
 
@@ -56,7 +63,9 @@ interface Exchange {
 
 /** A model of Transformers in its process. */
 export interface TransformersModel {
-  readonly facts: Omit<ModelShape, 'window'> & {kind: string}
+  readonly facts: Omit<ModelShape, 'window'> & {kind: string; classes: boolean}
+  /** How many it can read of its file of arrays; `null`: it reads texts. */
+  readonly count: number | null
   readonly parameters: number
   readonly engine: TransformersFacts
   /** As `Model.tokenize`; special tokens stay where a text is cut. */
@@ -64,10 +73,18 @@ export interface TransformersModel {
     texts: readonly string[],
     options: {maxTokens: number; least: number},
   ): Promise<TokenizedTexts>
+  /** The same of the first rows of the file of arrays; ids are with Python. @param least - positions of a row */
+  items(count: number, least: number): Promise<TokenizedTexts>
   /** @throws {UNSUPPORTED} for a text so long that not every token is seen: by a window, say */
   check(length: number): Promise<void>
-  /** Runs the original on a batch. @param at - its number @returns what the script says, one array after the other */
-  original(at: number, batch: TokenBatch): Promise<Float64Array>
+  /**
+   * Runs the original on a batch.
+   *
+   * @param at - its number
+   * @param rows - its texts, as `order` has them
+   * @returns what the script says, one array after the other
+   */
+  original(at: number, batch: TokenBatch, rows: readonly number[]): Promise<Float64Array>
   /** Runs a batch that the original has run, with attention exchanged. */
   exchanged(at: number, exchange: Exchange): Promise<Float64Array>
   close(): void
@@ -77,20 +94,22 @@ export interface TransformersModel {
  * Opens a model.
  *
  * @param threads - that it computes with
+ * @param inputs - file of arrays that it reads; absent: texts
+ * @throws {BAD_FILE} for a file of something else
  * @throws {BACKEND_MISSING} without Python, PyTorch or Transformers
  * @throws {UNSUPPORTED} for a model with attention of another kind, by its name
  */
 export async function openTransformers(
   folder: string,
-  {threads = 1}: {threads?: number | undefined} = {},
+  {threads = 1, inputs}: {threads?: number | undefined; inputs?: string | undefined} = {},
 ): Promise<TransformersModel> {
-  await refuseByName(folder)
+  await refuseByName(folder, inputs !== undefined)
   const command = commandOf(threads)
   const {talk, facts, ask} = await startPython(command, engine, {
     missing: why => missing(command, why),
   })
   try {
-    const found = await ask({do: 'open', folder}, opened)
+    const found = await ask({do: 'open', folder, inputs}, opened)
     return modelOf(ask, facts, found, talk.stop)
   } catch (error) {
     talk.stop()
@@ -106,13 +125,17 @@ function modelOf(
     head_dim: headDim,
     max_tokens: maxTokens,
     parameters,
+    items: count,
     ...rest
   }: z.infer<typeof opened>,
   stop: () => void,
 ): TransformersModel {
+  /** Rows of the file of arrays. */
+  let longEnough: number[] = []
   return {
     facts: {...rest, keyHeads, headDim, maxTokens},
     parameters,
+    count,
     engine: facts,
     async tokenize(texts, {maxTokens: longest, least}) {
       const rows: number[][] = []
@@ -122,10 +145,22 @@ function modelOf(
       }
       return batchesOf(rows, least)
     },
+    async items(most, least) {
+      const {lengths} = await ask({do: 'lengths', count: most}, itemLengths)
+      longEnough = lengths.flatMap((length, item) => (length < least ? [] : [item]))
+      return batchesOf(
+        lengths.map(length => Array<number>(length).fill(0)),
+        least,
+      )
+    },
     async check(length) {
       await ask({do: 'check', length}, z.object({length: z.literal(length)}))
     },
-    async original(at, {ids, lengths}) {
+    async original(at, {ids, lengths}, rows) {
+      if (count !== null) {
+        const items = rows.map(row => longEnough[row]!)
+        return numbersOf(await ask({do: 'original', batch: at, lengths, items}, arrays))
+      }
       const data = new Uint8Array(ids.buffer, ids.byteOffset, ids.byteLength)
       const request = {do: 'original', batch: at, lengths, bytes: data.length}
       return numbersOf(await ask(request, arrays, [data]))
@@ -167,7 +202,7 @@ const SINKS = /^gpt_oss/
 const BIASED = /^(bloom|mpt)$/
 
 /** Refuses what a configuration alone shows, before Python is asked. @throws {UNSUPPORTED} */
-async function refuseByName(folder: string): Promise<void> {
+async function refuseByName(folder: string, arrays: boolean): Promise<void> {
   const file = join(folder, 'config.json')
   const json = await readJson(file, 'give a folder that `save_pretrained` of Transformers wrote')
   const config = parseWith(CONFIG, json, file, 'the configuration of a model')
@@ -178,7 +213,8 @@ async function refuseByName(folder: string): Promise<void> {
     (config.relative_attention_num_buckets ?? 0) > 0 ||
     /relative|alibi/.test(config.position_embedding_type ?? '') ||
     BIASED.test(type)
-  const why = config.is_encoder_decoder
+  const why =
+    config.is_encoder_decoder && !arrays
     ? 'an encoder with a decoder'
     : (config.attn_logit_softcapping ?? 0) > 0
       ? 'a cap on the logits of attention (attn_logit_softcapping)'
@@ -189,7 +225,8 @@ async function refuseByName(folder: string): Promise<void> {
           : undefined
   if (!why) return
   const what = 'attention by queries, keys and values alone'
-  throw expected('UNSUPPORTED', file, what, `${type} with ${why}`)
+  const tries = config.is_encoder_decoder ? ['--inputs FILE.npz runs its encoder on arrays'] : []
+  throw expected('UNSUPPORTED', file, what, `${type} with ${why}`, ...tries)
 }
 
 function missing({name, command}: ChildCommand, why: string): RfaError {

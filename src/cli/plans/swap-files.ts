@@ -1,7 +1,7 @@
 /** What a swap reads, looked at while its plan is made. */
 import {existsSync} from 'node:fs'
-import {RfaError} from '../../errors.js'
-import {modelDigest} from '../../experiments/model-digest.js'
+import {expected, RfaError} from '../../errors.js'
+import {fileDigest, modelDigest} from '../../experiments/model-digest.js'
 import type {PretrainedModel} from '../../experiments/pretrained.js'
 import {leastTokens} from '../../experiments/swap/least-tokens.js'
 import {packagedFile} from '../../inputs/packaged.js'
@@ -21,7 +21,9 @@ export const [PACKAGED_MODEL, PACKAGED_TEXTS] = ['charlm', 'charlm/texts.txt']
 export const PACKAGED_TUNED = 'charlm-tuned.safetensors'
 
 /** What flags say of model and texts. */
-type Named = Pick<SwapFlags, 'model' | 'texts'> & Partial<Pick<SwapFlags, 'engine'>> & TokenFlags
+type Named = Pick<SwapFlags, 'model' | 'texts'> &
+  Partial<Pick<SwapFlags, 'engine' | 'inputs'>> &
+  TokenFlags
 
 /**
  * The folder of the model that flags name: by its path, the name of the packaged one, or a name on the Hub.
@@ -62,6 +64,7 @@ export async function pretrained(flags: {model?: string | undefined}): Promise<P
  */
 export async function swapFiles({engine = 'native', ...flags}: Named): Promise<SwapFiles> {
   const folder = await namedModel(flags)
+  if (flags.inputs !== undefined) return arrayFiles(folder, flags.inputs, engine)
   const own = engine === 'transformers' ? undefined : await nativeModel(folder, engine)
   const {texts, ...read} = await namedTexts(flags)
   if (own?.facts) {
@@ -75,6 +78,26 @@ export async function swapFiles({engine = 'native', ...flags}: Named): Promise<S
     const facts = await looked(model, texts, flags)
     const pinned = {folder, digest: await modelDigest(folder, 'transformers')}
     return {facts, model: pinned, texts: read, engine: sizesOf(model)}
+  } finally {
+    model.close()
+  }
+}
+
+/** Facts of a model that reads arrays. @throws {USAGE} where the program is to run it, which reads texts */
+async function arrayFiles(
+  folder: string,
+  path: string,
+  engine: NonNullable<SwapFlags['engine']>,
+): Promise<SwapFiles> {
+  if (engine === 'native') {
+    throw expected('USAGE', '--inputs', '--engine transformers, which reads arrays', 'native')
+  }
+  const digest = await fileDigest(path)
+  const model = await openTransformers(folder, {inputs: path})
+  try {
+    const pinned = {folder, digest: await modelDigest(folder, 'transformers')}
+    const texts = {path, digest, lines: model.count!, format: 'npz' as const}
+    return {facts: model.facts, model: pinned, texts, engine: sizesOf(model)}
   } finally {
     model.close()
   }

@@ -68,6 +68,13 @@ export const swapFlags = {
     description:
       'texts that the model reads: a file with one a line, or a folder of .txt files with one in each (default: some of the package)',
   }),
+  inputs: oneText({
+    helpGroup: 'MODEL',
+    helpValue: 'FILE.npz',
+    exclusive: ['texts', 'max-tokens'],
+    description:
+      'arrays that a model of Transformers reads in place of texts, by the names of its arguments, with an item a row: pixel_values of a vision model, input_features or input_values of a speech model, input_ids and attention_mask',
+  }),
   'max-texts': oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'MODEL',
     description: `first texts to read ${defaultHelp(SWAP, grid => grid.texts)}`,
@@ -116,7 +123,7 @@ export type SwapFlags = FlagValues<typeof swapFlags>
 export interface SwapFiles {
   facts: Omit<ModelFacts, 'kind' | 'window'>
   model: SwapPlan['model']
-  texts: {path: string; digest: string; lines: number}
+  texts: {path: string; digest: string; lines: number; format?: 'npz'}
   /** What runs the model; absent: the program. */
   engine?: SwapPlan['engine']
 }

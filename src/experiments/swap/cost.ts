@@ -116,17 +116,13 @@ async function factsOf(plan: SwapPlan): Promise<Facts> {
 /** Letters of a token, and widths between the matrices of a feed-forward part, as models have them. */
 const [LETTERS, INNER] = [3, 4]
 
-/** Facts that the plan states of a model that is not read here; tokens from the letters of texts. */
+/** Facts that the plan states of a model that is not read here. */
 async function statedFacts(
   plan: SwapPlan,
   engine: NonNullable<SwapPlan['engine']>,
 ): Promise<Facts> {
   const {layers, heads, head_dim: headDim, width, vocabulary, parameters} = engine
-  const {texts} = await readTexts(plan.texts.path)
-  const rows = texts.slice(0, plan.texts.count).map(text => {
-    const length = Math.max(2, Math.min(plan.max_tokens, Math.ceil(text.length / LETTERS)))
-    return Array<number>(length).fill(0)
-  })
+  const rows = (await lengthsOf(plan)).map(length => Array<number>(length).fill(0))
   const {batches} = batchesOf(rows, 1)
   const table = Math.min(vocabulary * width, parameters / 2)
   const sizes = {layer: (parameters - table) / layers, head: table, inner: INNER * width}
@@ -134,6 +130,15 @@ async function statedFacts(
   const backend = await meteredBackend(plan.backend)
   const tokens = batches.reduce((sum, {batch, length}) => sum + batch * length, 0)
   return {model: {facts, sizes}, batches, rows: tokens, texts: rows.length, backend}
+}
+
+/** Tokens of what is read, about: letters of texts have them. */
+async function lengthsOf({texts: {path, count, format}, max_tokens: most}: SwapPlan) {
+  if (format) return Array<number>(count).fill(most)
+  const {texts} = await readTexts(path)
+  return texts
+    .slice(0, count)
+    .map(text => Math.max(2, Math.min(most, Math.ceil(text.length / LETTERS))))
 }
 
 /** What the attention of one layer takes on all batches, and the most bytes on one. */

@@ -17,9 +17,15 @@ const shared = {
     .object({
       path: z
         .string()
-        .describe('File of texts, one a line, or folder of .txt files, each of them a text.'),
+        .describe(
+          'File of texts, one a line, or folder of .txt files, each of them a text, or file of arrays.',
+        ),
       digest,
       count: z.number().int().positive().describe('How many of its first texts are read.'),
+      format: z
+        .literal('npz')
+        .optional()
+        .describe('Arrays that the model reads in place of texts, an item a row; absent: texts.'),
     })
     .describe('What the model reads.'),
   max_tokens: z
@@ -64,7 +70,11 @@ export const swapPlan = z.object({
       heads: count.describe('H, heads of queries.'),
       head_dim: count.describe('D, entries of a query or key.'),
       width: count.describe('Entries of a hidden state.'),
-      vocabulary: count.describe('Tokens that the model knows.'),
+      vocabulary: z
+        .number()
+        .int()
+        .nonnegative()
+        .describe('Tokens that the model knows; 0: it reads none.'),
       parameters: count.describe('Weights of the model.'),
     })
     .optional()
@@ -229,6 +239,13 @@ export const swapResult = z.object({
         "Spearman's rank correlation of the similarities of all pairs of texts with those of the original.",
         'texts',
       ),
+      class_agreement: effect(
+        'Share of texts for which the same class is the most likely one.',
+        'texts',
+      )
+        .nullable()
+        .default(null)
+        .describe('`null` for a model that predicts no classes, and where this program runs it.'),
     })
     .nullable()
     .describe('`null` for a causal model.'),

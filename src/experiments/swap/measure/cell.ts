@@ -80,10 +80,13 @@ async function effectsOf(engine: Engine, run: Run): Promise<Measured> {
 }
 
 /** What they do to predictions or embeddings. */
-function effectsOn(engine: Engine, {distances, predictions, embeddings = []}: Exchanged) {
+function effectsOn(
+  engine: Engine,
+  {predictions, embeddings = [], distances, sameClass}: Exchanged,
+) {
   return predictions
     ? causalEffects(engine, engine.facts, {distances, predictions})
-    : encoderEffects(engine, engine.embeddings(), {distances, embeddings})
+    : encoderEffects(engine, engine.embeddings(), {distances, embeddings, sameClass})
 }
 
 /** The largest set of its layers found that keeps a budget; of every set the same draws in each layer. */

@@ -67,7 +67,11 @@ const UNKNOWN = [[Number.NaN]]
 export function encoderEffects(
   original: MeasuredTexts,
   whole: Embeddings,
-  {distances, embeddings: draws}: Pick<Exchanged, 'distances'> & {embeddings: Embeddings[]},
+  {
+    distances,
+    embeddings: draws,
+    sameClass,
+  }: Pick<Exchanged, 'distances' | 'sameClass'> & {embeddings: Embeddings[]},
 ): WithDamage {
   const before = similarities(whole)
   const after = draws.map(similarities)
@@ -95,6 +99,7 @@ export function encoderEffects(
           : nearAfter.map(own => own.map((list, text) => overlap(near[text]!, list))),
       ),
       pair_spearman: spearman(before, after, texts),
+      class_agreement: sameClass ? overDrawsAndTexts(sameClass) : null,
     },
     damage,
     tokens: texts.map(() => 1),

@@ -65,6 +65,8 @@ export interface Exchanged {
   predictions?: NextTokens[][]
   /** Of an encoder: draws. */
   embeddings?: Embeddings[]
+  /** Of one that predicts classes: draws, in each the texts: 1 where the class is that of the original, else 0. */
+  sameClass?: number[][]
 }
 
 /** Called after each layer of each batch that the original runs. @param passes - how many there are in all */

@@ -16,7 +16,7 @@ import {
 } from '../../../model/index.js'
 import {tf} from '../../../tf.js'
 import type {CellContext} from '../../experiment.js'
-import {modelDigest} from '../../model-digest.js'
+import {fileDigest, modelDigest} from '../../model-digest.js'
 import {leastTokens} from '../least-tokens.js'
 import {ATTENTION_ERRORS, type SwapCell} from '../schema.js'
 import {forEachError} from './attention-errors.js'
@@ -90,13 +90,16 @@ async function runOriginal(
   )
   const {folder, digest} = cell.model
   if ((await modelDigest(folder, cell.engine)) !== digest) throw fileChanged(folder)
-  const {texts, digest: own} = await readTexts(cell.texts.path)
-  if (own !== cell.texts.digest) throw fileChanged(cell.texts.path)
-  const model = await openTransformers(folder, {threads})
+  const {path, format, digest: wanted} = cell.texts
+  const {texts, digest: own} = format
+    ? {texts: undefined, digest: await fileDigest(path)}
+    : await readTexts(path)
+  if (own !== wanted) throw fileChanged(path)
+  const model = await openTransformers(folder, {threads, inputs: format && path})
   try {
     // of an encoder texts are pooled here
     if (!model.facts.causal) await useBackend(cell.backend, {threadShare: threads})
-    return await onTexts(model, texts.slice(0, cell.texts.count), cell, onPass)
+    return await onTexts(model, texts, cell, onPass)
   } catch (error) {
     model.close()
     throw error
@@ -105,18 +108,20 @@ async function runOriginal(
 
 async function onTexts(
   model: TransformersModel,
-  texts: readonly string[],
-  {model: {folder}, max_tokens: maxTokens}: SwapCell,
+  texts: readonly string[] | undefined,
+  {model: {folder}, max_tokens: maxTokens, texts: {count}}: SwapCell,
   onPass: OnPass,
 ): Promise<Original> {
   const {layers, causal, width} = model.facts
   const pooling = causal ? undefined : await openPooling(folder, width)
   const least = leastTokens(model.facts)
-  const {batches, order, leftOut} = await model.tokenize(texts, {maxTokens, least})
+  const {batches, order, leftOut} = texts
+    ? await model.tokenize(texts.slice(0, count), {maxTokens, least})
+    : await model.items(count, least)
   const own: Original['batches'][number][] = []
   const embeddings: Float32Array[] = []
   for (const [at, tokens] of batches.entries()) {
-    const arrays = new Arrays(await model.original(at, tokens))
+    const arrays = new Arrays(await model.original(at, tokens, order[at]!))
     const squares = Array.from({length: layers + 1}, () => arrays.floats(tokens.ids.length))
     squares.slice(1).forEach((each, layer) => {
       requireFinite(overTokens(each, tokens), `the original, after layer ${layer}`)
@@ -176,7 +181,7 @@ function embed(
 /** All draws of each batch. */
 async function exchanged(original: Original, {cell, tuned, onStep}: Run): Promise<Exchanged> {
   const {model, batches, texts, pooling} = original
-  const {layers, width} = model.facts
+  const {layers, width, classes} = model.facts
   const {replicates} = cell
   const first = Math.min(...cell.layers, layers)
   const sizes = {draws: replicates, texts}
@@ -188,6 +193,7 @@ async function exchanged(original: Original, {cell, tuned, onStep}: Run): Promis
   const attention = forEachError(() => new RelativeSquares(sizes))
   const predictions: NonNullable<Exchanged['predictions']> = draws.map(() => [])
   const embeddings: Float32Array[][] = draws.map(() => [])
+  const sameClass: number[][] = draws.map(() => [])
   const exchange = exchangeOf(cell, tuned?.path)
   for (const [at, batch] of batches.entries()) {
     const {tokens, squares} = batch
@@ -207,8 +213,11 @@ async function exchanged(original: Original, {cell, tuned, onStep}: Run): Promis
       }
       if (first === layers) distances[draw]![at] = new Float32Array(places)
       else addErrors(attention, draw, batch, arrays)
-      if (pooling) embed(pooling, batch, arrays.floats(places * width), embeddings[draw]!)
-      else {
+      if (pooling) {
+        embed(pooling, batch, arrays.floats(places * width), embeddings[draw]!)
+        const same = classes ? arrays.doubles(batch.texts.length) : []
+        for (const [row, text] of batch.texts.entries()) sameClass[draw]![text] = same[row]!
+      } else {
         const [before, after, kl, agreement] = Array.from({length: 4}, () => arrays.doubles(places))
         const numbers = {original: before!, exchanged: after!, kl: kl!, agreement: agreement!}
         textMeans(tokens, numbers).forEach((own, row) => {
@@ -218,7 +227,8 @@ async function exchanged(original: Original, {cell, tuned, onStep}: Run): Promis
     }
     arrays.end()
   }
-  return {distances, hidden, attention, ...(pooling ? {embeddings} : {predictions})}
+  const judged = pooling ? {embeddings, ...(classes && {sameClass})} : {predictions}
+  return {distances, hidden, attention, ...judged}
 }
 
 /** Which squares an error is of, and over which, in the order of the script. */

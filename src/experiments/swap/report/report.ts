@@ -1,13 +1,13 @@
 /** All that a swap measured: effects, single layers, positions, and the error through depth. */
 import {type Block, type ColumnSpec, heading, list, table, text} from '../../../report/document.js'
-import {MISSING} from '../../../report/numbers.js'
+import {MISSING, plural} from '../../../report/numbers.js'
 import {backendItems, troubleItems, variantLabel} from '../../labels.js'
 import {layersText} from '../../layers-text.js'
 import type {CompletedSwap, SwapRecord} from '../schema.js'
 import {byLayers, triedSets} from './budget.js'
 import {byDamage, exchangedLayers, interval, two} from './damage.js'
 import {positionTables} from './positions.js'
-import {damageColumns, swapSentences, titleOf} from './screen.js'
+import {damageColumns, itemName, predictsClasses, swapSentences, titleOf} from './screen.js'
 import {isOneByOne, sensitivityTable} from './sensitivity.js'
 
 /** Blocks of the whole report. */
@@ -22,7 +22,7 @@ export function swapReport(records: readonly SwapRecord[]): Block[] {
     text(swapSentences(records).join(' ')),
     table([...damageColumns(rows), ...intervalColumns(first)], rows),
     text(
-      `In brackets: 95 % intervals over ${first.result.texts_read} texts and the draws of random features. ${MEANINGS[first.cell.causal ? 'causal' : 'encoder']}`,
+      `In brackets: 95 % intervals over ${plural(first.result.texts_read, itemName(first.cell))} and the draws of random features. ${MEANINGS[first.cell.causal ? 'causal' : 'encoder']}`,
     ),
     ...(searched ? [heading(3, 'Sets of layers that were tried'), ...triedSets(rows)] : []),
     ...(searched || isOneByOne(rows)
@@ -39,11 +39,11 @@ const MEANINGS = {
   causal:
     'nats/token: nats per token more than the original. same top: places at which both models hold the same token most likely. KL: divergence from the next-token distribution of the original, nats. hidden off: relative L2 error of the last hidden states.',
   encoder:
-    '1 - cosine: of the embedding of a text to the original one. same nearest: texts with the same nearest other text. 10 nearest: share of the ten nearest texts that is kept. Spearman: rank correlation of the similarities of all pairs of texts with the original ones. hidden off: relative L2 error of the last hidden states.',
+    '1 - cosine: of the embedding of a text to the original one. same nearest: texts with the same nearest other text. same class: texts for which the model predicts the same class. 10 nearest: share of the ten nearest texts that is kept. Spearman: rank correlation of the similarities of all pairs of texts with the original ones. hidden off: relative L2 error of the last hidden states.',
 }
 
-function intervalColumns({result}: CompletedSwap): ColumnSpec<CompletedSwap>[] {
-  if (result.causal_effects) {
+function intervalColumns(first: CompletedSwap): ColumnSpec<CompletedSwap>[] {
+  if (first.result.causal_effects) {
     return [
       {title: 'KL, interval', cell: row => interval(row.result.causal_effects!.kl_nats)},
       {
@@ -58,7 +58,16 @@ function intervalColumns({result}: CompletedSwap): ColumnSpec<CompletedSwap>[] {
       title: '10 nearest, interval',
       cell: row => interval(row.result.encoder_effects!.ten_nearest_kept),
     },
+    ...(predictsClasses(first) ? [CLASS_INTERVAL] : []),
   ]
+}
+
+const CLASS_INTERVAL: ColumnSpec<CompletedSwap> = {
+  title: 'same class, interval',
+  cell: ({result}) => {
+    const same = result.encoder_effects?.class_agreement
+    return same ? interval(same) : MISSING
+  },
 }
 
 function depthColumns({result}: CompletedSwap): ColumnSpec<CompletedSwap>[] {

@@ -59,9 +59,15 @@ export function titleOf({cell, result}: CompletedSwap): string {
   const {model_layers, heads, head_dim, texts_read, tokens_read, texts_left_out, pooled_by} = result
   const sizes = `${plural(model_layers, 'layer')}, ${plural(heads, 'head')} of ${head_dim}`
   const without = texts_left_out === 0 ? '' : ` (${texts_left_out} left out: too short)`
-  const read = `${plural(texts_read, 'text')}${without}, ${tokens_read.toLocaleString('en-US')} tokens`
+  const places = cell.texts.format ? 'positions' : 'tokens'
+  const read = `${plural(texts_read, itemName(cell))}${without}, ${tokens_read.toLocaleString('en-US')} ${places}`
   const pooled = pooled_by === null ? '' : `; pooled by ${pooled_by}`
   return `${modelName(cell.model.folder)}: ${sizes}, ${cell.causal ? 'causal' : 'bidirectional'}; ${read}${pooled}${engineText(result)}`
+}
+
+/** What one of those is called that a model reads. */
+export function itemName({texts}: Pick<CompletedSwap['cell'], 'texts'>): string {
+  return texts.format ? 'item' : 'text'
 }
 
 /** What ran the model, where the program did not. */
@@ -252,6 +258,7 @@ export function damageColumns(
       cell: row => shown(row, interval(damageOf(row).effect)),
     },
     ...(causal ? CAUSAL_COLUMNS : ENCODER_COLUMNS),
+    ...(rows.some(predictsClasses) ? [CLASS_COLUMN] : []),
     {
       title: 'hidden off',
       cell: row => {
@@ -270,6 +277,19 @@ const ENCODER_COLUMNS: readonly ColumnSpec<CompletedSwap>[] = [
   {title: 'same nearest', cell: ({result}) => share(result.encoder_effects!.neighbour_agreement)},
   {title: '10 nearest', cell: ({result}) => share(result.encoder_effects!.ten_nearest_kept)},
 ]
+
+const CLASS_COLUMN: ColumnSpec<CompletedSwap> = {
+  title: 'same class',
+  cell: ({result}) => {
+    const same = result.encoder_effects?.class_agreement
+    return same ? share(same) : MISSING
+  },
+}
+
+/** Whether the model says a class for each text. */
+export function predictsClasses({result}: CompletedSwap): boolean {
+  return result.encoder_effects?.class_agreement != null
+}
 
 function completedOf(records: readonly SwapRecord[]): CompletedSwap[] {
   return records.filter(record => record.status === 'completed')
