@@ -1,19 +1,22 @@
 """Models of Transformers with exchanged attention: `rfa swap --engine transformers` runs this script.
 
-    python3 rfa_model.py --threads 2
+    python3 rfa_model.py --threads 2 --device cpu
 
-It speaks as `rfa_supervisor.answering` says. Of itself it says {"packages", "python", "device", "methods": {name: [option,
-...]}, "projections": [name, ...]}. It answers:
+It speaks as `rfa_supervisor.answering` says. Of itself it says {"packages", "python", "device", "device_kind", "methods":
+{name: [option, ...]}, "projections": [name, ...]}. It answers:
 
-  {"do": "open", "folder": path}  loads a model, in float32: {"kind", "causal", "layers", "heads", "key_heads", "head_dim",
-      "scale", "width", "vocabulary", "max_tokens", "parameters"}
+  {"do": "open", "folder": path, "inputs": file}  loads a model, in float32: {"kind", "causal", "layers", "heads",
+      "key_heads", "head_dim", "scale", "width", "vocabulary", "max_tokens", "parameters", "classes", "items"}; with a
+      file of arrays it reads these in place of texts, `items` of them
   {"do": "tokenize", "texts": [...], "max_tokens": n}  {"rows": [[id, ...], ...]}
+  {"do": "lengths", "count": n}  {"lengths": [...]}: positions of each of the first items of the file
   {"do": "check", "length": n}  runs a text of that length with its attention taken over: {"length": n}
-  {"do": "original", "batch": i, "lengths": [...], "bytes": n}  followed by int32 ids [B, L]: squared lengths of hidden
-      states [layers + 1, B, L], and of an encoder its last hidden states [B, L, W]
+  {"do": "original", "batch": i, "lengths": [...], "bytes": n}  followed by int32 ids [B, L], or of a file its
+      "items": squared lengths of hidden states [layers + 1, B, L], and of an encoder its last hidden states [B, L, W]
   {"do": "exchanged", "batch": i, "layers": [...], "draws": n, "method": {...}}  for each draw squared distances of hidden
       states, from the first of these layers on, [.., B, L]; `Model.squares` of attention in that layer, [8, B], unless
-      there are no layers; and `Model.predictions`, or last hidden states
+      there are no layers; and `Model.predictions`, or last hidden states, and of a model that predicts classes whether
+      they are those of the original, [B]
 
 Arrays are float64, one after the other. Layers are those that attend. What cannot be run is refused by its name, with
 {"refused": message, "tries": [...]}.
@@ -25,21 +28,23 @@ import os
 from rfa_supervisor import answering, supervised
 
 
-def started(threads):
+def started(threads, device):
     """What the process says of itself, and what answers."""
     for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"):
         os.environ[name] = "1"
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     import transformers_engine
 
-    return transformers_engine.facts(threads), transformers_engine.Answers()
+    device = transformers_engine.device_of(device)
+    return transformers_engine.facts(threads, device), transformers_engine.Answers(device)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--device", default="cpu")
     options = parser.parse_args()
-    answering("transformers", lambda: started(options.threads))
+    answering("transformers", lambda: started(options.threads, options.device))
 
 
 if __name__ == "__main__":

@@ -66,12 +66,6 @@ class Batch:
         self.inputs, self.present = inputs, present  # arguments by name; which places take part [B, L]
         self.original = None
 
-    @classmethod
-    def of_ids(cls, ids, lengths):
-        """Texts as tokens [B, L], padded at the end."""
-        present = torch.arange(ids.shape[1]) < torch.tensor(lengths)[:, None]
-        return cls({"input_ids": ids, "attention_mask": present.long()}, present)
-
 
 class Pass:
     """What one forward pass gives."""
@@ -91,10 +85,12 @@ class Pass:
 class Model:
     """
     Args:
+        device: that it runs on.
         inputs: file of arrays. Default: texts are read.
     """
 
-    def __init__(self, folder, inputs=None):
+    def __init__(self, folder, device, inputs=None):
+        self.device = device
         local = {"local_files_only": True, "trust_remote_code": False}
         with loading(folder):
             config = AutoConfig.from_pretrained(folder, **local)
@@ -112,23 +108,24 @@ class Model:
         own = {precision: torch.float32, "output_loading_info": True}
         with loading(folder):
             self.model, loaded = load.from_pretrained(folder, **local, **own)
-            self.tokenizer = None if inputs else AutoTokenizer.from_pretrained(folder, **local)
         missing = sorted(name for name in loaded["missing_keys"] if "pooler" not in name)
         if missing:
             more = f", nor {len(missing) - 1} more" if len(missing) > 1 else ""
             raise refusal("every weight of the model", f"no {missing[0]}{more}")
-        self.model.eval()
+        self.model.eval().to(device)
         self.part = part_of(self.model, self.inputs)
         self.base = self.part.base_model
         # a model that is a part of no other has no head that is asked
         self.classes = load not in (AutoModel, AutoModelForCausalLM) and self.base is not self.model
-        if self.tokenizer:
-            self.tokenizer.truncation_side = "right"
         self.layers, self.sizes, self.projections = 0, {}, {}
         self.watched = None
         self.kept, self.batches = 0, {}
         self.method, self.attentions = None, {}
         self.look()
+        if not inputs:
+            with loading(folder):
+                self.tokenizer = AutoTokenizer.from_pretrained(folder, **local)
+            self.tokenizer.truncation_side = "right"
 
     # ---- a forward pass
 
@@ -147,6 +144,12 @@ class Model:
             own.out = self.base(**batch.inputs, return_dict=True, **decoder)
         own.last = own.out[0]
         return own
+
+    def batch_of(self, ids, lengths):
+        """Texts as tokens [B, L], padded at the end."""
+        ids = ids.to(self.device)
+        present = torch.arange(ids.shape[1], device=self.device) < torch.tensor(lengths, device=self.device)[:, None]
+        return Batch({"input_ids": ids, "attention_mask": present.long()}, present)
 
     def below_head(self, _module, _args, out):
         self.passing.out = out
@@ -231,23 +234,23 @@ class Model:
     def drawn(self, method, layer, draw, causal):
         given = {"seed": method["seed"], "replicate": draw * self.layers + layer, "causal": causal}
         if method.get("tuned"):
-            return load_tuned(method["tuned"], layer=layer, draw=draw, **given)
+            return load_tuned(method["tuned"], layer=layer, draw=draw, **given).to(self.device)
         sizes = {name: self.sizes[name] for name in ("heads", "head_dim")}
-        return Attention(method["name"], **sizes, **given, **method["options"])
+        return Attention(method["name"], **sizes, **given, **method["options"]).to(self.device)
 
     def predictions(self, batch, original, others):
         """At each place of a text: nats of the next token by the original and by the exchanged model, KL divergence,
         and whether both hold the same token most likely, [draws, 4, B, L]; 0 where no token follows."""
         ids = batch.inputs["input_ids"]
-        found = torch.zeros(len(others), 4, *ids.shape, dtype=torch.float64)
+        found = exact(torch.zeros(len(others), 4, *ids.shape, device=self.device))
         follows = torch.zeros_like(batch.present)
         follows[:, :-1] = batch.present[:, 1:]
         next_ids = ids.roll(-1, 1)
         places = follows.nonzero()
         step = max(1, MOST_LOGITS // self.vocabulary)
         for rows, columns in (part.T for part in places.split(step)):
-            token = next_ids[rows, columns, None]
             p = self.log_chances(original, rows, columns)
+            token = next_ids[rows, columns, None].to(p.device)
             before = -p.gather(-1, token)[:, 0]
             for draw, own in enumerate(others):
                 q = self.log_chances(own, rows, columns)
@@ -266,7 +269,7 @@ class Model:
             logits = self.model(input_ids=ids, use_cache=False, return_dict=True).logits[0]
         finally:
             self.base.forward = forward
-        return logits.double().log_softmax(-1)
+        return exact(logits).log_softmax(-1)
 
     # ---- what a model is
 
@@ -304,12 +307,12 @@ class Model:
         """
         self.vocabulary = self.ids = 0
         if not self.reads_ids():
-            inputs, _ = self.inputs.taken([0], None)
+            inputs, _ = self.inputs.taken([0], None, self.device)
             batch = Batch(inputs, None)
             states = self.first_run(batch).last
             if states.dim() != 3:
                 raise refusal("hidden states [items, positions, width]", f"{self.kind}: {list(states.shape)}")
-            batch.present = torch.ones(states.shape[:2], dtype=torch.bool)
+            batch.present = torch.ones(states.shape[:2], dtype=torch.bool, device=self.device)
             return batch
         table = embeddings_of(self.part)
         if table is None:
@@ -319,7 +322,7 @@ class Model:
         self.vocabulary = self.ids = table.num_embeddings
         ids = torch.randint(table.num_embeddings, (2, PROBE), generator=torch.Generator().manual_seed(0))
         lengths = [PROBE, PROBE - 3]
-        text, other = Batch.of_ids(ids, lengths), Batch.of_ids(ids.clone(), lengths)
+        text, other = self.batch_of(ids, lengths), self.batch_of(ids.clone(), lengths)
         other.inputs["input_ids"][0, -1] = (ids[0, -1] + 1) % table.num_embeddings
         before, changed = (self.first_run(each).last for each in (text, other))
         if before.shape[:2] != ids.shape:
@@ -355,8 +358,9 @@ class Model:
 
     def taken(self, items, length):
         """A batch of items of the file of arrays. Args: length: of texts."""
-        inputs, present = self.inputs.taken(items, length)
-        return Batch(inputs, torch.ones(len(items), self.length, dtype=torch.bool) if present is None else present)
+        inputs, present = self.inputs.taken(items, length, self.device)
+        whole = torch.ones(len(items), self.length, dtype=torch.bool, device=self.device)
+        return Batch(inputs, whole if present is None else present)
 
     def find_head(self, text):
         """Finds the module that the head reads, so that the head can run by itself."""
@@ -366,7 +370,7 @@ class Model:
             if self.base is self.model:
                 continue
             own = self.log_chances(self.run(text), torch.zeros_like(places), places)
-            if distance(own, logits.double().log_softmax(-1)) < TOLERANCE:
+            if distance(own, exact(logits).log_softmax(-1)) < TOLERANCE:
                 self.vocabulary = logits.shape[-1]
                 self.ids = min(self.ids, self.vocabulary)
                 return
@@ -457,7 +461,7 @@ class Model:
     def check(self, length):
         ids = torch.randint(self.ids, (1, length), generator=torch.Generator().manual_seed(0))
         try:
-            own = self.run(Batch.of_ids(ids, [length]))
+            own = self.run(self.batch_of(ids, [length]))
         except rfa.Error as error:
             raise refusal(
                 f"a model that sees a whole text of {length} tokens", f"{self.kind}: {error.message}"
@@ -472,7 +476,7 @@ class Model:
             batch = self.taken(request["items"], max(lengths))
         else:
             ids = torch.frombuffer(data, dtype=torch.int32).long().view(len(lengths), -1)
-            batch = Batch.of_ids(ids, lengths)
+            batch = self.batch_of(ids, lengths)
         self.batches[request["batch"]] = batch
         own = self.run(batch)
         if self.kept + own.bytes() <= MOST_KEPT:
@@ -525,9 +529,15 @@ def exact_attention(heads, head_dim, causal):
 
 def sums(states, present):
     """Sums of squares over the tokens of each text, and squares of means over them, [2, B]. Args: states [B, L, W]."""
-    own = torch.where(present[..., None], states, 0).double()
+    own = torch.where(present[..., None], states, 0)
+    own, present = exact(own), present.to(exact(own).device)
     means = own.sum(1) / present.sum(1, keepdim=True)
     return torch.stack([own.square().sum((1, 2)), means.square().sum(1)])
+
+
+def exact(numbers):
+    """In float64, which not every device has."""
+    return (numbers.cpu() if numbers.device.type == "mps" else numbers).double()
 
 
 def projection_of(module, transposed, factor):
@@ -605,7 +615,7 @@ def refusal(expected, got, tries=()):
 
 
 def joined(arrays):
-    return torch.cat([each.detach().double().flatten() for each in arrays]).numpy().tobytes()
+    return torch.cat([each.detach().cpu().double().flatten() for each in arrays]).numpy().tobytes()
 
 
 @contextmanager
@@ -619,8 +629,8 @@ def loading(folder):
 
 
 class Answers:
-    def __init__(self):
-        self.model = None
+    def __init__(self, device):
+        self.device, self.model = device, None
 
     def __call__(self, request, data):
         try:
@@ -632,7 +642,7 @@ class Answers:
     def answer(self, request, data):
         do = request["do"]
         if do == "open":
-            self.model = Model(request["folder"], request.get("inputs"))
+            self.model = Model(request["folder"], self.device, request.get("inputs"))
             return self.model.facts(), b""
         if do == "tokenize":
             return self.model.tokenize(request["texts"], request["max_tokens"]), b""
@@ -645,7 +655,30 @@ class Answers:
         return {"bytes": len(floats)}, floats
 
 
-def facts(threads):
+def device_of(name):
+    """
+    Args:
+        name: `cpu`, `cuda`, `mps`, or `auto`: a graphics processor where there is one.
+
+    Raises:
+        ImportError: where PyTorch has no such device.
+    """
+    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    own = next(kind for kind, is_there in there.items() if is_there) if name == "auto" else name
+    if there.get(own):
+        return torch.device(own)
+    known = " or ".join(kind for kind, is_there in there.items() if is_there)
+    raise ImportError(f"PyTorch {torch.__version__} on {known}, without {own}")
+
+
+def device_text(device):
+    """With its name and the versions that it depends on."""
+    if device.type != "cuda":
+        return device.type
+    return f"cuda, {torch.cuda.get_device_name(device)}, CUDA {torch.version.cuda}"
+
+
+def facts(threads, device):
     """What the process says of itself."""
     torch.set_num_threads(threads)
     transformers.logging.set_verbosity_error()
@@ -655,7 +688,8 @@ def facts(threads):
     return {
         "packages": {"torch": torch.__version__, "transformers": transformers.__version__},
         "python": platform.python_version(),
-        "device": "cpu",
+        "device": device_text(device),
+        "device_kind": device.type,
         "methods": {**methods, "softmax": [], "lara": ["sampling"]},
         "projections": list(PROJECTIONS),
     }

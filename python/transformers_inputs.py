@@ -27,7 +27,7 @@ class Inputs:
             with np.load(path, allow_pickle=False) as file:
                 own = {name: file[name] for name in file.files}
         except (OSError, ValueError, zipfile.BadZipFile, AttributeError) as error:
-            raise self.refused("an .npz file of arrays", f"{type(error).__name__}: {error}".splitlines()[0]) from error
+            raise self.refused("an .npz file of arrays", "one that NumPy does not read without pickle") from error
         if not own:
             raise self.refused("an .npz file of arrays", "one without any")
         shapes = {name: list(array.shape) for name, array in own.items()}
@@ -65,15 +65,16 @@ class Inputs:
             raise self.refused("at least one token in each item, and padding after the last", "another attention_mask")
         return lengths.tolist()
 
-    def taken(self, items, length):
-        """Arguments of some items, cut to a number of tokens, and which of these take part [B, length], where there are
+    def taken(self, items, length, device):
+        """Arguments of some items on a device, cut to a number of tokens, and which of these take part [B, length], where there are
         tokens."""
-        own = {name: array[items] for name, array in self.arrays.items()}
+        own = {name: array[items].to(device) for name, array in self.arrays.items()}
         if self.lengths is None:
             return own, None
         longest = length or max(self.lengths[item] for item in items)
         cut = {name: array[:, :longest] if name in TOKENS else array for name, array in own.items()}
-        present = torch.arange(longest) < torch.tensor([self.lengths[item] for item in items])[:, None]
+        lengths = torch.tensor([self.lengths[item] for item in items], device=device)
+        present = torch.arange(longest, device=device) < lengths[:, None]
         return {**cut, "attention_mask": present.long()}, present
 
     def refused(self, expected, got):

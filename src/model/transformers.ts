@@ -19,7 +19,9 @@ const TEXTS = 64
 const engine = z.object({
   packages: z.object({torch: z.string(), transformers: z.string()}),
   python: z.string(),
+  /** With its name, and its kind by itself. */
   device: z.string(),
+  device_kind: z.enum(['cpu', 'cuda', 'mps']),
   /** Names of options by method. */
   methods: z.record(z.string(), z.array(z.string())),
   projections: z.array(z.string()),
@@ -90,23 +92,32 @@ export interface TransformersModel {
   close(): void
 }
 
+/** Settings of `openTransformers`. */
+interface TransformersOptions {
+  threads?: number | undefined
+  inputs?: string | undefined
+  /** `auto`: a graphics processor where there is one. */
+  device?: 'cpu' | 'cuda' | 'mps' | 'auto' | undefined
+}
+
 /**
  * Opens a model.
  *
  * @param threads - that it computes with
  * @param inputs - file of arrays that it reads; absent: texts
+ * @param device - of PyTorch. Default: the processor
  * @throws {BAD_FILE} for a file of something else
  * @throws {BACKEND_MISSING} without Python, PyTorch or Transformers
  * @throws {UNSUPPORTED} for a model with attention of another kind, by its name
  */
 export async function openTransformers(
   folder: string,
-  {threads = 1, inputs}: {threads?: number | undefined; inputs?: string | undefined} = {},
+  {threads = 1, inputs, device = 'cpu'}: TransformersOptions = {},
 ): Promise<TransformersModel> {
   await refuseByName(folder, inputs !== undefined)
-  const command = commandOf(threads)
+  const command = commandOf(threads, device)
   const {talk, facts, ask} = await startPython(command, engine, {
-    missing: why => missing(command, why),
+    missing: why => missing(command, why, device),
   })
   try {
     const found = await ask({do: 'open', folder, inputs}, opened)
@@ -176,13 +187,13 @@ function numbersOf({data}: z.infer<typeof arrays>): Float64Array {
   return new Float64Array(Uint8Array.from(data).buffer)
 }
 
-function commandOf(threads: number): ChildCommand {
+function commandOf(threads: number, device: string): ChildCommand {
   const script = join(packageRoot(), 'python', 'rfa_model.py')
-  const own = {OMP_NUM_THREADS: String(threads), PYTHONDONTWRITEBYTECODE: '1'}
+  const own = {OMP_NUM_THREADS: String(threads)}
   return {
     name: 'the transformers engine',
     command: pythonPath(),
-    args: [script, '--threads', String(threads)],
+    args: [script, '--threads', String(threads), '--device', device],
     env: {...process.env, ...own},
     patience: PATIENCE_MS,
   }
@@ -215,26 +226,28 @@ async function refuseByName(folder: string, arrays: boolean): Promise<void> {
     BIASED.test(type)
   const why =
     config.is_encoder_decoder && !arrays
-    ? 'an encoder with a decoder'
-    : (config.attn_logit_softcapping ?? 0) > 0
-      ? 'a cap on the logits of attention (attn_logit_softcapping)'
-      : SINKS.test(type)
-        ? 'attention sinks'
-        : biased
-          ? 'position biases on the logits of attention'
-          : undefined
+      ? 'an encoder with a decoder'
+      : (config.attn_logit_softcapping ?? 0) > 0
+        ? 'a cap on the logits of attention (attn_logit_softcapping)'
+        : SINKS.test(type)
+          ? 'attention sinks'
+          : biased
+            ? 'position biases on the logits of attention'
+            : undefined
   if (!why) return
   const what = 'attention by queries, keys and values alone'
   const tries = config.is_encoder_decoder ? ['--inputs FILE.npz runs its encoder on arrays'] : []
   throw expected('UNSUPPORTED', file, what, `${type} with ${why}`, ...tries)
 }
 
-function missing({name, command}: ChildCommand, why: string): RfaError {
+function missing({name, command}: ChildCommand, why: string, device: string): RfaError {
+  const another = device === 'cpu' ? [] : ['--device auto takes what there is']
   return new RfaError(
     'BACKEND_MISSING',
     `${name}: expected a Python with PyTorch and Transformers, got ${command}: ${why}`,
     {
       suggestions: [
+        ...another,
         'pip install torch transformers',
         'RFA_PYTHON=PATH names the Python of an environment that has them',
       ],

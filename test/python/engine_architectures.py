@@ -34,6 +34,7 @@ from tiny_models import VOCABULARY, architectures, inputs_of, tiny
 import rfa
 
 LENGTHS = [12, 8]
+CPU = torch.device("cpu")
 Numbers = dict[str, float]
 
 
@@ -58,7 +59,7 @@ def stored(kind: str, name: str, folder: str) -> nn.Module | str:
 
 def on_texts(folder: str) -> Numbers:
     """Raises rfa.Error for a model that does not read texts."""
-    model = transformers_engine.Model(folder)
+    model = transformers_engine.Model(folder, CPU)
     texts = [" ".join(f"w{3 + (7 * place + 5 * row) % 90}" for place in range(length)) for row, length in enumerate(LENGTHS)]
     rows = model.tokenize(texts, 64)["rows"]
     if [len(row) for row in rows] != LENGTHS:
@@ -80,7 +81,7 @@ def on_arrays(folder: str, own: nn.Module) -> Numbers:
     for arrays in inputs_of(own):
         np.savez(path, **{name: tensor.numpy() for name, tensor in arrays.items()})
         try:
-            model = transformers_engine.Model(folder, path)
+            model = transformers_engine.Model(folder, CPU, path)
             lengths = model.lengths(2)["lengths"]
         except rfa.Error as error:
             refused = refused or error
@@ -159,7 +160,7 @@ if __name__ == "__main__":
     transformers.logging.set_verbosity_error()
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
-    transformers_engine.facts(1)
+    transformers_engine.facts(1, CPU)
     processes = int((sys.argv[1:] or ["1"])[0])
     counts: Counter[str] = Counter()
     with multiprocessing.get_context("fork").Pool(processes) as pool:

@@ -1,7 +1,8 @@
 """Small models that read arrays, stored in a folder, and what elu does to them by `rfa.torch.use`: python engine_arrays.py FOLDER
 
 Prints a line of JSON: for each model its loss, 1 - cosine of the mean of the last hidden states, and the share of items of
-the same class, where it predicts classes.
+the same class, where it predicts classes; and what the engine says of files that no model reads, and of models that read no
+texts.
 """
 
 import copy
@@ -25,6 +26,8 @@ from transformers import (
 )
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+
+import transformers_engine
 
 import rfa.torch
 
@@ -75,6 +78,15 @@ def refused(arrays: np.ndarray) -> None:
     (FOLDER / "text.npz").write_text("no archive")
 
 
+def said(name: str, file: str | None) -> str:
+    """Why the engine refuses a model with a file, or with texts."""
+    try:
+        transformers_engine.Model(str(FOLDER / name), torch.device("cpu"), file and str(FOLDER / f"{file}.npz"))
+    except rfa.Error as error:
+        return error.message
+    return "nothing"
+
+
 def main() -> None:
     draw = np.random.default_rng(0).standard_normal
     found = {}
@@ -89,7 +101,9 @@ def main() -> None:
     features = draw((ITEMS, 8, 40)).astype("f")
     found["whisper"] = effects(whisper.get_encoder(), saved(whisper, "whisper", {"input_features": features}))
     refused(pixels)
-    print(json.dumps(found))
+    files = ("uneven", "unknown", "infinite", "left", "objects", "text")
+    whys = {**{file: said("vit", file) for file in files}, **{name: said(name, None) for name in found}}
+    print(json.dumps({"wanted": found, "refused": whys}))
 
 
 with torch.no_grad():

@@ -124,7 +124,17 @@ interface Tried {
 
 /** Architectures that are not refused: a test that only looks at differences passes where everything is. */
 const READ = {
-  texts: ['qwen2', 'qwen3', 'gpt_neox', 'phi', 'opt', 'gemma', 'distilbert', 'albert', 'modernbert'],
+  texts: [
+    'qwen2',
+    'qwen3',
+    'gpt_neox',
+    'phi',
+    'opt',
+    'gemma',
+    'distilbert',
+    'albert',
+    'modernbert',
+  ],
   arrays: ['vit', 'clip', 'whisper', 'wav2vec2', 'dinov2', 'hubert'],
 }
 const REFUSED = {gemma2: /softcap/, gpt_oss: /s_aux/, mpt: /MptAttention/, t5: /position_bias/}
@@ -160,14 +170,13 @@ describe.runIf(PYTHON)('the engine of Transformers', {timeout: PATIENCE}, () => 
   it('reads arrays as rfa.torch.use does, and says what is wrong with others', async () => {
     const folder = await newFolder()
     const said = await python([resolve('test/python/engine_arrays.py'), folder])
-    const wanted = JSON.parse(said) as Record<string, {loss: number; same_class?: number}>
-    const filesOf = (model: string, file = model) =>
-      swapFiles({
-        ...{model: join(folder, model), inputs: join(folder, `${file}.npz`)},
-        engine: 'auto',
-      })
+    const {wanted, refused} = JSON.parse(said) as {
+      wanted: Record<string, {loss: number; same_class?: number}>
+      refused: Record<string, string>
+    }
     for (const [name, {loss, same_class: same}] of Object.entries(wanted)) {
-      const {facts, model, texts, engine} = await filesOf(name)
+      const named = {model: join(folder, name), inputs: join(folder, `${name}.npz`)}
+      const {facts, model, texts, engine} = await swapFiles({...named, engine: 'auto'})
       const {lines: count, ...file} = texts
       const cell: SwapCell = {
         ...(await swapCellOf('elu')),
@@ -179,25 +188,17 @@ describe.runIf(PYTHON)('the engine of Transformers', {timeout: PATIENCE}, () => 
       expect(Math.abs(effects!.cosine_loss.mean! - loss), name).toBeLessThan(TOLERANCE)
       expect(effects!.class_agreement?.mean, name).toBe(same)
     }
-    for (const [file, why] of [
-      ['uneven', /expected arrays with a row for each item, equally many, got pixel_values \[12/],
-      ['unknown', /expected arrays that ViTForImageClassification takes.*, got labels_of_mine/],
-      ['infinite', /expected finite numbers, got pixel_values with others/],
-      ['left', /expected .*padding after the last, got another attention_mask/],
-      ['objects', /expected an .npz file of arrays, got ValueError/],
-      ['text', /expected an .npz file of arrays, got/],
-    ] as const) {
-      await expect(filesOf('vit', file), file).rejects.toThrow(why)
-    }
-    const texts = join(folder, 'texts.txt')
-    await writeFile(texts, 'a b c')
-    for (const [name, why] of [
-      ['vit', /expected a model that reads tokens alone, got vit, which reads pixel_values/],
-      ['whisper', /got whisper with an encoder with a decoder/],
-    ] as const) {
-      const named = {model: join(folder, name), texts, engine: 'transformers' as const}
-      await expect(swapFiles(named), name).rejects.toThrow(why)
-    }
+    expect(refused).toEqual({
+      uneven: expect.stringMatching(/expected arrays with a row for each item, .*, got pixel_val/),
+      unknown: expect.stringMatching(/expected arrays that ViTFor.* takes.*, got labels_of_mine/),
+      infinite: expect.stringMatching(/expected finite numbers, got pixel_values with others/),
+      left: expect.stringMatching(/padding after the last, got another attention_mask/),
+      objects: expect.stringMatching(/expected an .npz file of arrays, got/),
+      text: expect.stringMatching(/expected an .npz file of arrays, got/),
+      vit: expect.stringMatching(/expected a model that reads tokens alone, got vit, which reads/),
+      clip: expect.stringMatching(/expected a model that .* alone, got clip/),
+      whisper: expect.stringMatching(/got whisper, an encoder with a decoder/),
+    })
   })
 
   it('is taken where the program does not read the folder, and names what it refuses', async () => {

@@ -10,11 +10,18 @@ import type {ModelAdvice} from '../../advice/model/schema.js'
 import type {BenchRecord} from '../../experiments/bench/schema.js'
 import {distinct} from '../../experiments/cells.js'
 import type {CompletedSwap, SwapRecord} from '../../experiments/swap/schema.js'
+import {packagedFile} from '../../inputs/packaged.js'
 import {commandText, typeablePath} from '../../report/command-line.js'
 import {type ModelAdviseFlags, refuseInputFlags, toModelAdviceRequest} from '../plans/advise.js'
 import {toBenchPlan} from '../plans/bench.js'
 import type {EstimatorFacts} from '../plans/method-specs.js'
-import {namedTexts, type PretrainedFacts, pretrained} from '../plans/swap-files.js'
+import {
+  namedTexts,
+  PACKAGED_MODEL,
+  PACKAGED_TUNED,
+  type PretrainedFacts,
+  pretrained,
+} from '../plans/swap-files.js'
 import {learnedElsewhere, tunedFile} from '../plans/tuned.js'
 import type {ModelAdviceDocument} from '../program/json-documents.js'
 import type {Invocation} from '../program/services.js'
@@ -46,7 +53,9 @@ export async function runModelAdvise(
   const own = await adviceFolder(flags, FILE, invocation)
   const model = await pretrained(flags)
   const texts = await namedTexts(flags)
-  const tuned = await tunedFile(flags)
+  const tuned = await tunedFile(
+    showsLearned(flags) ? {parameters: packagedFile(PACKAGED_TUNED)} : flags,
+  )
   for (const text of learnedElsewhere(tuned, model.facts)) invocation.caution(text)
   const request = toModelAdviceRequest(flags, model, texts, tuned)
   return savedAdvice(own, FILE, invocation, async () => {
@@ -73,6 +82,11 @@ export function nextCommand(
   }
   const read = texts === undefined ? [] : ['--texts', typeablePath(texts)]
   return `next: ${commandText([bin, 'tune', ...named, ...read, ...how])}   what does learning repair?`
+}
+
+/** The packaged model on its own texts has what it learned on others. */
+function showsLearned({model, texts, methods, parameters}: ModelAdviseFlags): boolean {
+  return model === PACKAGED_MODEL && [texts, methods, parameters].every(own => own === undefined)
 }
 
 async function measured(

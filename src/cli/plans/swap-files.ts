@@ -22,7 +22,7 @@ export const PACKAGED_TUNED = 'charlm-tuned.safetensors'
 
 /** What flags say of model and texts. */
 type Named = Pick<SwapFlags, 'model' | 'texts'> &
-  Partial<Pick<SwapFlags, 'engine' | 'inputs'>> &
+  Partial<Pick<SwapFlags, 'engine' | 'inputs' | 'device'>> &
   TokenFlags
 
 /**
@@ -60,44 +60,54 @@ export async function pretrained(flags: {model?: string | undefined}): Promise<P
  * Facts and digests of the model and the texts that flags name.
  *
  * @param flags - without an engine: the native one
+ * @throws {USAGE} for arrays and devices that the native engine does not have
  * @throws what opening the model and reading the texts throw
  */
-export async function swapFiles({engine = 'native', ...flags}: Named): Promise<SwapFiles> {
+export async function swapFiles(flags: Named): Promise<SwapFiles> {
+  const engine = engineFor(flags)
   const folder = await namedModel(flags)
-  if (flags.inputs !== undefined) return arrayFiles(folder, flags.inputs, engine)
+  if (flags.inputs !== undefined) return arrayFiles(folder, flags.inputs, flags)
   const own = engine === 'transformers' ? undefined : await nativeModel(folder, engine)
   const {texts, ...read} = await namedTexts(flags)
   if (own?.facts) {
     return {facts: own.facts, model: {folder, digest: await modelDigest(folder)}, texts: read}
   }
-  const model = await openTransformers(folder).catch((error: unknown) => {
+  const model = await openTransformers(folder, {device: flags.device}).catch((error: unknown) => {
     const isMissing = error instanceof RfaError && error.code === 'BACKEND_MISSING'
     throw isMissing && own?.refused ? withRemedies(own.refused, error) : error
   })
   try {
     const facts = await looked(model, texts, flags)
     const pinned = {folder, digest: await modelDigest(folder, 'transformers')}
-    return {facts, model: pinned, texts: read, engine: sizesOf(model)}
+    return {facts, model: pinned, texts: read, ...engineOf(model)}
   } finally {
     model.close()
   }
 }
 
-/** Facts of a model that reads arrays. @throws {USAGE} where the program is to run it, which reads texts */
+/** The engine of flags: arrays and other devices than the processor are for Transformers alone. */
+function engineFor({engine = 'native', inputs, device = 'cpu'}: Named) {
+  const [flag] = [
+    ...(inputs === undefined ? [] : ['--inputs']),
+    ...(device === 'cpu' ? [] : ['--device']),
+  ]
+  if (flag === undefined) return engine
+  if (engine !== 'native') return 'transformers'
+  throw expected('USAGE', flag, '--engine transformers with it', 'native')
+}
+
+/** Facts of a model that reads arrays. */
 async function arrayFiles(
   folder: string,
   path: string,
-  engine: NonNullable<SwapFlags['engine']>,
+  {device}: Pick<Named, 'device'>,
 ): Promise<SwapFiles> {
-  if (engine === 'native') {
-    throw expected('USAGE', '--inputs', '--engine transformers, which reads arrays', 'native')
-  }
   const digest = await fileDigest(path)
-  const model = await openTransformers(folder, {inputs: path})
+  const model = await openTransformers(folder, {inputs: path, device})
   try {
     const pinned = {folder, digest: await modelDigest(folder, 'transformers')}
     const texts = {path, digest, lines: model.count!, format: 'npz' as const}
-    return {facts: model.facts, model: pinned, texts, engine: sizesOf(model)}
+    return {facts: model.facts, model: pinned, texts, ...engineOf(model)}
   } finally {
     model.close()
   }
@@ -144,9 +154,17 @@ async function looked(
   return facts
 }
 
-function sizesOf({facts, parameters}: TransformersModel): SwapFiles['engine'] {
+/** What runs a model, with sizes that the model says, and on what. */
+function engineOf({facts, parameters, engine}: TransformersModel) {
   const {layers, heads, headDim: head_dim, width, vocabulary} = facts
-  return {...{name: 'transformers', layers, heads, head_dim, width, vocabulary}, parameters}
+  const kind = engine.device_kind
+  return {
+    engine: {
+      ...{name: 'transformers' as const, layers, heads, head_dim, width, vocabulary},
+      parameters,
+    },
+    ...(kind !== 'cpu' && {device: kind}),
+  }
 }
 
 /** What does not run here, with what would make it run. */

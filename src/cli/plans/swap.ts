@@ -45,6 +45,8 @@ const YARDSTICKS = ['mean-value', 'softmax']
 
 /** What may run a model. */
 const ENGINES = ['auto', 'native', 'transformers'] as const
+/** What PyTorch may compute on. */
+const DEVICES = ['cpu', 'cuda', 'mps', 'auto'] as const
 
 /** The flags of `rfa swap`. */
 export const swapFlags = {
@@ -61,6 +63,14 @@ export const swapFlags = {
     helpGroup: 'MODEL',
     description:
       'what runs the model: native, this program, for BERT, RoBERTa, DistilBERT, GPT-2, Llama, Mistral and Qwen; transformers, PyTorch and Transformers in Python (RFA_PYTHON), for every model with their attention interface; auto, native where it can (default)',
+  }),
+  device: oneName(
+    'device',
+    DEVICES,
+  )({
+    helpGroup: 'MODEL',
+    description:
+      'what PyTorch computes on, where Transformers runs the model: cpu, cuda, mps, or auto, a graphics processor where there is one (default: cpu)',
   }),
   texts: oneText({
     helpGroup: 'MODEL',
@@ -126,6 +136,8 @@ export interface SwapFiles {
   texts: {path: string; digest: string; lines: number; format?: 'npz'}
   /** What runs the model; absent: the program. */
   engine?: SwapPlan['engine']
+  /** Absent: the processor. */
+  device?: SwapPlan['device']
 }
 
 /** How much is read, as flags say it. */
@@ -149,7 +161,7 @@ export function readOf(flags: TokenFlags, lines: number, {maxTokens}: {maxTokens
  */
 export function toSwapPlan(
   flags: SwapFlags,
-  {facts, model, texts, engine}: SwapFiles,
+  {facts, model, texts, engine, device}: SwapFiles,
   estimators: EstimatorFacts,
   tuned?: TunedFile,
 ): SwapPlan {
@@ -174,6 +186,7 @@ export function toSwapPlan(
     seed: flags.seed ?? 0,
     backend: flags.backend ?? 'auto',
     ...(engine && {engine}),
+    ...(device && {device}),
   })
 }
 

@@ -45,6 +45,12 @@ const shared = {
   replicates: z.number().int().positive().describe('Independent draws; 1 where nothing is drawn.'),
   seed,
   backend: backendChoice,
+  device: z
+    .enum(['cuda', 'mps'])
+    .optional()
+    .describe(
+      'What PyTorch computes on, where Transformers runs the model; absent: the processor.',
+    ),
 }
 
 const ENGINE =
@@ -240,7 +246,7 @@ export const swapResult = z.object({
         'texts',
       ),
       class_agreement: effect(
-        'Share of texts for which the same class is the most likely one.',
+        'Share of texts with the same most likely class.',
         'texts',
       )
         .nullable()

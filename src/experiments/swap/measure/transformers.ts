@@ -45,7 +45,7 @@ export async function transformersEngine(
   onPass: OnPass,
 ): Promise<Engine> {
   const threads = how.threadShare ?? availableParallelism()
-  const key = JSON.stringify([cell.model, cell.texts, cell.max_tokens, threads])
+  const key = JSON.stringify([cell.model, cell.texts, cell.max_tokens, cell.device, threads])
   if (kept?.key !== key) {
     const before = kept?.made
     kept = {key, made: runOriginal(cell, threads, onPass, before)}
@@ -95,7 +95,11 @@ async function runOriginal(
     ? {texts: undefined, digest: await fileDigest(path)}
     : await readTexts(path)
   if (own !== wanted) throw fileChanged(path)
-  const model = await openTransformers(folder, {threads, inputs: format && path})
+  const model = await openTransformers(folder, {
+    threads,
+    inputs: format && path,
+    device: cell.device,
+  })
   try {
     // of an encoder texts are pooled here
     if (!model.facts.causal) await useBackend(cell.backend, {threadShare: threads})

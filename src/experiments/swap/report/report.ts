@@ -39,7 +39,7 @@ const MEANINGS = {
   causal:
     'nats/token: nats per token more than the original. same top: places at which both models hold the same token most likely. KL: divergence from the next-token distribution of the original, nats. hidden off: relative L2 error of the last hidden states.',
   encoder:
-    '1 - cosine: of the embedding of a text to the original one. same nearest: texts with the same nearest other text. same class: texts for which the model predicts the same class. 10 nearest: share of the ten nearest texts that is kept. Spearman: rank correlation of the similarities of all pairs of texts with the original ones. hidden off: relative L2 error of the last hidden states.',
+    '1 - cosine: of the embedding of a text to the original one. same nearest: texts with the same nearest other text. same class: texts with the same predicted class. 10 nearest: share of the ten nearest texts that is kept. Spearman: rank correlation of the similarities of all pairs of texts with the original ones. hidden off: relative L2 error of the last hidden states.',
 }
 
 function intervalColumns(first: CompletedSwap): ColumnSpec<CompletedSwap>[] {
