@@ -85,7 +85,7 @@ export function nextCommand(
 }
 
 /** The packaged model on its own texts has what it learned on others. */
-function showsLearned({model, texts, methods, parameters}: ModelAdviseFlags): boolean {
+export function showsLearned({model, texts, methods, parameters}: ModelAdviseFlags): boolean {
   return model === PACKAGED_MODEL && [texts, methods, parameters].every(own => own === undefined)
 }
 
