@@ -85,7 +85,12 @@ export function nextCommand(
 }
 
 /** The packaged model on its own texts has what it learned on others. */
-export function showsLearned({model, texts, methods, parameters}: ModelAdviseFlags): boolean {
+export function showsLearned({
+  model,
+  texts,
+  methods,
+  parameters,
+}: Partial<Pick<ModelAdviseFlags, 'model' | 'texts' | 'methods' | 'parameters'>>): boolean {
   return model === PACKAGED_MODEL && [texts, methods, parameters].every(own => own === undefined)
 }
 

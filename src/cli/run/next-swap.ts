@@ -14,7 +14,7 @@ import {PACKAGED_MODEL} from '../plans/swap-files.js'
  * @param typed - the flags that made its methods; none of a plan that was read
  */
 export function nextSwap(
-  {manifest, records}: ExperimentRun,
+  {manifest, records}: Pick<ExperimentRun, 'manifest' | 'records'>,
   bin: string,
   typed: MethodFlags,
 ): string[] {

@@ -245,10 +245,7 @@ export const swapResult = z.object({
         "Spearman's rank correlation of the similarities of all pairs of texts with those of the original.",
         'texts',
       ),
-      class_agreement: effect(
-        'Share of texts with the same most likely class.',
-        'texts',
-      )
+      class_agreement: effect('Share of texts with the same most likely class.', 'texts')
         .nullable()
         .default(null)
         .describe('`null` for a model that predicts no classes, and where this program runs it.'),

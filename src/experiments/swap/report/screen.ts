@@ -3,19 +3,20 @@ import {modelName} from '../../../model/hub.js'
 import {type Block, type ColumnSpec, list, table, text} from '../../../report/document.js'
 import {groupBy} from '../../../report/groups.js'
 import {MISSING, plural, significant} from '../../../report/numbers.js'
-import {type Estimate, ratioOfMeans} from '../../../stats/index.js'
 import {troubleItems, variantLabel} from '../../labels.js'
 import {layersText} from '../../layers-text.js'
 import {type CompletedSwap, isGuessing, type SwapRecord} from '../schema.js'
 import {budgetColumns, budgetSentences, byLayers} from './budget.js'
 import {
   byDamage,
+  comparedLoss,
   damageOf,
   exchangedLayers,
   interval,
   isAverage,
   isEstimate,
   isExact,
+  lossRatio,
   share,
   two,
   withoutExact,
@@ -129,17 +130,25 @@ function setSentences(rows: readonly CompletedSwap[]): string[] {
       `${where}, no method loses less than averaging V, which loses ${lossText(average)}. The best is ${variantLabel(best.cell)}: ${lossText(best)}.`,
     ]
   }
-  const ties = others.filter(other => overlaps(best, other))
+  const ties = others.filter(other => comparedLoss(best, other) !== 'less')
   const [tie] = ties
-  const overlap =
+  const alike =
     tie === undefined
       ? ''
       : ties.length === 1
-        ? ` The interval of ${variantLabel(tie.cell)} overlaps.`
-        : ` The intervals of ${ties.length} other rows overlap.`
+        ? ` ${variantLabel(tie.cell)} is not distinguishable from it.`
+        : ` ${ties.length} other rows are not distinguishable from it.`
   const least = others.length === 0 ? 'loses' : 'loses least:'
   const loses = losesNothing(best) ? 'does not lose measurably:' : least
-  const own = `${where}, ${variantLabel(best.cell)} ${loses} ${lossText(best)}.${overlap}`
+  const own = `${where}, ${variantLabel(best.cell)} ${loses} ${lossText(best)}.${alike}`
+  if (average && comparedLoss(best, average) !== 'less') {
+    const it = alike === '' ? 'It' : 'The first'
+    return [
+      ...tuned,
+      own,
+      `${it} is not distinguishable from averaging V, which loses ${lossText(average)}.`,
+    ]
+  }
   return [...tuned, own, ...(average ? [averageText(average)] : [])]
 }
 
@@ -156,19 +165,6 @@ function tunedSentences(rows: readonly CompletedSwap[]): string[] {
       `Tuning takes the loss of ${label} from ${lossText(other)} to ${lossText(row)}${times}.`,
     ]
   })
-}
-
-/** Loss of a row over that of another on the same draws and texts; `undefined` where records keep no parts, or too few for an interval. */
-function lossRatio(row: CompletedSwap, other: CompletedSwap): Estimate | undefined {
-  const [a, b] = [row, other].map(({result: {parts}}) =>
-    groupBy(parts ?? [], ({draw}) => String(draw)).map(own =>
-      own.map(({damage}) => damage ?? Number.NaN),
-    ),
-  ) as [number[][], number[][]]
-  const alike = a.length === b.length && a.every((own, draw) => own.length === b[draw]!.length)
-  if (!alike || a.flat().length === 0) return undefined
-  const {estimate} = ratioOfMeans(a, b)
-  return [estimate.value, estimate.low, estimate.high].every(Number.isFinite) ? estimate : undefined
 }
 
 /** What rounding changes in exact attention: the floor of all effects. */
@@ -200,13 +196,6 @@ function averageText(average: CompletedSwap): string {
 function losesNothing(row: CompletedSwap): boolean {
   const {low} = damageOf(row).effect
   return low !== null && low <= 0
-}
-
-/** Whether the intervals of two rows have a value in common. */
-function overlaps(a: CompletedSwap, b: CompletedSwap): boolean {
-  const [x, y] = [a, b].map(row => damageOf(row).effect)
-  const [high, low] = [x!.high ?? x!.mean, y!.low ?? y!.mean]
-  return high === null || low === null || low <= high
 }
 
 /** The layers that lose least and most, by the best method of each; or those that lose nothing that was measured. */

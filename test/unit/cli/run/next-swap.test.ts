@@ -22,8 +22,7 @@ function lineOf(typed: Partial<BenchFlags>, named: Partial<BenchFlags> = typed):
   const drawn = {projection: plan.projections[0]!, num_features: 64}
   const times = modelTimes([0, 1, 2, 3], {rfa: 80}, drawn)
   const records: ExperimentRun['records'] = times
-  const run = {manifest: {...BENCH_MANIFEST, plan}, records} as ExperimentRun
-  return nextSwap(run, 'rfa', named)
+  return nextSwap({manifest: {...BENCH_MANIFEST, plan}, records}, 'rfa', named)
 }
 
 describe('what to do after a model was timed', () => {

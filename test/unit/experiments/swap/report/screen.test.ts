@@ -59,6 +59,7 @@ function row(
             neighbour_agreement: point(1 - damage),
             ten_nearest_kept: point(1 - damage),
             pair_spearman: point(1 - damage),
+            class_agreement: null,
           },
       hidden_error: upTo(count).map(layer => (exact ? 3e-7 : 0.1 * (layer + 1))),
       positions: [1, 2, 4, 8].map(last => ({
@@ -283,21 +284,24 @@ it('says what learned parameters do to the loss', () => {
   expect(text).toMatch(/favor-pos \(tuned\) orth M=64 +0\.40/)
 })
 
+/** Losses of texts differ twofold, and by a factor from row to row. */
+function withParts(
+  one: CompletedSwap,
+  factor: (at: number) => number,
+  draws: readonly number[] = [0, 1],
+): CompletedSwap {
+  const none = {rel_l2: null, token_mean_rel_l2: null, residual: null, token_mean_residual: null}
+  const parts = draws.flatMap(draw =>
+    [0.5, 0.7, 0.9, 1.1].map((loss, group) => ({
+      ...{draw, group, damage: loss * factor(draw + group)},
+      ...{hidden_error: [], attention_errors: none},
+    })),
+  )
+  return {...one, result: {...one.result, parts}}
+}
+
 it('has the ratio of the losses with and without learning, on the same draws and texts', () => {
-  const part = (draw: number, group: number, damage: number) => {
-    const none = {rel_l2: null, token_mean_rel_l2: null, residual: null, token_mean_residual: null}
-    return {draw, group, damage, hidden_error: [], attention_errors: none}
-  }
-  // learning halves each loss but for a percent, while losses differ twofold
-  const losses = [0.5, 0.7, 0.9, 1.1]
-  const partsOf = (factor: (at: number) => number) =>
-    [0, 1].flatMap(draw =>
-      losses.map((loss, group) => part(draw, group, loss * factor(draw + group))),
-    )
-  const withParts = (one: CompletedSwap, factor: (at: number) => number) => ({
-    ...one,
-    result: {...one.result, parts: partsOf(factor)},
-  })
+  // learning halves each loss but for a percent
   const tuned = {path: 't', digest: '', projection: 'orth' as const, num_features: 64, draws: null}
   const own = withParts(row('favor-pos', 0.4), at => (at % 2 ? 0.495 : 0.505))
   const text = renderTerminal(
@@ -308,6 +312,28 @@ it('has the ratio of the losses with and without learning, on the same draws and
   expect(ratio).toBe(0.5)
   expect(low!).toBeGreaterThan(0.45) // unpaired, losses alone would give a factor of two
   expect(high!).toBeLessThan(0.55)
+})
+
+describe('what loses least', () => {
+  const said = (rows: readonly CompletedSwap[]) =>
+    renderTerminal(swapScreen(rows), {width: 200, colour: false})
+
+  it('is held against others text by text: intervals over texts overlap, as texts differ', () => {
+    const [rfa, elu] = [row('rfa', 0.8), row('elu', 0.82, {M: null})]
+    const apart = [withParts(rfa, at => (at % 2 ? 0.99 : 1.01)), withParts(elu, () => 1.05, [0])]
+    expect(said(apart)).toMatch(/rfa orth M=64 loses least: 0.80 .*\]\.$/m)
+    const near = [withParts(rfa, at => (at % 2 ? 0.9 : 1.1)), withParts(elu, () => 1.02, [0])]
+    expect(said(near)).toContain('. elu is not distinguishable from it.')
+    expect(said([rfa, elu])).toContain('. elu is not distinguishable from it.')
+  })
+
+  it('is held against averaging V', () => {
+    const average = row('mean-value', 0.85, {M: null})
+    const text = said([row('rfa', 0.8), average]).replaceAll('\n', ' ')
+    expect(text).toContain('It is not distinguishable from averaging V, which loses 0.85 nats')
+    const apart = [withParts(row('rfa', 0.8), () => 1), withParts(average, () => 1.02, [0])]
+    expect(said(apart)).toContain('Averaging V loses 0.85 nats')
+  })
 })
 
 describe('what a swap cannot tell', () => {
