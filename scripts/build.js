@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Builds dist/, schemas/ and oclif.manifest.json. Output without a source is removed, so that no stale command or
+// Builds dist/, schemas/, oclif.manifest.json and numbers for Python. Output without a source is removed, so that no stale command or
 // module is found.
 import {execFileSync} from 'node:child_process'
 import {existsSync, readdirSync, renameSync, rmSync, writeFileSync} from 'node:fs'
@@ -10,6 +10,7 @@ import {replaceFolder} from './aside.js'
 import {bundle} from './bundle.js'
 import {writeGradients} from './gradients.js'
 import {writePage} from './page.js'
+import {writeSobolDirections} from './sobol-directions.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -21,6 +22,7 @@ removeOrphans('bench')
 await bundle(root)
 await writePage(root)
 await writeGradients(root)
+writeSobolDirections(root)
 await writeSchemas()
 await writeManifest()
 
