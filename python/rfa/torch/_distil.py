@@ -3,42 +3,35 @@
 from __future__ import annotations
 
 import copy
-import math
 import os
 import shutil
 import sys
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from .._errors import ArgumentTypeError, InputError, RunError, UsageError
+from .._errors import ArgumentTypeError, InputError, UsageError
 from ..export import present, read_texts
 from ._aims import POOLINGS, Aim, Batch, embeddings, pooling, pooling_of, predictions
 from ._attention import Attention
 from ._checks import check_numbers
 from ._features import METHODS
 from ._layers import LAYER, implementation
+from ._lesson import Lesson
 from ._low_rank import add_low_rank, merge_low_rank
 from ._saved import save
+from ._texts import Parts, longest, padding_of, split, tokenized
 from ._transformers import attentions_of, exchange_of, is_registered, use
 from ._tuned import Source, write_tuned
 
 LEARN = ("features", "lora", "all")
 #: Steps of Adam that are usual: for features, for low-rank changes of weights, for all weights.
 _RATES = {"features": 3e-3, "lora": 1e-3, "all": 3e-4}
-#: Looks at held-out texts in all, and looks without a lower loss after which learning ends.
-_LOOKS, _PATIENCE = 20, 5
-#: Steps in which the rate rises.
-_WARM_UP = 10
-#: The longest gradient.
-_LONGEST = 1.0
-#: Of a text, where a model says nothing.
-_UNLIMITED = 2**31
 
 
 @dataclass(frozen=True)
@@ -57,7 +50,7 @@ class Distilled:
         stopped: why: "steps", "no_better", "not_finite" or "interrupted".
     """
 
-    model: Any
+    model: Any = field(repr=False)
     tuned: Path
     folder: Path | None
     before: float
@@ -141,17 +134,17 @@ def distil(
     folder = _checked_output(place, learn, force)
     original, reader = _opened(model, tokenizer)
     _check_model(original)
-    rows = _tokenized(reader, read_texts(texts), min(max_tokens, _longest(original, reader)), original)
+    rows = tokenized(reader, read_texts(texts), min(max_tokens, longest(original, reader)), original)
     say = _printer(progress)
     with _learning(original):
         student = use(copy.deepcopy(original), method, tuned=tuned, layers=layers, seed=seed, **options).eval()
         _check_method(exchange_of(student, "distil").method)
-        learned, held = _split(rows, held_out, seed)
-        parts = _Parts(original, batch, _padding(original, reader), seed)
+        learned, held = split(rows, held_out, seed)
+        parts = Parts(original, batch, padding_of(original, reader), seed)
         attentions = _started(student, parts.batches([max(rows, key=len)])[0])
         aim = _aim(original, attentions, pooling)
         groups = _parameters(student, attentions, learn, rank, seed)
-        lesson = _Lesson(original, student, aim, groups, say)
+        lesson = Lesson(original, student, aim, groups, say)
         rates = {name: each / _RATES["features"] * (rate or _RATES["features"]) for name, each in _RATES.items()}
         say(f"{len(learned)} texts to learn from, {len(held)} held out; {aim.unit}")
         stopped = lesson.learn(parts, learned, parts.batches(held), steps, rates)
@@ -203,7 +196,7 @@ def _check_model(model: Any) -> None:
     if getattr(model, "is_quantized", False) or getattr(config, "quantization_config", None):
         raise refuse("weights that are not quantised", f"{kind} with a quantization_config", ["the model in float32"])
     for name, weight in model.named_parameters():
-        if weight.dtype not in (torch.float32, torch.float64):
+        if weight.dtype != torch.float32:
             tries = ["model.float()", "from_pretrained(..., dtype=torch.float32)"]
             raise refuse("weights in float32", f"{name} in {weight.dtype}", tries)
     if any(is_registered(implementation(module)) for module in model.modules()):
@@ -330,206 +323,7 @@ def _save(student: Any, tokenizer: Any, original: Any, folder: Path) -> None:
             shutil.copytree(each, folder / each.name, dirs_exist_ok=True)
 
 
-# ---- texts
-
-
-def _longest(model: Any, tokenizer: Any) -> int:
-    """Tokens of a text that the model has positions for."""
-    tables = [part for name, part in model.named_modules() if name.endswith("position_embeddings")]
-    own = [getattr(model.config, "max_position_embeddings", None), getattr(tokenizer, "model_max_length", None)]
-    own += [part.num_embeddings - part.padding_idx - 1 for part in tables if getattr(part, "padding_idx", None)]
-    return min([limit for limit in own if isinstance(limit, int) and limit > 0], default=_UNLIMITED)
-
-
-def _tokenized(tokenizer: Any, texts: list[str], longest: int, model: Any) -> list[list[int]]:
-    """Tokens of texts of two tokens or more: one alone predicts nothing, and attends to itself."""
-    read: list[list[int]] = tokenizer([*dict.fromkeys(texts)], truncation=True, max_length=longest)["input_ids"]
-    rows = [row for row in read if len(row) > 1]
-    if len(rows) < 2:
-        raise InputError(
-            f"texts: expected at least 2 different ones of at least 2 tokens, got {len(rows)} of {len(texts)}",
-            ["more texts, one a line"],
-        )
-    beyond = max(max(row) for row in rows)
-    count = model.get_input_embeddings().num_embeddings
-    if beyond >= count:
-        raise InputError(
-            f"tokenizer: expected ids below {count}, which the model has embeddings of, got {beyond}",
-            ["the tokenizer of this model"],
-        )
-    return rows
-
-
-def _padding(model: Any, tokenizer: Any) -> int:
-    """A token that the model does not see; some count positions by it."""
-    for own in (getattr(tokenizer, "pad_token_id", None), getattr(model.config, "pad_token_id", None)):
-        if isinstance(own, int) and 0 <= own < model.get_input_embeddings().num_embeddings:
-            return own
-    return 0
-
-
-def _split(rows: list[list[int]], share: float, seed: int) -> tuple[list[list[int]], list[list[int]]]:
-    """Texts to learn from, and those that are held out, at least one of each."""
-    order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(seed)).tolist()
-    held = min(max(1, round(share * len(rows))), len(rows) - 1)
-    return [rows[i] for i in order[held:]], [rows[i] for i in order[:held]]
-
-
-class _Parts:
-    """Batches of texts of similar length."""
-
-    def __init__(self, model: Any, size: int, padding: int, seed: int) -> None:
-        self.device, self.size, self.padding = model.device, size, padding
-        self.generator = torch.Generator().manual_seed(seed)
-
-    def batches(self, rows: list[list[int]]) -> list[Batch]:
-        ordered = sorted(rows, key=len)
-        return [self._batch(ordered[start : start + self.size]) for start in range(0, len(rows), self.size)]
-
-    def shuffled(self, rows: list[list[int]]) -> Generator[Batch, None, None]:
-        """Without end; each pass has every text once, in other batches."""
-        while True:
-            factors = 1 + 0.3 * torch.rand(len(rows), generator=self.generator)
-            order = sorted(range(len(rows)), key=lambda i: len(rows[i]) * float(factors[i]))
-            starts = range(0, len(rows), self.size)
-            for index in torch.randperm(len(starts), generator=self.generator).tolist():
-                yield self._batch([rows[i] for i in order[starts[index] : starts[index] + self.size]])
-
-    def _batch(self, rows: list[list[int]]) -> Batch:
-        length = max(map(len, rows))
-        ids = torch.tensor([row + [self.padding] * (length - len(row)) for row in rows], device=self.device)
-        counts = torch.tensor([[len(row)] for row in rows], device=self.device)
-        return Batch(ids, torch.arange(length, device=self.device) < counts)
-
-
-# ---- learning
-
-
-@dataclass
-class _Best:
-    """The lowest loss on held-out texts, and what was learned then."""
-
-    step: int
-    loss: float
-    tensors: list[Tensor]
-
-
-class _Lesson:
-    """Steps of Adam, with an eye on held-out texts."""
-
-    def __init__(
-        self,
-        original: nn.Module,
-        student: nn.Module,
-        aim: Aim,
-        groups: dict[str, list[Tensor]],
-        say: Callable[[str], None],
-    ) -> None:
-        self.original, self.student, self.aim, self.groups, self.say = original, student, aim, groups, say
-        self.tensors = [tensor for group in groups.values() for tensor in group]
-        self.step, self.before, self.best = 0, math.nan, _Best(0, math.inf, [])
-
-    def learn(
-        self,
-        parts: _Parts,
-        learned: list[list[int]],
-        held: list[Batch],
-        steps: int,
-        rates: dict[str, float],
-    ) -> str:
-        """Learns, and leaves the step with the lowest loss. Returns why it stopped."""
-        self.before = self._measured(held)
-        if not math.isfinite(self.before):
-            raise RunError(
-                f"distil: expected a finite loss before the first step, got {self.before}",
-                ["rfa tune for a start", "another method"],
-                "NOT_FINITE",
-            )
-        self._keep(self.before)
-        adam = torch.optim.Adam([{"params": own, "lr": rates[name]} for name, own in self.groups.items()])
-        shape = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: _share(step, steps))
-        try:
-            stopped = self._steps(adam, shape, parts.shuffled(learned), held, steps)
-        except KeyboardInterrupt:
-            stopped = "interrupted"
-        with torch.no_grad():
-            for tensor, kept in zip(self.tensors, self.best.tensors, strict=True):
-                tensor.copy_(kept)
-        return stopped
-
-    def _steps(
-        self,
-        adam: torch.optim.Optimizer,
-        shape: torch.optim.lr_scheduler.LambdaLR,
-        batches: Generator[Batch, None, None],
-        held: list[Batch],
-        steps: int,
-    ) -> str:
-        every = math.ceil(steps / _LOOKS)
-        while self.step < steps:
-            if not self._stepped(adam, next(batches)):
-                return "not_finite"
-            shape.step()
-            self.step += 1
-            if self.step % every and self.step < steps:
-                continue
-            loss = self._measured(held)
-            self.say(f"step {self.step} of {steps}: {loss:.4g} on held-out texts ({self.before:.4g} before)")
-            if not math.isfinite(loss):
-                return "not_finite"
-            if loss < self.best.loss:
-                self._keep(loss)
-            elif self.step - self.best.step >= _PATIENCE * every:
-                return "no_better"
-        return "steps"
-
-    def _stepped(self, adam: torch.optim.Optimizer, batch: Batch) -> bool:
-        """Takes a step, unless its loss or its gradient is not finite."""
-        adam.zero_grad()
-        with _not_finite_is_nan() as found:
-            found.value = self.aim.compare(self.original, self.student, batch).loss
-        if not bool(torch.isfinite(found.value)):
-            return False
-        found.value.backward()
-        norm = nn.utils.clip_grad_norm_(self.tensors, _LONGEST)
-        if not bool(torch.isfinite(norm)):
-            return False
-        adam.step()
-        return True
-
-    def _measured(self, batches: list[Batch]) -> float:
-        """Mean over tokens or texts."""
-        total, count = 0.0, 0
-        with torch.no_grad(), _not_finite_is_nan() as found:
-            for batch in batches:
-                own = self.aim.compare(self.original, self.student, batch)
-                total, count = total + float(own.total), count + own.count
-            found.value = torch.tensor(total / count)
-        return float(found.value)
-
-    def _keep(self, loss: float) -> None:
-        self.best = _Best(self.step, loss, [tensor.detach().clone() for tensor in self.tensors])
-
-
-@dataclass
-class _Found:
-    value: Tensor
-
-
-@contextmanager
-def _not_finite_is_nan() -> Generator[_Found, None, None]:
-    """Attention refuses queries that are not finite: where steps made them so, the loss is NaN."""
-    found = _Found(torch.tensor(math.nan))
-    try:
-        yield found
-    except InputError as error:
-        if error.code != "NOT_FINITE":
-            raise
-
-
-def _share(step: int, steps: int) -> float:
-    """Of the rate: rises in a few steps, and falls to zero."""
-    return min(1.0, (step + 1) / _WARM_UP) * (1 + math.cos(math.pi * step / steps)) / 2
+# ---- what is said
 
 
 def _printer(progress: bool) -> Callable[[str], None]:
@@ -544,7 +338,7 @@ _REASONS = {
 }
 
 
-def _summary(lesson: _Lesson, stopped: str, files: list[Path]) -> str:
+def _summary(lesson: Lesson, stopped: str, files: list[Path]) -> str:
     best = lesson.best
     kept = f"step {best.step} is kept" if best.step else "no step lowered it: the start is kept"
     return (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
@@ -38,7 +40,8 @@ def add_low_rank(model: nn.Module, attending: list[nn.Module], rank: int, seed: 
     learned: list[nn.Parameter] = []
     generator = torch.Generator().manual_seed(seed)
     for module in _projections(model, attending):
-        own = _LowRank(module.weight.detach(), rank, generator)
+        weight: Any = module.weight
+        own = _LowRank(weight.detach(), rank, generator)
         parametrize.register_parametrization(module, "weight", own)
         learned += [own.left, own.right]
     return learned
