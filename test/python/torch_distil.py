@@ -77,7 +77,7 @@ def features_learn_and_are_read_back():
         before = weights(model)
         found = learned(model, output=f"{name}.safetensors")
         assert found.after < 0.97 * found.before and found.best_step > 0 and found.folder is None, (name, found)
-        assert found.best_step <= found.steps <= 40 and found.stopped in ("steps", "no_better")
+        assert 0 < found.best_step <= found.steps <= 40 and found.stopped in ("steps", "no_better")
         # weights stay, of the model and of its copy; the model keeps its attention and its mode
         assert same(weights(model), before) and same(weights(found.model), before)
         assert model.training and not found.model.training and not Path(name).exists()
@@ -109,9 +109,9 @@ def weights_learn_too():
     for name, make in KINDS.items():
         model = make()
         before = weights(model)
-        features = learned(model, steps=20)
+        features = learned(model, steps=10)
         for learn in ("lora", "all"):
-            found = learned(model, learn=learn, steps=20, output=f"{learn}.safetensors")
+            found = learned(model, learn=learn, steps=10, output=f"{learn}.safetensors")
             assert found.after < found.before and abs(found.before - features.before) < 1e-5 * found.before
             assert same(weights(model), before), (name, learn)
             own = weights(found.model)
@@ -169,6 +169,23 @@ def gpt2_of(found):
     own = copy.deepcopy(found.model)
     own.set_attn_implementation("sdpa")
     return own
+
+
+def losses_have_intervals():
+    found = learned(KINDS["gpt2"](), steps=1, held_out=0.25)
+    held = [texts()[i] for i in torch.randperm(40, generator=torch.Generator().manual_seed(0))[:10]]
+    sums, counts = [], []
+    for text in held:
+        ids = tokenizer()(text, return_tensors="pt").input_ids
+        p, q = (own(ids).logits[0, :-1].log_softmax(-1) for own in (gpt2_of(found), found.model))
+        sums.append((p.exp() * (p - q)).sum().item())
+        counts.append(len(p))
+    mean = sum(sums) / sum(counts)
+    # Student's t of 9 degrees of freedom
+    half = 2.262 * (sum((own - mean * n) ** 2 for own, n in zip(sums, counts)) * 10 / 9) ** 0.5 / sum(counts)
+    low, high = found.after_interval
+    assert abs(found.after - mean) < 1e-4 * mean and abs((high - low) / 2 - half) < 0.01 * half
+    assert learned(KINDS["bert"](), steps=1, held_out=0.01).before_interval is None
 
 
 def the_last_good_step_is_kept():

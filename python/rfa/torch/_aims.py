@@ -32,8 +32,8 @@ class Difference:
     """How far a model is from the original on some texts."""
 
     loss: Tensor  # what learning lowers
-    total: Tensor  # sum over what is counted
-    count: int  # predicted tokens, or texts
+    totals: Tensor  # [B], of each text the sum over what is counted in it
+    counts: Tensor  # [B], predicted tokens; 1 for an embedding
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,9 @@ def predictions(original: Any, own: Any, present: Tensor) -> Difference:
     p, q = (out.logits[:, :-1][follows].log_softmax(-1) for out in (original, own))
     # where the original rules a token out, 0 times infinity
     divergence = torch.where(p > -torch.inf, p.exp() * (p - q), 0).sum(-1)
-    return Difference(divergence.mean(), divergence.detach().sum(), len(divergence))
+    counts = follows.sum(-1)
+    totals = divergence.new_zeros(len(counts)).index_add(0, follows.nonzero()[:, 0], divergence.detach())
+    return Difference(divergence.mean(), totals, counts)
 
 
 def embeddings(pool: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Any, Any, Tensor], Difference]:
@@ -69,7 +71,8 @@ def embeddings(pool: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Any, Any, 
         off = 1 - F.cosine_similarity(wanted, got)
         pairs = zip(original.hidden_states[1:], own.hidden_states[1:], strict=True)
         errors = [(one - other)[present].square().sum() / one[present].square().sum() for one, other in pairs]
-        return Difference(off.mean() + _OF_HIDDEN * torch.stack(errors).mean(), off.detach().sum(), len(off))
+        loss = off.mean() + _OF_HIDDEN * torch.stack(errors).mean()
+        return Difference(loss, off.detach(), torch.ones_like(off, dtype=torch.long))
 
     return difference
 

@@ -42,9 +42,10 @@ class Distilled:
         model: a copy of the model, with its attention exchanged, as the files have it.
         tuned: the file of learned parameters, for `rfa swap --tuned` and `rfa.torch.use(model, tuned=)`.
         folder: the model with its weights, where these were learned.
-        before: loss on held-out texts where learning started.
-        after: the same after `best_step`, which was kept.
-        unit: of both, in words.
+        before: mean loss on held-out texts where learning started, as in `unit`.
+        after: the same after `best_step`, which was kept. It is the lowest of several, and so a little too low.
+        before_interval, after_interval: their 95 % intervals over held-out texts; None: there is one.
+        unit: of all of them, in words.
         best_step: 0: no step lowered the loss.
         steps: that were taken.
         stopped: why: "steps", "no_better", "not_finite" or "interrupted".
@@ -55,6 +56,8 @@ class Distilled:
     folder: Path | None
     before: float
     after: float
+    before_interval: tuple[float, float] | None
+    after_interval: tuple[float, float] | None
     unit: str
     best_step: int
     steps: int
@@ -154,9 +157,10 @@ def distil(
     use(student, tuned=place)
     if folder is not None:
         _save(student, reader, original, folder)
-    best = lesson.best
     say(_summary(lesson, stopped, [each for each in (place, folder) if each is not None]))
-    return Distilled(student, place, folder, lesson.before, best.loss, aim.unit, best.step, lesson.step, stopped)
+    before, best = lesson.before, lesson.best
+    losses = (before.mean, best.loss.mean, before.interval, best.loss.interval)
+    return Distilled(student, place, folder, *losses, aim.unit, best.step, lesson.step, stopped)
 
 
 # ---- what is refused
@@ -342,6 +346,6 @@ def _summary(lesson: Lesson, stopped: str, files: list[Path]) -> str:
     best = lesson.best
     kept = f"step {best.step} is kept" if best.step else "no step lowered it: the start is kept"
     return (
-        f"held-out {lesson.aim.unit}: {lesson.before:.4g} before, {best.loss:.4g} after; {kept} ({_REASONS[stopped]})\n"
+        f"held-out {lesson.aim.unit}: {lesson.before} before, {best.loss} after; {kept} ({_REASONS[stopped]})\n"
         f"written: {', '.join(map(str, files))}"
     )

@@ -14,12 +14,43 @@ from .._errors import InputError, RunError
 from ._aims import Aim, Batch
 from ._texts import Parts
 
-#: Looks at held-out texts in all, and looks without a lower loss after which learning ends.
-_LOOKS, _PATIENCE = 20, 5
+#: Looks at held-out texts in all, and steps between two of them at least.
+_LOOKS, _APART = 20, 5
+#: Looks without a lower loss after which learning ends.
+_PATIENCE = 5
 #: Steps in which the rate rises.
 _WARM_UP = 10
 #: The longest gradient.
 _LONGEST = 1.0
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Mean loss on held-out texts, with its 95 % interval over texts; None: of one text."""
+
+    mean: float
+    interval: tuple[float, float] | None = None
+
+    def __str__(self) -> str:
+        between = "" if self.interval is None else " [{:.3g}, {:.3g}]".format(*self.interval)
+        return f"{self.mean:.3g}{between}"
+
+
+def held_out(totals: Tensor, counts: Tensor) -> HeldOut:
+    """From sums over the tokens of each text, and their numbers: a ratio of two sums over texts."""
+    mean = totals.sum() / counts.sum()
+    degrees = len(totals) - 1
+    if degrees == 0 or not bool(mean.isfinite()):
+        return HeldOut(float(mean))
+    variance = (totals - mean * counts).square().sum() * len(totals) / degrees
+    half = _student(degrees) * float(variance.sqrt() / counts.sum())
+    return HeldOut(float(mean), (float(mean) - half, float(mean) + half))
+
+
+def _student(degrees: int) -> float:
+    """The 97.5 % quantile of Student's t, within 1 % from 4 degrees of freedom on (Abramowitz and Stegun, 26.7.5)."""
+    z = 1.959964
+    return z + (z**3 + z) / (4 * degrees) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * degrees**2)
 
 
 @dataclass
@@ -27,7 +58,7 @@ class _Best:
     """The lowest loss on held-out texts, and what was learned then."""
 
     step: int
-    loss: float
+    loss: HeldOut
     tensors: list[Tensor]
 
 
@@ -44,7 +75,8 @@ class Lesson:
     ) -> None:
         self.original, self.student, self.aim, self.groups, self.say = original, student, aim, groups, say
         self.tensors = [tensor for group in groups.values() for tensor in group]
-        self.step, self.before, self.best = 0, math.nan, _Best(0, math.inf, [])
+        self.step, self.before = 0, HeldOut(math.nan)
+        self.best = _Best(0, self.before, [])
 
     def learn(
         self,
@@ -56,9 +88,9 @@ class Lesson:
     ) -> str:
         """Learns, and leaves the step with the lowest loss. Returns why it stopped."""
         self.before = self._measured(held)
-        if not math.isfinite(self.before):
+        if not math.isfinite(self.before.mean):
             raise RunError(
-                f"distil: expected a finite loss before the first step, got {self.before}",
+                f"distil: expected a finite loss before the first step, got {self.before.mean}",
                 ["rfa tune for a start", "another method"],
                 "NOT_FINITE",
             )
@@ -82,7 +114,7 @@ class Lesson:
         held: list[Batch],
         steps: int,
     ) -> str:
-        every = math.ceil(steps / _LOOKS)
+        every = min(steps, max(_APART, math.ceil(steps / _LOOKS)))
         while self.step < steps:
             if not self._stepped(adam, next(batches)):
                 return "not_finite"
@@ -91,10 +123,10 @@ class Lesson:
             if self.step % every and self.step < steps:
                 continue
             loss = self._measured(held)
-            self.say(f"step {self.step} of {steps}: {loss:.4g} on held-out texts ({self.before:.4g} before)")
-            if not math.isfinite(loss):
+            self.say(f"step {self.step} of {steps}: {loss} on held-out texts ({self.before.mean:.3g} before)")
+            if not math.isfinite(loss.mean):
                 return "not_finite"
-            if loss < self.best.loss:
+            if loss.mean < self.best.loss.mean:
                 self._keep(loss)
             elif self.step - self.best.step >= _PATIENCE * every:
                 return "no_better"
@@ -114,17 +146,14 @@ class Lesson:
         adam.step()
         return True
 
-    def _measured(self, batches: list[Batch]) -> float:
-        """Mean over tokens or texts."""
-        total, count = 0.0, 0
+    def _measured(self, batches: list[Batch]) -> HeldOut:
         with torch.no_grad(), _not_finite_is_nan() as found:
-            for batch in batches:
-                own = self.aim.compare(self.original, self.student, batch)
-                total, count = total + float(own.total), count + own.count
-            found.value = torch.tensor(total / count)
-        return float(found.value)
+            own = [self.aim.compare(self.original, self.student, batch) for batch in batches]
+            found.value = torch.cat([each.totals for each in own]).double()
+            return held_out(found.value, torch.cat([each.counts for each in own]))
+        return HeldOut(math.nan)
 
-    def _keep(self, loss: float) -> None:
+    def _keep(self, loss: HeldOut) -> None:
         self.best = _Best(self.step, loss, [tensor.detach().clone() for tensor in self.tensors])
 
 
