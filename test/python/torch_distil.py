@@ -140,14 +140,21 @@ def low_rank_changes_merge():
         assert model.state_dict().keys() == make().state_dict().keys()
 
 
-def methods_without_random_vectors_learn_maps():
-    for method in ("hedgehog", "elu"):
-        found = learned(KINDS["bert"](), method=method, num_features=256, steps=20)
-        assert found.after < found.before
-        own = rfa.torch.load_tuned(found.tuned, layer=0)
-        assert own.rows is None and own.query_map.shape == (4, 8, 8)
-    found = learned(gpt2(), method="cosformer", num_features=256, max_length=64, steps=4)
-    assert rfa.torch.load_tuned(found.tuned, layer=0).options["max_length"] == 64
+def every_feature_map_learns():
+    better = []
+    for method, facts in rfa.torch.METHODS.items():
+        own = {"max_length": 64} if method == "cosformer" else {}
+        own |= {"num_features": 16} if facts.projected else {}
+        model = gpt2() if facts.causal_only else bert()
+        found = learned(model, method=method, **{"num_features": 256, **own}, steps=10, rate=0.005)
+        assert found.after <= found.before, (method, found)
+        better += [method] if found.after < found.before else []
+        read = rfa.torch.load_tuned(found.tuned, layer=0)
+        assert read.method == method and read.query_map.shape == (4, 8, 8)
+        assert read.rows.shape == (4, 16, 8) if facts.projected else read.rows is None
+        assert read.options.get("max_length") == own.get("max_length")
+        assert torch.equal(rfa.torch.use(model, tuned=found.tuned)(IDS)[0], found.model(IDS)[0]), method
+    assert len(better) > 9, better  # features with signs may be all noise at 16 vectors
 
 
 def padding_says_nothing():
@@ -313,6 +320,9 @@ def wrong_uses_are_refused():
         (lambda: learned(loud(LlamaModel(LlamaConfig(**NARROW)))), "expected a causal model with its head, got LlamaModel", U),
     ):
         refused(action, words, kind)
+    model.save_pretrained("original")
+    tokenizer().save_pretrained("original")
+    refused(lambda: learned("original", learn="all", output="original.safetensors"), "got original, which exists", U)
     broken = llama()
     broken.model.layers[0].self_attn.q_proj.weight.data.fill_(torch.nan)
     refused(lambda: learned(broken), "", rfa.Error)

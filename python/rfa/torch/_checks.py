@@ -102,7 +102,7 @@ _RULES: dict[str, Rule] = {
     "nonlinearity": ('"softmax" or "exp"', lambda value: value in ("softmax", "exp")),
 }
 #: Arguments that may be None: a default that depends on something else.
-_OPTIONAL = ("causal_align", "scale", "feature_scale", "a", "max_length", "rate")
+_OPTIONAL = ("causal_align", "scale", "feature_scale", "a", "max_length")
 
 
 def check_numbers(given: dict[str, Any]) -> None:

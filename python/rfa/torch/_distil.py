@@ -30,8 +30,8 @@ from ._transformers import attentions_of, exchange_of, is_registered, use
 from ._tuned import Source, write_tuned
 
 LEARN = ("features", "lora", "all")
-#: Steps of Adam that are usual: for features, for low-rank changes of weights, for all weights.
-_RATES = {"features": 3e-3, "lora": 1e-3, "all": 3e-4}
+#: Rates of Adam over that of features.
+_RATES = {"features": 1.0, "lora": 1.0, "all": 0.1}
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def distil(
     layers: Iterable[int] | None = None,
     held_out: float = 0.2,
     batch: int = 8,
-    rate: float | None = None,
+    rate: float = 1e-3,
     rank: int = 8,
     max_tokens: int = 256,
     pooling: str | None = None,
@@ -109,7 +109,7 @@ def distil(
         layers: as `use` takes it.
         held_out: share of the texts.
         batch: texts of a step.
-        rate: of Adam, for features. Default: 0.003; rates of weights keep their ratio to it.
+        rate: of Adam, for features and low-rank changes; all weights learn at a tenth of it.
         rank: of low-rank changes.
         max_tokens: of each text; longer ones are cut.
         pooling: of an encoder: "mean", "cls", "max", "weightedmean" or "lasttoken". Default: as `modules.json` of the
@@ -137,6 +137,9 @@ def distil(
     folder = _checked_output(place, learn, force)
     original, reader = _opened(model, tokenizer)
     _check_model(original)
+    source = Path(str(original.config.name_or_path))
+    if folder is not None and folder.resolve() == source.resolve():
+        raise present(folder)  # the original is the judge of what comes next, too
     rows = tokenized(reader, read_texts(texts), min(max_tokens, longest(original, reader)), original)
     say = _printer(progress)
     with _learning(original):
@@ -148,15 +151,15 @@ def distil(
         aim = _aim(original, attentions, pooling)
         groups = _parameters(student, attentions, learn, rank, seed)
         lesson = Lesson(original, student, aim, groups, say)
-        rates = {name: each / _RATES["features"] * (rate or _RATES["features"]) for name, each in _RATES.items()}
+        rates = {name: share * rate for name, share in _RATES.items()}
         say(f"{len(learned)} texts to learn from, {len(held)} held out; {aim.unit}")
         stopped = lesson.learn(parts, learned, parts.batches(held), steps, rates)
         _finish(original, student, attentions)
-    facts = {"seed": str(seed), "model": Path(str(original.config.name_or_path)).name or type(original).__name__}
+    facts = {"seed": str(seed), "model": source.name or type(original).__name__}
     write_tuned(place, attentions, facts, force)
     use(student, tuned=place)
     if folder is not None:
-        _save(student, reader, original, folder)
+        _save(student, reader, source, folder)
     say(_summary(lesson, stopped, [each for each in (place, folder) if each is not None]))
     before, best = lesson.before, lesson.best
     losses = (before.mean, best.loss.mean, before.interval, best.loss.interval)
@@ -314,11 +317,10 @@ def _finish(original: nn.Module, student: nn.Module, attentions: dict[int, Atten
             setattr(attention, name, None if value is None else value.detach())
 
 
-def _save(student: Any, tokenizer: Any, original: Any, folder: Path) -> None:
-    """The folder of the model, with its tokenizer, and how it pools."""
+def _save(student: Any, tokenizer: Any, source: Path, folder: Path) -> None:
+    """The folder of the model, with its tokenizer, and how it pools, as the folder of the original says."""
     save(student, folder)
     tokenizer.save_pretrained(folder)
-    source = Path(str(original.config.name_or_path))
     for each in ("modules.json", "config_sentence_transformers.json"):
         if (source / each).is_file():
             shutil.copyfile(source / each, folder / each)
