@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import (
     BertConfig, BertModel, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaModel, PreTrainedTokenizerFast, T5Config,
     T5ForConditionalGeneration, ViTConfig, ViTModel,
@@ -41,6 +41,14 @@ def tokenizer():
     own = Tokenizer(models.WordLevel(VOCABULARY, unk_token="<unk>"))
     own.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     return PreTrainedTokenizerFast(tokenizer_object=own, unk_token="<unk>", pad_token="<pad>", model_max_length=40)
+
+
+def framed():
+    """Puts a token before and one after a text, and reads no x."""
+    own = Tokenizer(models.WordLevel(VOCABULARY, unk_token="<unk>"))
+    own.normalizer, own.pre_tokenizer = normalizers.Replace("x", ""), pre_tokenizers.WhitespaceSplit()
+    own.post_processor = processors.TemplateProcessing(single="<unk> $A <unk>", special_tokens=[("<unk>", 1)])
+    return PreTrainedTokenizerFast(tokenizer_object=own, unk_token="<unk>", pad_token="<pad>")
 
 
 def gpt2():
@@ -297,7 +305,8 @@ def wrong_uses_are_refused():
         (lambda: start(["w1 w2"]), "expected at least 2 different ones of at least 2 tokens, got 1 of 1", I),
         (lambda: start(["w1 w2", "w1 w2"]), "got 1 of 2", I),
         (lambda: start(["w1", "w2", "w3 w4"]), "got 1 of 3", I),
-        (lambda: start(texts(), max_tokens=1), "got 0 of 40", I),
+        (lambda: start(texts(), max_tokens=1), "max_tokens: expected at least 2, got 1", U),
+        (lambda: start(["x", "xx", "w3 w4"], tokenizer=framed()), "of at least 3 tokens, got 1 of 3", I),
         (lambda: start([" ", "\n"]), "texts: expected at least one text, got none", I),
         (lambda: start("none.txt"), "texts: expected texts in none.txt", I),
         (lambda: start([1, 2]), "texts: expected texts, got int", T),
@@ -330,4 +339,4 @@ def wrong_uses_are_refused():
 
 
 warnings.simplefilter("error", UserWarning)
-run(globals(), "texts", "tokenizer", "gpt2", "bert", "learned", "weights", "same", "gpt2_of")
+run(globals(), "texts", "tokenizer", "framed", "gpt2", "bert", "learned", "weights", "same", "gpt2_of")

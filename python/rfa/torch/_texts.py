@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from .._errors import InputError
+from .._errors import InputError, UsageError
 from ._aims import Batch
 
 #: Of a text, where a model says nothing.
@@ -17,18 +17,28 @@ _UNLIMITED = 2**31
 def longest(model: Any, tokenizer: Any) -> int:
     """Tokens of a text that the model has positions for."""
     tables = [part for name, part in model.named_modules() if name.endswith("position_embeddings")]
-    own = [getattr(model.config, "max_position_embeddings", None), getattr(tokenizer, "model_max_length", None)]
+    config = model.config.get_text_config()
+    own = [getattr(config, "max_position_embeddings", None), getattr(tokenizer, "model_max_length", None)]
     own += [part.num_embeddings - part.padding_idx - 1 for part in tables if getattr(part, "padding_idx", None)]
     return min([limit for limit in own if isinstance(limit, int) and limit > 0], default=_UNLIMITED)
 
 
 def tokenized(tokenizer: Any, texts: list[str], most: int, model: Any) -> list[list[int]]:
-    """Tokens of texts of two tokens or more: one alone predicts nothing, and attends to itself."""
+    """Tokens of texts that have some: special ones do not count, and one alone predicts nothing.
+
+    Raises:
+        InputError: for fewer than two different texts, and ids that the model does not have.
+        UsageError: for texts that would be cut to nothing.
+    """
+    special: Any = getattr(tokenizer, "num_special_tokens_to_add", None)
+    least = max(2, 1 + (special() if special else 0))
+    if most < least:
+        raise UsageError(f"max_tokens: expected at least {least}, got {most}", code="BAD_OPTION")
     read: list[list[int]] = tokenizer([*dict.fromkeys(texts)], truncation=True, max_length=most)["input_ids"]
-    rows = [row for row in read if len(row) > 1]
+    rows = [row for row in read if len(row) >= least]
     if len(rows) < 2:
         raise InputError(
-            f"texts: expected at least 2 different ones of at least 2 tokens, got {len(rows)} of {len(texts)}",
+            f"texts: expected at least 2 different ones of at least {least} tokens, got {len(rows)} of {len(texts)}",
             ["more texts, one a line"],
         )
     beyond = max(max(row) for row in rows)
