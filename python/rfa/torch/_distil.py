@@ -92,7 +92,7 @@ def distil(
     distribution of the next token, in nats per token), an encoder to give its embeddings (1 - cosine of the pooled
     hidden states, and a tenth of the relative squared errors of all hidden states). Adam takes the steps, with a rate
     that falls to zero by a cosine. A part of the texts is held out; the step with the lowest loss on these is kept.
-    Learning ends when this loss has not fallen for a quarter of the steps, with a loss that is not finite, or by
+    Learning ends when this loss has not fallen for half of the steps, with a loss that is not finite, or by
     Ctrl-C. The model stays as it is; a copy learns, so that memory holds two models, and gradients of one.
 
     Args:

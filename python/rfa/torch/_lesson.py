@@ -17,7 +17,7 @@ from ._texts import Parts
 #: Looks at held-out texts in all, and steps between two of them at least.
 _LOOKS, _APART = 20, 5
 #: Looks without a lower loss after which learning ends.
-_PATIENCE = 5
+_PATIENCE = 10
 #: Steps in which the rate rises.
 _WARM_UP = 10
 #: The longest gradient.
