@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from ._errors import Error, InputError, ProgramMissingError, UsageError
+from ._errors import ArgumentTypeError, Error, InputError, ProgramMissingError, UsageError
 from ._files import read_text
 
 #: Texts that are read where nothing else is said: one batch, in one call of the model.
@@ -63,8 +63,8 @@ def export(
             raise UsageError(f"{name}: expected at least 1, got {value}", code="BAD_OPTION")
     place = Path(path)
     if place.exists() and not (separate or force):
-        raise _present(place)
-    read = _texts(texts)[:max_texts]
+        raise present(place)
+    read = read_texts(texts)[:max_texts]
     try:
         import torch
 
@@ -87,11 +87,11 @@ def export(
             raise InputError(str(error), code="UNSUPPORTED") from None
         if separate:
             return [Path(file) for file in found.files]
-        _create(place, Path(found.files[0]).read_bytes(), force)
+        create(place, Path(found.files[0]).read_bytes(), force)
         return [place]
 
 
-def _create(place: Path, content: bytes, force: bool) -> None:
+def create(place: Path, content: bytes, force: bool) -> None:
     """Writes a file, or none of it; of two processes at once only one makes it."""
     place.parent.mkdir(parents=True, exist_ok=True)
     part = place.with_name(f"{place.name}.{os.getpid()}.part")
@@ -102,16 +102,16 @@ def _create(place: Path, content: bytes, force: bool) -> None:
             try:
                 place.touch(exist_ok=False)
             except FileExistsError:
-                raise _present(place) from None
+                raise present(place) from None
         part.replace(place)
 
 
-def _present(place: Path) -> UsageError:
+def present(place: Path) -> UsageError:
     tries = ["name another file", "or replace it: force=True, or --force"]
     return UsageError(f"output: expected a new file, got {place}, which exists", tries, code="WOULD_OVERWRITE")
 
 
-def _texts(texts: Sequence[str] | str | os.PathLike[str]) -> list[str]:
+def read_texts(texts: Sequence[str] | str | os.PathLike[str]) -> list[str]:
     """Texts that are not empty."""
     if isinstance(texts, (str, os.PathLike)):
         place = Path(texts)
@@ -123,6 +123,9 @@ def _texts(texts: Sequence[str] | str | os.PathLike[str]) -> list[str]:
             raise InputError(f"texts: expected texts in {place}, got {error}", tries, "FILE_MISSING") from None
     else:
         found = list(texts)
+        others = [text for text in found if not isinstance(text, str)]  # pyright: ignore[reportUnnecessaryIsInstance]
+        if others:
+            raise ArgumentTypeError(f"texts: expected texts, got {type(others[0]).__name__}")
     filled = [text for text in found if text.strip()]
     if not filled:
         raise InputError("texts: expected at least one text, got none")

@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "python"))
 
 import rfa
 import rfa.torch
-from rfa.export import _create, _texts, main
+from rfa.export import create, main, read_texts
 
 NODE, PROGRAM = sys.argv[1:3]
 transformers.logging.set_verbosity_error()
@@ -67,13 +67,13 @@ assert header("gpt2.safetensors")["__metadata__"]["origin"] == "1 texts"
 created = []
 for content in (b"one", b"other"):
     try:
-        _create(Path("new.safetensors"), content, force=False)
+        create(Path("new.safetensors"), content, force=False)
         created.append(content)
     except rfa.UsageError as error:
         assert "new.safetensors, which exists" in str(error)
 assert created == [b"one"] and Path("new.safetensors").read_bytes() == b"one"
 try:
-    _create(Path("torn.safetensors"), None, force=False)
+    create(Path("torn.safetensors"), None, force=False)
 except TypeError:
     assert not Path("torn.safetensors").exists()
 # killed by the system in the midst of its write: the file is the one before
@@ -81,7 +81,7 @@ KILLED = """
 import resource, signal, pathlib, rfa.export
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-rfa.export._create(pathlib.Path("new.safetensors"), bytes(4000), force=True)
+rfa.export.create(pathlib.Path("new.safetensors"), bytes(4000), force=True)
 """
 env = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
 assert subprocess.run([sys.executable, "-c", KILLED], env=env, check=False).returncode == -signal.SIGXFSZ
@@ -99,7 +99,7 @@ shutil.copytree("gpt2", "piped")
 Path("piped/tokenizer.json").unlink()
 os.mkfifo("piped/tokenizer.json")
 Path("windows.txt").write_bytes(b"one\r\ntwo\r\n")
-assert _texts("windows.txt") == ["one", "two"]
+assert read_texts("windows.txt") == ["one", "two"]
 CASES = [
     (lambda: rfa.torch.export("none", texts, "x.safetensors"), rfa.InputError, "a folder with config.json"),
     (lambda: rfa.torch.export(model, texts, "x.safetensors"), rfa.UsageError, "the tokenizer of the loaded model"),

@@ -14,6 +14,7 @@ describe.runIf(PYTHON)('rfa.torch in models', {timeout: PATIENCE}, () => {
     ['keeps a method with each model, and refuses what features cannot hold', 'torch_models.py'],
     ['generates with a state of constant size what whole texts give', 'torch_cache.py'],
     ['exchanges some layers, takes learned parameters, and saves both', 'torch_tuned.py'],
+    ['learns to compute what the original computes', 'torch_distil.py'],
   ])('%s', async (_, script) => {
     const path = resolve('test/python', script)
     const said = await python([path], folder)

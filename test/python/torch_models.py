@@ -268,7 +268,8 @@ def damaged_parameters_are_refused():
     for make, words in (
         (lambda: load(cut=8), "query_map [2, 8, 8] at bytes 0 to 512 of 504"),
         (lambda: array(dtype="I32"), "query_map of I32"),
-        (lambda: array(dtype="F16"), "query_map of F16"),
+        (lambda: array(dtype="F16"), "query_map [2, 8, 8] at bytes 0 to 512 of 512"),
+        (lambda: array(dtype="BF16"), "query_map of BF16"),
         (lambda: array(dtype="F64"), "query_map of F64"),
         (lambda: array(shape=[2, 8, 7]), "query_map [2, 8, 7] at bytes"),
         (lambda: array(shape=[-2, -8, 8]), "as rfa tune writes them"),

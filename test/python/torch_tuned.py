@@ -28,7 +28,7 @@ FACTS = dict(
 )  # fmt: skip
 
 
-def tuned(layers=(0, 1), rows=False, sizes=(4, 2, 8), **facts):
+def tuned(layers=(0, 1), rows=False, sizes=(4, 2, 8), dtype=torch.float32, **facts):
     """A file of learned parameters of layers."""
     heads, keys, dim = sizes
     own = {**FACTS, "heads": str(heads), "key_heads": str(keys), "head_dim": str(dim), **facts}
@@ -41,7 +41,7 @@ def tuned(layers=(0, 1), rows=False, sizes=(4, 2, 8), **facts):
         if rows:
             arrays[start + "projection"] = torch.randn(heads, 16, dim, generator=generator)
         own.setdefault(f"layers.{layer}.scale", str(dim**-0.5))
-    write(FILE, {name: host_array(name, array) for name, array in arrays.items()}, own)
+    write(FILE, {name: host_array(name, array.to(dtype)) for name, array in arrays.items()}, own)
     return FILE
 
 
@@ -118,6 +118,13 @@ def a_file_gives_each_layer_its_parameters():
     cache = rfa.torch.StateCache(learned)
     stepped = [learned(part, past_key_values=cache).logits for part in IDS.split([15, 1, 4], 1)]
     assert off(torch.cat(stepped, 1), out) < 1e-4
+
+
+def half_precision_is_read():
+    whole = rfa.torch.load_tuned(tuned(rows=True), layer=1)
+    half = rfa.torch.load_tuned(tuned(rows=True, dtype=torch.float16), layer=1)
+    for name in ("query_map", "key_map", "rows"):
+        assert torch.equal(getattr(half, name), getattr(whole, name).half().float()), name
 
 
 def options_of_a_file_count():

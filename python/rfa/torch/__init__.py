@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from ..export import export
 from ._attention import Attention
+from ._distil import Distilled, distil
 from ._features import METHODS
 from ._forms import State
 from ._saved import load, save
@@ -20,7 +21,20 @@ from ._tuned import load_tuned
 if _TYPE_CHECKING:
     from ._state_cache import StateCache as StateCache
 
-__all__ = ["METHODS", "Attention", "State", "export", "load", "load_tuned", "register", "save", "swap", "use"]
+__all__ = [
+    "METHODS",
+    "Attention",
+    "Distilled",
+    "State",
+    "distil",
+    "export",
+    "load",
+    "load_tuned",
+    "register",
+    "save",
+    "swap",
+    "use",
+]
 
 
 def __getattr__(name: str) -> object:

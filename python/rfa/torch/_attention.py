@@ -121,6 +121,9 @@ class Attention(nn.Module):
         check_shapes(given, heads, head_dim)
         if rows is not None:
             self.num_features = rows.shape[1]
+        self.projection = projection
+        #: Heads of keys, where several heads of queries share them; a model says it with its first call.
+        self.key_heads = heads if key_map is None else len(key_map)
         self.register_buffer("rows", rows)
         # statistics are no parameters: they move with the module, but no state_dict has them
         self.register_buffer("calibration", None, persistent=False)

@@ -94,6 +94,11 @@ _RULES: dict[str, Rule] = {
     "prefix": _INDEX,
     "max_length": _COUNT,
     "sampling": ('"single" or "mean"', lambda value: value in ("single", "mean")),
+    "steps": _COUNT,
+    "batch": _COUNT,
+    "rank": _COUNT,
+    "max_tokens": _COUNT,
+    "rate": _POSITIVE,
     "nonlinearity": ('"softmax" or "exp"', lambda value: value in ("softmax", "exp")),
 }
 #: Arguments that may be None: a default that depends on something else.

@@ -125,6 +125,20 @@ def exchange_of(model: Any, what: str) -> Exchange:
     return _registered[name]
 
 
+def attentions_of(model: nn.Module) -> dict[int, Attention]:
+    """The attention of each layer that `use` has exchanged, after a call of the model."""
+    from transformers import AttentionInterface
+
+    modules = AttentionInterface()[name_of(model)].modules
+    found = {module.__dict__[LAYER]: modules[module] for module in model.modules() if module in modules}
+    return dict(sorted(found.items()))
+
+
+def is_registered(name: str | None) -> bool:
+    """Whether it is what an attention of this project is called."""
+    return name in _registered
+
+
 def _ordered(mask_of: Callable[..., Tensor | None]) -> Callable[..., Tensor | None]:
     """Masks that show the order of tokens even where `is_causal` of a module may stand for it: some say it wrongly."""
 
@@ -226,7 +240,7 @@ class _Exchanged:
                 "seed": self.own.seed,
             }
             own = self.modules[module] = Attention(**given)
-        own.scale = scale
+        own.scale, own.key_heads = scale, key.shape[1]
         return own.to(query.device)  # the model may have moved
 
     def _layer(self, module: nn.Module, own: Attention | None) -> int:

@@ -8,18 +8,26 @@ import os
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
+from operator import methodcaller
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from .._arrays import Array, host_array, write
 from .._errors import ArgumentTypeError, Error, InputError
 from .._files import read_bytes
+from ..export import create
 from ._attention import Attention
+from ._features import METHODS
 
 #: A file, or where it was.
 Source = str | os.PathLike[str]
+_FORMAT = "rfa.tuned/1"
+#: Dtypes of arrays in files; all are read as float32.
+_DTYPES = {"F32": torch.float32, "F16": torch.float16}
 
 
 def load_tuned(path: Source, *, layer: int | None = None, draw: int = 0, **given: Any) -> Attention:
@@ -147,8 +155,55 @@ def read_tuned(path: Source) -> bytes:
         ) from None
 
 
+def write_tuned(path: Path, attentions: dict[int, Attention], metadata: dict[str, str], force: bool = False) -> None:
+    """Writes maps and random vectors of layers as draw 0, as `rfa tune` writes them.
+
+    Args:
+        attentions: by layer, of one method, with maps.
+        metadata: what they do not know of themselves.
+
+    Raises:
+        UsageError: for a file that is there, without `force`.
+    """
+    first = next(iter(attentions.values()))
+    rows = first.rows is not None
+    facts = {
+        "format": _FORMAT,
+        "method": first.method,
+        "options": _in_camel_case(first),
+        "causal": str(first.causal).lower(),
+        "heads": str(first.heads),
+        "key_heads": str(first.key_heads),
+        "head_dim": str(first.head_dim),
+        "learned": "maps,rows" if rows else "maps",
+        "layers": ",".join(map(str, attentions)),
+        **metadata,
+    }
+    if rows:
+        facts |= {"num_features": str(first.num_features), "projection": first.projection}
+    arrays: dict[str, Array] = {}
+    for layer, own in attentions.items():
+        facts[f"layers.{layer}.scale"] = repr(own.scale)
+        for name, value in (("query_map", own.query_map), ("key_map", own.key_map), ("projection", own.rows)):
+            if value is not None:
+                place = f"layers.{layer}.draws.0.{name}" if rows else f"layers.{layer}.{name}"
+                arrays[place] = host_array(place, value.float())
+    with TemporaryDirectory(prefix="rfa-") as folder:
+        whole = Path(folder) / "tuned.safetensors"
+        write(whole, arrays, facts)
+        create(path, whole.read_bytes(), force)
+
+
+def _in_camel_case(own: Attention) -> str:
+    """Options that differ from those of the method, as JSON: max_length is maxLength in a file."""
+    usual = METHODS[own.method].options
+    options = {name: value for name, value in own.options.items() if value != usual[name]}
+    names = {name: re.sub("_([a-z])", lambda found: found[1].upper(), name) for name in options}
+    return json.dumps({names[name]: value for name, value in options.items()}, default=methodcaller("item"))
+
+
 def _arrays(place: Source, data: bytes) -> tuple[dict[str, str], dict[str, Tensor]]:
-    """Metadata and arrays of a file of learned parameters, which are float32."""
+    """Metadata and arrays of a file of learned parameters, in float32."""
     start = 8 + int.from_bytes(data[:8], "little")
     try:
         header = json.loads(data[8:start])
@@ -157,15 +212,16 @@ def _arrays(place: Source, data: bytes) -> tuple[dict[str, str], dict[str, Tenso
     except (ValueError, RecursionError) as error:
         raise InputError(f"{place}: expected a .safetensors file, got {error}") from None
     metadata = header.pop("__metadata__", {})
-    if metadata.get("format") != "rfa.tuned/1":
-        raise InputError(f"{place}: expected learned parameters (rfa.tuned/1), got {metadata.get('format')!r}")
+    if metadata.get("format") != _FORMAT:
+        raise InputError(f"{place}: expected learned parameters ({_FORMAT}), got {metadata.get('format')!r}")
     arrays: dict[str, Tensor] = {}
     for name, facts in header.items():
         dtype, shape, (begin, end) = facts["dtype"], facts["shape"], facts["data_offsets"]
-        if dtype != "F32":
+        if dtype not in _DTYPES:
             raise ValueError(f"{name} of {dtype}")
-        if not 0 <= begin <= end <= len(data) - start or end - begin != 4 * math.prod(shape):
+        own = _DTYPES[dtype]
+        if not 0 <= begin <= end <= len(data) - start or end - begin != own.itemsize * math.prod(shape):
             raise ValueError(f"{name} {shape} at bytes {begin} to {end} of {len(data) - start}")
         part = bytearray(data[start + begin : start + end])
-        arrays[name] = torch.frombuffer(part, dtype=torch.float32).view(shape)
+        arrays[name] = torch.frombuffer(part, dtype=own).view(shape).float()
     return metadata, arrays
