@@ -57,7 +57,7 @@ export const swapFlags = {
       'folder of a model as Hugging Face writes it (config.json, model.safetensors, tokenizer.json), or its name on the Hub if the cache has it (default: charlm, a character model of the package)',
   }),
   engine: oneName(
-    'engine',
+    'engines',
     ENGINES,
   )({
     helpGroup: 'MODEL',
@@ -65,7 +65,7 @@ export const swapFlags = {
       'what runs the model: native, this program, for BERT, RoBERTa, DistilBERT, GPT-2, Llama, Mistral and Qwen; transformers, PyTorch and Transformers in Python (RFA_PYTHON), for every model with their attention interface; auto, native where it can (default)',
   }),
   device: oneName(
-    'device',
+    'devices',
     DEVICES,
   )({
     helpGroup: 'MODEL',
