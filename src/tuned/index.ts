@@ -3,6 +3,7 @@ export {readTuned, writeTuned} from './file.js'
 export {assertTunedFits, type HeadSizes, type TunedSetting, tunedWarnings} from './fit.js'
 export {assertTunedFor, openTuned, tunedSpecOf} from './open.js'
 export {type TunedSpec, tunedSpec} from './spec.js'
+export {runsInTorch} from './torch.js'
 export {
   hasLearnedRows,
   LEARNED,

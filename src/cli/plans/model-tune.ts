@@ -89,20 +89,33 @@ export function textSizes(flags: SizeFlags): {texts: number; maxTokens: number} 
   return {texts: flags['max-texts'] ?? texts, maxTokens: flags['max-tokens'] ?? maxTokens}
 }
 
+/** A text with its tokens, as the model reads them. */
+export interface CutText {
+  text: string
+  ids: readonly number[]
+}
+
 /**
- * Different texts in two parts: a third, evenly spread, judges what was learned on the others.
+ * Different texts in two parts: a third, evenly spread, judges what was learned on the others. Texts that are cut to the same tokens
+ * are one.
  *
  * @param path - where they come from
  * @throws {BAD_FILE} for fewer than six
  */
 export function splitTexts(
-  texts: readonly string[],
+  texts: readonly CutText[],
   path: string,
 ): {learned: string[]; judged: string[]} {
-  const own = [...new Set(texts)]
+  const different = new Map<string, string>()
+  for (const {text, ids} of texts) {
+    const key = ids.join()
+    if (!different.has(key)) different.set(key, text)
+  }
+  const own = [...different.values()]
   if (own.length < LEAST_TEXTS) {
     const what = `${LEAST_TEXTS} different texts or more, to learn on, to stop on and to judge on`
-    throw expected('BAD_FILE', path, what, String(own.length), 'add texts, or raise --max-texts')
+    const remedies = ['add texts, or raise --max-texts', 'cut them later with --max-tokens']
+    throw expected('BAD_FILE', path, what, String(own.length), ...remedies)
   }
   return {
     learned: own.filter((_, at) => at % 3 !== 2),

@@ -7,13 +7,20 @@ import {saveTuned, tunedFileOf} from '../../experiments/tune/save.js'
 import type {TuneRecord} from '../../experiments/tune/schema.js'
 import {writeAtomic} from '../../files.js'
 import {readTexts} from '../../inputs/texts.js'
+import {openModel} from '../../model/index.js'
 import {commandText, typeablePath} from '../../report/command-line.js'
 import {plural} from '../../report/numbers.js'
 import {makeFolder} from '../../results/files.js'
 import type {ExperimentRun} from '../../runner/folder/finished-run.js'
-import {readTuned} from '../../tuned/index.js'
+import {readTuned, runsInTorch, type TunedFile} from '../../tuned/index.js'
 import type {EstimatorFacts} from '../plans/method-specs.js'
-import {learnedLayers, MORE_FEATURES, splitTexts, textSizes} from '../plans/model-tune.js'
+import {
+  type CutText,
+  learnedLayers,
+  MORE_FEATURES,
+  splitTexts,
+  textSizes,
+} from '../plans/model-tune.js'
 import {type SwapFlags, toSwapPlan} from '../plans/swap.js'
 import {swapFiles} from '../plans/swap-files.js'
 import {type TypedTuneFlags, toTunePlan} from '../plans/tune.js'
@@ -55,7 +62,8 @@ export async function runModelTune(
   const files = await swapFiles(flags)
   const layers = learnedLayers(flags, files.facts.layers)
   const {path} = files.texts
-  const split = splitTexts((await readTexts(path)).texts.slice(0, most), path)
+  const read = (await readTexts(path)).texts.slice(0, most)
+  const split = splitTexts(await cutTexts(files.model.folder, read, maxTokens), path)
   const {causal} = files.facts
   const planOf = (input?: string[]) => toTunePlan({...flags, causal, input}, estimators)
   planOf() // flags that make no plan are refused before anything is written
@@ -94,9 +102,31 @@ export async function runModelTune(
     const swap = toSwapPlan(asked, judgedFiles, estimators, tuned)
     const run = await runs.runOf(swap, {...own, name: 'swap'})
     await rm(exported, {recursive: true, force: true})
-    return {run, texts: textsLine(split), closing: closingLines(directory, invocation.argv)}
+    return {run, texts: textsLine(split), closing: closingLines(directory, tuned, invocation.argv)}
   } finally {
     await runs.end()
+  }
+}
+
+/** Texts as the model reads them; without those that it has no token of. */
+async function cutTexts(
+  folder: string,
+  texts: readonly string[],
+  maxTokens: number,
+): Promise<CutText[]> {
+  const model = await openModel(folder)
+  try {
+    const {batches, order, taken} = await model.tokenize(texts, {maxTokens})
+    const cut: CutText[] = []
+    batches.forEach(({ids, length, lengths}, at) => {
+      order[at]!.forEach((place, row) => {
+        const own = ids.subarray(row * length, row * length + lengths[row]!)
+        cut[place] = {text: texts[taken[place]!]!, ids: [...own]}
+      })
+    })
+    return cut
+  } finally {
+    await model.close()
   }
 }
 
@@ -125,7 +155,11 @@ function textsLine({learned, judged}: ReturnType<typeof splitTexts>): string {
   return `Learned on ${plural(learned.length, 'text')}, judged on ${judged.length} others.`
 }
 
-function closingLines(directory: string, [bin = '']: readonly string[]): string[] {
+function closingLines(
+  directory: string,
+  tuned: TunedFile,
+  [bin = '']: readonly string[],
+): string[] {
   const report = (name: string) =>
     commandText([bin, 'report', typeablePath(join(directory, name)), '--details'])
   const file = tunedFileOf(directory)
@@ -133,6 +167,8 @@ function closingLines(directory: string, [bin = '']: readonly string[]): string[
     `learned parameters: ${typeablePath(file)}`,
     `every table: ${report('swap')}`,
     `layer by layer: ${report('learn')}`,
-    `in PyTorch: rfa.torch.use(model, tuned=${JSON.stringify(file)})`,
+    ...(runsInTorch(tuned)
+      ? [`in PyTorch: rfa.torch.use(model, tuned=${JSON.stringify(file)})`]
+      : []),
   ]
 }

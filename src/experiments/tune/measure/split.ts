@@ -1,4 +1,5 @@
 /** Which tokens are learned on, and which are held out. */
+import {createHash} from 'node:crypto'
 import type {CausalView} from '../../../causal-view.js'
 import {expected} from '../../../errors.js'
 import {
@@ -21,7 +22,8 @@ export interface Split {
 const LEAST_TOKENS = 8
 
 /**
- * Holds out some of the texts, evenly spread; of a single text the last tokens, which then attend among themselves.
+ * Holds out some of the texts, evenly spread; of a single text the last tokens, which then attend among themselves. Texts with the
+ * same queries, keys and values are on one side, and those that are all the same are a single one.
  *
  * @param share - to hold out; at least one text is
  * @throws {BAD_OPTION} for a single text with too few tokens
@@ -29,19 +31,34 @@ const LEAST_TOKENS = 8
  */
 export function splitInput(input: AttentionInput, share: number, view: CausalView): Split {
   const {batch} = sizesOf(input)
-  if (batch === 1) return splitTokens([...partsInView(input, view)][0]!, share, view)
   const texts = Array.from({length: batch}, (_, at) => at)
-  const held = texts.filter(at => Math.floor((at + 1) * share) > Math.floor(at * share))
-  if (held.length === 0) held.push(batch - 1)
-  if (held.length === batch) held.shift()
+  const prints = texts.map(at => fingerprint(someTexts(input, [at])))
+  const different = [...new Set(prints)]
+  if (different.length === 1) {
+    return splitTokens([...partsInView(someTexts(input, [0]), view)][0]!, share, view)
+  }
+  const held = different.filter((_, at) => Math.floor((at + 1) * share) > Math.floor(at * share))
+  if (held.length === 0) held.push(different.at(-1)!)
+  if (held.length === different.length) held.shift()
+  const isHeld = (at: number) => held.includes(prints[at]!)
   return {
     by: 'texts',
     learned: someTexts(
       input,
-      texts.filter(at => !held.includes(at)),
+      texts.filter(at => !isHeld(at)),
     ),
-    heldOut: someTexts(input, held),
+    heldOut: someTexts(input, texts.filter(isHeld)),
   }
+}
+
+/** The same for two texts with the same numbers, padding behind them apart. */
+function fingerprint({query, key, value, keyMask = new Uint8Array()}: AttentionInput): string {
+  const hash = createHash('sha256').update(keyMask)
+  for (const {data, shape} of [query, key, value]) {
+    const {buffer, byteOffset, byteLength} = data
+    hash.update(JSON.stringify(shape)).update(new Uint8Array(buffer, byteOffset, byteLength))
+  }
+  return hash.digest('hex')
 }
 
 /** Some sequences of a batch, without padding that all of them have. */
