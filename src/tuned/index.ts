@@ -8,6 +8,8 @@ export {
   hasLearnedRows,
   LEARNED,
   type Learned,
+  LOSSES,
+  type Loss,
   type Tuned,
   type TunedFile,
   type TunedLayer,

@@ -15,8 +15,8 @@ function keysIn(dictionary: string, file: string): string[] {
 
 function methodsInPython(): Record<string, string[]> {
   const features = source('_features')
-  const [, table] = /^METHODS: .* = \{\n([^]*?)^\}/m.exec(features)!
-  const maps = [...table!.matchAll(/^ {4}"([\w-]+)": Method\(([^]*?)\),$/gm)].map(
+  const [, table] = /^METHODS: .* = \{\n([\s\S]*?)^\}/m.exec(features)!
+  const maps = [...table!.matchAll(/^ {4}"([\w-]+)": Method\(([\s\S]*?)\),$/gm)].map(
     ([, name, facts]) => {
       const own = /options=(_\w+|\{.*\})/.exec(facts!)?.[1] ?? '{}'
       return [name!, keysIn(own.startsWith('_') ? `**${own}` : own, features)] as const

@@ -15,15 +15,13 @@ import type {CellContext, CellOutcome} from '../../experiment.js'
 import {missingGradient} from '../../gradients.js'
 import {type ResolvedMethod, resolveMethod, unsupportedReason, whyNotDrawn} from '../../method.js'
 import type {TuneCell, TuneResult} from '../schema.js'
+import {stepTexts} from '../step-texts.js'
 import {type Lesson, learn, WithoutEffect} from './learn.js'
 import {learnedArrays, startOf} from './parameters.js'
 import {type Problem, problemOf} from './problem.js'
 import {countsOf, type Split, someTexts, splitInput} from './split.js'
-import {drawsOf, errorsOf, lossOf, stepOptions} from './task.js'
+import {drawsOf, errorsOf, lossOf, rowsLossOf, stepOptions} from './task.js'
 import {variantErrors} from './variants.js'
-
-/** Most tokens of a step, padding among them: more texts take turns. */
-const MOST_TOKENS = 8192
 
 /** Runs one cell. */
 export async function runTuneCell(
@@ -87,11 +85,12 @@ interface Layer {
 /** Learns, and measures what was learned. */
 async function lessonOf({cell, split, sizes, scale, how}: Layer) {
   const problem = (input: AttentionInput) => problemOf(input, scale, viewOf(cell))
-  const turns = turnsOf(split.learned).map(problem)
+  const turns = turnsOf(split.learned, cell).map(problem)
   const heldOut = problem(split.heldOut)
+  const held = cell.loss === 'rows' ? turnsOf(split.heldOut, cell).map(problem) : []
   const begin = performance.now()
   try {
-    const {parameters, ...lesson} = await learnCell(cell, {turns, heldOut, sizes, how})
+    const {parameters, ...lesson} = await learnCell(cell, {turns, heldOut, held, sizes, how})
     const seconds = (performance.now() - begin) / 1000
     const measured = {cell, sizes, learned: turns[0]!, heldOut, parameters}
     const errors = await variantErrors(measured, lesson.stopped === 'interrupted')
@@ -101,15 +100,14 @@ async function lessonOf({cell, split, sizes, scale, how}: Layer) {
     const text_weights = Array.from(heldOut.textNorms, norm => norm / total)
     return {lesson, seconds, errors, text_weights, parameters: arrays}
   } finally {
-    for (const each of [...turns, heldOut]) each.dispose()
+    for (const each of [...turns, ...held, heldOut]) each.dispose()
   }
 }
 
 /** Texts that fit into a step; where they are too many for one, parts of them that take turns, neighbours in different ones. */
-function turnsOf(input: AttentionInput): AttentionInput[] {
-  const {batch, queryLen, keyLen} = sizesOf(input)
-  const most = Math.max(1, Math.floor(MOST_TOKENS / Math.max(queryLen, keyLen)))
-  const count = Math.ceil(batch / most)
+function turnsOf(input: AttentionInput, {loss}: Pick<TuneCell, 'loss'>): AttentionInput[] {
+  const {batch, ...sizes} = sizesOf(input)
+  const count = Math.ceil(batch / stepTexts(sizes, loss))
   if (count === 1) return [input]
   const texts = Array.from({length: batch}, (_, at) => at)
   return Array.from({length: count}, (_, turn) =>
@@ -123,20 +121,33 @@ function turnsOf(input: AttentionInput): AttentionInput[] {
 interface Problems {
   turns: readonly Problem[]
   heldOut: Problem
+  /** The same in parts, where rows are learned for. */
+  held: readonly Problem[]
   sizes: HeadSizes
   how: CellContext
 }
 
 /** @throws {UNSUPPORTED} where the method has no gradient by what is to be learned */
-async function learnCell(cell: TuneCell, {turns, heldOut, sizes, how}: Problems): Promise<Lesson> {
+async function learnCell(
+  cell: TuneCell,
+  {turns, heldOut, held, sizes, how}: Problems,
+): Promise<Lesson> {
+  const {loss} = cell
   const fixed = drawsOf(cell).map(draw => attendOptions(cell, draw))
   try {
     return await learn({
       start: startOf(cell, sizes, drawnRows(cell, sizes)),
       loss: (parameters, step) =>
-        lossOf(turns[step % turns.length]!, stepOptions(cell, step), parameters),
+        lossOf(turns[step % turns.length]!, stepOptions(cell, step), parameters, loss),
       heldOut: parameters =>
-        mean(fixed.flatMap(options => [...errorsOf(heldOut, options, parameters)])),
+        mean(
+          fixed.flatMap(options =>
+            loss === 'rows'
+              ? rowsLossOf(held, options, parameters)
+              : [...errorsOf(heldOut, options, parameters)],
+          ),
+        ),
+      ...(loss === 'rows' && {inCurve: nats => nats}),
       steps: cell.steps,
       learningRate: cell.learning_rate,
       goesOn: async step => {

@@ -11,8 +11,12 @@ export interface Problem {
   value: tf.Tensor4D
   /** `[B, S]` */
   keyMask: tf.Tensor2D | undefined
+  /** What exact attention is of. */
+  target: Pick<Problem, 'query' | 'key' | 'keyMask'>
   /** `[B, H, L, Dv]` */
   exact: tf.Tensor4D
+  /** 1 of a query that counts, else 0, `[B, 1, L, 1]`. */
+  counts: tf.Tensor4D
   /**
    * Weight of a squared error, `[B, H, L, 1]`: 1 over the squared norm of the exact outputs of its head, and 0 of a query that does
    * not count.
@@ -24,6 +28,7 @@ export interface Problem {
   textNorms: Float32Array
   /** beta */
   scale: number
+  view: CausalView
   dispose(): void
 }
 
@@ -41,20 +46,21 @@ export function problemOf(input: AttentionInput, scale: number, view: CausalView
         ...(keyMask && {keyMask}),
       }).out,
   )
-  const counts = (): tf.Tensor4D =>
+  const counts: tf.Tensor4D =
     keyMask && queryLen === keyLen
       ? tf.reshape(keyMask, [batch, 1, queryLen, 1])
       : tf.ones([batch, 1, queryLen, 1])
   const [norms, weights, textNorms] = tf.tidy(() => {
-    const counted = tf.mul(tf.square(exact), counts())
+    const counted = tf.mul(tf.square(exact), counts)
     const squares = tf.sum(counted, [0, 2, 3], true) as tf.Tensor4D
     const ofTexts = tf.sum(counted, [1, 2, 3])
-    return [squares, tf.div(counts(), squares) as tf.Tensor4D, ofTexts]
+    return [squares, tf.div(counts, squares) as tf.Tensor4D, ofTexts]
   })
-  const own = [query, key, value, exact, weights, norms, textNorms]
+  const own = [query, key, value, exact, counts, weights, norms, textNorms]
   const tensors = [...own, ...(keyMask ? [keyMask] : [])]
   return {
-    ...{query, key, value, keyMask, exact, weights, scale},
+    ...{query, key, value, keyMask, target: {query, key, keyMask}, exact},
+    ...{counts, weights, scale, view},
     ...{norms: numbersOf(norms), textNorms: numbersOf(textNorms)},
     dispose: () => tf.dispose(tensors),
   }
