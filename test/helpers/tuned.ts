@@ -28,6 +28,7 @@ export function exampleTuned(
     keyHeads: 2,
     headDim: 4,
     learned: 'maps',
+    loss: 'outputs',
     seed: 0,
     model: null,
     ...facts,

@@ -36,6 +36,7 @@ describe('a file of learned parameters', () => {
     ['rows alone', exampleTuned({learned: 'rows'}, {draws: 2})],
     ['arrays of no layer', exampleTuned({learned: 'temperature'}, {layers: [undefined]})],
     ['no random vectors', exampleTuned({method: 'elu', projection: null, numFeatures: null})],
+    ['what was learned for', exampleTuned({loss: 'rows'})],
     [
       'options',
       exampleTuned({options: {tau: 0.5, guard: 'clamp', on: true}, causal: true, seed: 7}),
@@ -46,6 +47,12 @@ describe('a file of learned parameters', () => {
     expect(read).toEqual(tuned)
     expect(own).toBe(path)
     expect(digest).toMatch(/^[0-9a-f]{64}$/)
+  })
+
+  it('says what was learned for where it is not outputs', async () => {
+    const read = async (tuned: Tuned) => (await readArrays(await written(tuned))).metadata.loss
+    expect(await read(exampleTuned())).toBeUndefined()
+    expect(await read(exampleTuned({loss: 'rows'}))).toBe('rows')
   })
 
   it('has the names and shapes that its page states', async () => {
