@@ -46,6 +46,11 @@ const FACTS = z.object({
     .enum(LOSSES)
     .default('outputs')
     .describe(`one of ${LOSSES.join('; ')}`),
+  sequential: z
+    .literal('true')
+    .optional()
+    .transform(text => text !== undefined)
+    .describe('true'),
   seed: z.string().regex(/^\d+$/).transform(Number).default(0).describe('an integer from 0'),
   model: z.string().nullable().default(null).describe('the name of a model'),
 })
@@ -106,7 +111,7 @@ export function nameIn(layer: number | undefined, name: string): string {
 /** The texts of a file. */
 export function metadataOf(tuned: Tuned): Record<string, string> {
   const {method, preset, options, projection, numFeatures, causal, learned, seed, model} = tuned
-  const {loss} = tuned
+  const {loss, sequential} = tuned
   const numbers = tuned.layers.flatMap(({layer}) => layer ?? [])
   const {heads, keyHeads, headDim, layers} = tuned
   return {
@@ -117,6 +122,7 @@ export function metadataOf(tuned: Tuned): Record<string, string> {
     ...{heads: String(heads), key_heads: String(keyHeads), head_dim: String(headDim)},
     ...{learned, seed: String(seed)},
     ...(loss !== 'outputs' && {loss}),
+    ...(sequential && {sequential: 'true'}),
     ...(model !== null && {model}),
     ...(numbers.length > 0 && {layers: numbers.join(',')}),
     ...Object.assign({}, ...layers.map(layerTexts)),

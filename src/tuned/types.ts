@@ -53,6 +53,8 @@ export interface Tuned {
   headDim: number
   learned: Learned
   loss: Loss
+  /** Whether each layer was learned with those before it exchanged. */
+  sequential: boolean
   seed: number
   /** Name of the model that the queries and keys come from; `null`: unknown. */
   model: string | null

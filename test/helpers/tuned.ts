@@ -29,6 +29,7 @@ export function exampleTuned(
     headDim: 4,
     learned: 'maps',
     loss: 'outputs',
+    sequential: false,
     seed: 0,
     model: null,
     ...facts,

@@ -1,6 +1,6 @@
 /** What `rfa tune --model` learns on, and what it judges. */
 import {expected} from '../../errors.js'
-import {oneNumber, oneText} from '../flags/kinds.js'
+import {oneNumber, oneText, toggle} from '../flags/kinds.js'
 import {POSITIVE_INTEGER} from '../flags/ranges.js'
 import {layerSets, swapFlags} from './swap.js'
 
@@ -43,15 +43,19 @@ export const modelTuneFlags = {
     helpValue: 'all|N,N',
     description: 'layers that learn: lists 0,3, ranges 0..3, first:2, last:2 (default: all)',
   }),
+  sequential: toggle(
+    'each layer learns with the layers before it exchanged by what they learned, from exact attention of the model as it is (default: each layer by itself)',
+    'MODEL',
+  ),
   budget: swapFlags.budget,
 }
 
 /** Flags of `--model` that say nothing without it. */
-const OF_MODEL = ['texts', 'max-texts', 'max-tokens', 'layers', 'budget'] as const
+const OF_MODEL = ['texts', 'max-texts', 'max-tokens', 'layers', 'sequential', 'budget'] as const
 
 /** @throws {USAGE} for a flag of a model where there is none */
 export function refuseModelFlags(flags: Partial<Record<(typeof OF_MODEL)[number], unknown>>): void {
-  const given = OF_MODEL.find(name => flags[name] !== undefined)
+  const given = OF_MODEL.find(name => flags[name] !== undefined && flags[name] !== false)
   if (given === undefined) return
   throw expected('USAGE', `--${given}`, '--model with it', 'none', 'name a folder: --model DIR')
 }

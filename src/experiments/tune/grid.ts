@@ -35,7 +35,7 @@ export async function tuneGrid(plan: TunePlan): Promise<Grid<TuneCell>> {
 
 function cellsOf(plan: TunePlan, method: ResolvedMethod): TuneCell[] {
   const [spec] = plan.methods
-  const {learn, loss, steps, learning_rate, held_out, causal, causal_align} = plan
+  const {original, learn, loss, steps, learning_rate, held_out, causal, causal_align} = plan
   const {logit_scale, seed, backend} = plan
   const point = drawGrid(method, plan).at(0)
   const draws = method.random ? plan.draws : 1
@@ -45,6 +45,7 @@ function cellsOf(plan: TunePlan, method: ResolvedMethod): TuneCell[] {
   return inputParts(plan).flatMap(({input, layer}) =>
     each.map(draw => ({
       ...{...spec!, ...point, draw, input, learn, steps, learning_rate, held_out, draws},
+      ...(original && {original}),
       ...(loss !== undefined && {loss}),
       ...(layer !== undefined && {layer}),
       ...(logit_scale !== undefined && {logit_scale}),
@@ -82,8 +83,9 @@ async function predicted(
   const {input, layer, backend: choice, steps, draw} = cell
   const {sizes, loadingBytes} = await inputFacts(input, [null], {layer})
   const backend = await meteredBackend(choice)
-  const {loss} = cell
-  const shape = callShape(sizes[0]!, cell)
+  const {loss, original, draws} = cell
+  const {batch, ...size} = sizes[0]!
+  const shape = callShape({...size, batch: original && draw !== null ? batch / draws : batch}, cell)
   // rows of weights are outputs for values as wide as there are keys
   const passed = loss === 'rows' ? {...shape, valueDim: shape.keyLen} : shape
   const {flops} = estimator.cost(passed, options)

@@ -48,6 +48,7 @@ export function tunedOf(records: readonly TuneRecord[]): Tuned | undefined {
     ...{
       learned: cell.learn,
       loss: cell.loss ?? 'outputs',
+      sequential: cell.original !== undefined,
       seed: cell.seed,
       model: result.input_origin?.model ?? null,
       layers,

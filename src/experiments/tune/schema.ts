@@ -43,6 +43,12 @@ export const MORE_FEATURES = 16
 
 const shared = {
   input: inputSpec.describe('Where queries, keys and values come from.'),
+  original: inputSpec
+    .optional()
+    .describe(
+      'Queries, keys and values of the model as it is, exact attention of which is learned; `input` then has those of the model with the layers before exchanged, all texts once for each draw that is learned. Absent: `input` is of the model as it is.',
+    )
+    .meta({flag: 'sequential'}),
   learn: z
     .enum(LEARNED)
     .describe(

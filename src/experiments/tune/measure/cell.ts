@@ -3,7 +3,7 @@ import {tf} from '../../../attention/index.js'
 import {projectionTensor} from '../../../attention/internal.js'
 import {useBackend} from '../../../backends/index.js'
 import {RfaError} from '../../../errors.js'
-import {type AttentionInput, sizesOf} from '../../../inputs/attention-input.js'
+import {sizesOf} from '../../../inputs/attention-input.js'
 import {originOf} from '../../../inputs/input-parts.js'
 import {loadInput} from '../../../inputs/load.js'
 import {mean} from '../../../stats/index.js'
@@ -19,7 +19,7 @@ import {stepTexts} from '../step-texts.js'
 import {type Lesson, learn, WithoutEffect} from './learn.js'
 import {learnedArrays, startOf} from './parameters.js'
 import {type Problem, problemOf} from './problem.js'
-import {countsOf, type Split, someTexts, splitInput} from './split.js'
+import {countsOf, type LayerInput, type Split, someTexts, splitInput} from './split.js'
 import {drawsOf, errorsOf, lossOf, rowsLossOf, stepOptions} from './task.js'
 import {variantErrors} from './variants.js'
 
@@ -31,7 +31,9 @@ export async function runTuneCell(
   const backend = await useBackend(cell.backend, {threadShare: how.threadShare})
   const method = await resolveMethod(cell)
   const {input: spec, layer, logit_scale: logitScale, seed} = cell
-  const input = await loadInput(spec, {seqLen: null, seed, extras: false, layer, logitScale})
+  const part = {seqLen: null, seed, extras: false, layer, logitScale}
+  const original = cell.original && (await loadInput(cell.original, part))
+  const input = ofDraw({...(await loadInput(spec, part)), original}, cell)
   const {heads, queryLen, keyLen, headDim, valueDim} = sizesOf(input)
   const view = viewOf(cell)
   const form = {
@@ -72,6 +74,15 @@ function featureDimOf(
   return estimator.featureDim(num_features ?? 0, headDim, options)
 }
 
+/** Of texts that are there for each draw those of one. */
+function ofDraw({original, ...input}: LayerInput, {draw}: TuneCell): LayerInput {
+  if (!original) return input
+  const {batch} = sizesOf(original)
+  const first = batch * (draw ?? 0)
+  const texts = Array.from({length: batch}, (_, at) => first + at)
+  return {...someTexts(input, texts), original}
+}
+
 /** What a layer is learned with. */
 interface Layer {
   cell: TuneCell
@@ -84,7 +95,7 @@ interface Layer {
 
 /** Learns, and measures what was learned. */
 async function lessonOf({cell, split, sizes, scale, how}: Layer) {
-  const problem = (input: AttentionInput) => problemOf(input, scale, viewOf(cell))
+  const problem = (input: LayerInput) => problemOf(input, scale, viewOf(cell))
   const turns = turnsOf(split.learned, cell).map(problem)
   const heldOut = problem(split.heldOut)
   const held = cell.loss === 'rows' ? turnsOf(split.heldOut, cell).map(problem) : []
@@ -105,7 +116,7 @@ async function lessonOf({cell, split, sizes, scale, how}: Layer) {
 }
 
 /** Texts that fit into a step; where they are too many for one, parts of them that take turns, neighbours in different ones. */
-function turnsOf(input: AttentionInput, {loss}: Pick<TuneCell, 'loss'>): AttentionInput[] {
+function turnsOf(input: LayerInput, {loss}: Pick<TuneCell, 'loss'>): LayerInput[] {
   const {batch, ...sizes} = sizesOf(input)
   const count = Math.ceil(batch / stepTexts(sizes, loss))
   if (count === 1) return [input]

@@ -3,6 +3,7 @@ import {attend, tf} from '../../../attention/index.js'
 import {hostData} from '../../../attention/internal.js'
 import type {CausalView} from '../../../causal-view.js'
 import {type AttentionInput, sizesOf} from '../../../inputs/attention-input.js'
+import type {LayerInput} from './split.js'
 
 /** Tokens that a method is to reproduce exact attention on. */
 export interface Problem {
@@ -33,15 +34,15 @@ export interface Problem {
 }
 
 /** @param scale - beta */
-export function problemOf(input: AttentionInput, scale: number, view: CausalView): Problem {
+export function problemOf(input: LayerInput, scale: number, view: CausalView): Problem {
   const {batch, queryLen, keyLen} = sizesOf(input)
-  const [query, key, value] = [input.query, input.key, input.value].map(({data, shape}) =>
-    tf.tensor4d(data, shape),
-  ) as [tf.Tensor4D, tf.Tensor4D, tf.Tensor4D]
+  const [query, key, value] = tensorsOf(input)
   const keyMask = input.keyMask && tf.tensor2d(Float32Array.from(input.keyMask), [batch, keyLen])
+  const originals = input.original && tensorsOf(input.original)
+  const [targetQuery, targetKey, targetValue] = originals ?? [query, key, value]
   const exact = tf.tidy(
     () =>
-      attend(query, key, value, {
+      attend(targetQuery, targetKey, targetValue, {
         ...{method: 'softmax-online', scale, ...view},
         ...(keyMask && {keyMask}),
       }).out,
@@ -56,14 +57,21 @@ export function problemOf(input: AttentionInput, scale: number, view: CausalView
     const ofTexts = tf.sum(counted, [1, 2, 3])
     return [squares, tf.div(counts, squares) as tf.Tensor4D, ofTexts]
   })
-  const own = [query, key, value, exact, counts, weights, norms, textNorms]
+  const own = [query, key, value, ...(originals ?? []), exact, counts, weights, norms, textNorms]
   const tensors = [...own, ...(keyMask ? [keyMask] : [])]
   return {
-    ...{query, key, value, keyMask, target: {query, key, keyMask}, exact},
+    ...{query, key, value, keyMask, target: {query: targetQuery, key: targetKey, keyMask}, exact},
     ...{counts, weights, scale, view},
     ...{norms: numbersOf(norms), textNorms: numbersOf(textNorms)},
     dispose: () => tf.dispose(tensors),
   }
+}
+
+type Tokens = [query: tf.Tensor4D, key: tf.Tensor4D, value: tf.Tensor4D]
+
+function tensorsOf({query, key, value}: AttentionInput): Tokens {
+  const [q, k, v] = [query, key, value].map(({data, shape}) => tf.tensor4d(data, shape))
+  return [q!, k!, v!]
 }
 
 /** Squared relative error of each head, `[H]`. @param out - `[B, H, L, Dv]` */

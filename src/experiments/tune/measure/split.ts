@@ -11,11 +11,17 @@ import {
 import {cutKeyMask, placesInView} from '../../../inputs/key-mask.js'
 import {judgedQueries, partsInView} from '../../../inputs/masked-tokens.js'
 
+/** Tokens of a layer. */
+export interface LayerInput extends AttentionInput {
+  /** Those of the model as it is, of the same texts. Default: these are. */
+  original?: AttentionInput | undefined
+}
+
 /** An input in two. */
 export interface Split {
   by: 'texts' | 'tokens'
-  learned: AttentionInput
-  heldOut: AttentionInput
+  learned: LayerInput
+  heldOut: LayerInput
 }
 
 /** Fewest tokens of a single text on either side. */
@@ -29,7 +35,7 @@ const LEAST_TOKENS = 8
  * @throws {BAD_OPTION} for a single text with too few tokens
  * @throws {UNSUPPORTED} for a single text of causal queries that are not the tokens of its keys
  */
-export function splitInput(input: AttentionInput, share: number, view: CausalView): Split {
+export function splitInput(input: LayerInput, share: number, view: CausalView): Split {
   const {batch} = sizesOf(input)
   const texts = Array.from({length: batch}, (_, at) => at)
   const prints = texts.map(at => fingerprint(someTexts(input, [at])))
@@ -62,8 +68,8 @@ function fingerprint({query, key, value, keyMask = new Uint8Array()}: AttentionI
 }
 
 /** Some sequences of a batch, without padding that all of them have. */
-export function someTexts(input: AttentionInput, texts: readonly number[]): AttentionInput {
-  const {label, keyMask, ...rest} = input
+export function someTexts(input: LayerInput, texts: readonly number[]): LayerInput {
+  const {label, keyMask, original, ...rest} = input
   const {queryLen, keyLen} = sizesOf(input)
   const masks = keyMask && texts.map(at => keyMask.subarray(at * keyLen, (at + 1) * keyLen))
   const ends = queryLen === keyLen ? masks?.map(mask => 1 + placesInView(mask).at(-1)!) : undefined
@@ -78,6 +84,7 @@ export function someTexts(input: AttentionInput, texts: readonly number[]): Atte
     key: own(input.key, seen),
     value: own(input.value, seen),
     ...(left && {keyMask: left}),
+    ...(original && {original: someTexts(original, texts)}),
   }
 }
 
@@ -91,7 +98,7 @@ function sequences({shape, data}: AttentionArray, texts: readonly number[]): Att
   return {shape: [texts.length, heads, length, dim], data: out}
 }
 
-function splitTokens(input: AttentionInput, share: number, {causal}: CausalView): Split {
+function splitTokens(input: LayerInput, share: number, {causal}: CausalView): Split {
   const {queryLen, keyLen} = sizesOf(input)
   if (causal && queryLen !== keyLen) {
     const got = `one text of ${queryLen} causal queries and ${keyLen} keys`
@@ -105,13 +112,14 @@ function splitTokens(input: AttentionInput, share: number, {causal}: CausalView)
   }
   // keys that do not stand for the tokens of queries stay for both
   const own = queryLen === keyLen
-  const part = (first: number, count: number): AttentionInput => ({
-    ...input,
-    query: tokens(input.query, first, count),
-    key: own ? tokens(input.key, first, count) : input.key,
-    value: own ? tokens(input.value, first, count) : input.value,
+  const partOf = (of: LayerInput, first: number, count: number): LayerInput => ({
+    ...of,
+    query: tokens(of.query, first, count),
+    key: own ? tokens(of.key, first, count) : of.key,
+    value: own ? tokens(of.value, first, count) : of.value,
+    ...(of.original && {original: partOf(of.original, first, count)}),
   })
-  return {by: 'tokens', learned: part(0, cut), heldOut: part(cut, held)}
+  return {by: 'tokens', learned: partOf(input, 0, cut), heldOut: partOf(input, cut, held)}
 }
 
 /** Some tokens of every head of a single sequence. */
