@@ -39,6 +39,6 @@ it('parameters run in PyTorch where rfa.torch has the method with its options, a
   expect(runsInTorch({...own, method: 'hedgehog', options: {nonlinearity: 'exp'}})).toBe(true)
   expect(runsInTorch({...own, method: 'eva'})).toBe(false)
   expect(runsInTorch({...own, method: 'toString'})).toBe(false)
-  expect(runsInTorch({...own, preset: 'performer-jax'})).toBe(false)
+  expect(runsInTorch({...own, preset: 'google-jax'})).toBe(false)
   expect(runsInTorch({...own, options: {stabilizer: 0.1}})).toBe(false)
 })

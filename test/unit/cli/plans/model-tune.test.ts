@@ -74,7 +74,10 @@ describe('flags of rfa tune --model', () => {
     expect(() => refuseModelFlags({...TUNE_FLAGS, texts: 't.txt'})).toThrow(
       '--texts: expected --model with it, got none',
     )
-    expect(() => refuseModelFlags({})).not.toThrow()
+    expect(() => refuseModelFlags({...TUNE_FLAGS, sequential: true})).toThrow(
+      '--sequential: expected --model with it, got none',
+    )
+    expect(() => refuseModelFlags({...TUNE_FLAGS, sequential: false})).not.toThrow()
   })
 
   it('name one set of layers', () => {

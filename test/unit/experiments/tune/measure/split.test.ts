@@ -48,6 +48,20 @@ describe('held-out tokens', () => {
     expect(firsts(learned.query)).toEqual([0, 100, 200, 300, 500, 700, 800, 900])
   })
 
+  it('are the same texts of the model as it is', () => {
+    const own = input(10, 9, [9, 8, 7, 6, 5, 4, 9, 9, 9, 6])
+    const {data} = own.query
+    const original = {...own, query: {...own.query, data: data.map(value => value + 0.5)}}
+    const {learned, heldOut} = splitInput({...own, original}, 0.2, {causal: true})
+    expect(firsts(heldOut.original!.query)).toEqual([400.5, 900.5])
+    expect(heldOut.original!.query.shape).toEqual(heldOut.query.shape)
+    expect(learned.original!.keyMask).toEqual(learned.keyMask)
+    const single = {...input(1, 50), original: input(1, 50)}
+    const tokens = splitInput(single, 0.2, {causal: true})
+    const {original: held, ...rest} = tokens.heldOut
+    expect(held).toEqual(rest)
+  })
+
   it('are the last tokens where all texts are the same', () => {
     const same = input(3, 50)
     for (const {data} of [same.query, same.key, same.value]) {
