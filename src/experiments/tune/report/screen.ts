@@ -56,7 +56,8 @@ export function titleOf(rows: readonly CompletedTune[]): string {
       ? `${plural(result.learned_texts, 'text')} to learn on, ${result.held_out_texts} held out`
       : `${result.learned_tokens} tokens to learn on, ${result.held_out_tokens} held out`
   const goal = cell.loss === 'rows' ? ' for rows of attention' : ''
-  return `${variantLabel(cell)}, ${what} learned${goal}; ${inputsLabel(rows.map(row => row.cell.input))}: ${sizes.join(', ')}; ${texts}`
+  const order = cell.original ? ', layers in turn' : ''
+  return `${variantLabel(cell)}, ${what} learned${goal}${order}; ${inputsLabel(rows.map(row => row.cell.input))}: ${sizes.join(', ')}; ${texts}`
 }
 
 /** The answer: held-out errors before and after, those of rivals, and what it costs. */
