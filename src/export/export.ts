@@ -24,7 +24,7 @@ import {
 import {makeFolder} from '../results/files.js'
 import {takeLock} from '../results/lock/lock.js'
 import {tf} from '../tf.js'
-import {CapturedLayer} from './captured-layer.js'
+import {CapturedLayer, type TextSizes} from './captured-layer.js'
 import type {ExportedLayer, ExportRecord, ExportRequest} from './record.js'
 
 /** Name of the file that keeps a folder from two exports at once. */
@@ -135,9 +135,7 @@ async function exported(
     const captured = layers.includes(index) ? new CapturedLayer(facts, sizes) : undefined
     const norm = residualNorm(running)
     requireFinite(norm, index)
-    const exchanged =
-      captured && inTurn && new CapturedLayer(facts, {...sizes, texts: copies * sizes.texts})
-    if (exchanged) captureCopies(running, layer, exchanged, sizes.texts)
+    const exchanged = captured && inTurn && capturedCopies(running, layer, facts, sizes)
     for (const batch of running) passLayer(batch, layer, captured)
     let attention: CopyAttention = () => exactLayerAttention
     if (captured) {
@@ -147,7 +145,8 @@ async function exported(
       written.push(saved)
       onLayer?.(saved)
       if (exchanged) {
-        const inputs = await writeCopies(exchanged, request, facts, index)
+        const inputs = saved.path.replace(/(?=\.\w+$)/, '-exchanged')
+        await writeArrays(inputs, exchanged.written(), textsOf(request, facts, index))
         attention = await inTurn.exchange(saved, inputs)
       }
     }
@@ -212,30 +211,21 @@ function passLayer(
   hidden.dispose()
 }
 
-/** What a layer reads in all copies, texts of one after those of the other. @returns the file */
-async function writeCopies(
-  captured: CapturedLayer,
-  request: ExportRequest,
-  facts: ModelFacts,
-  layer: number,
-): Promise<string> {
-  const path = fileOf(request, layer).replace(/(?=\.\w+$)/, '-exchanged')
-  await writeArrays(path, captured.written(), textsOf(request, facts, layer))
-  return path
-}
-
-function captureCopies(
+/** What a layer reads in all copies, texts of one after those of the other. */
+function capturedCopies(
   running: readonly RunningBatch[],
   layer: ModelLayer,
-  captured: CapturedLayer,
-  count: number,
-): void {
+  facts: ModelFacts,
+  {texts: count, length}: TextSizes,
+): CapturedLayer {
+  const captured = new CapturedLayer(facts, {texts: count * running[0]!.copies.length, length})
   for (const {tokens, texts, copies} of running) {
     copies.forEach((hidden, copy) => {
       const places = texts.map(text => copy * count + text)
       layer.forward(hidden, tokens, captured.noting(places, tokens.lengths)).dispose()
     })
   }
+  return captured
 }
 
 /** Root mean square length of the hidden states, padding left out. */

@@ -46,7 +46,7 @@ const shared = {
   original: inputSpec
     .optional()
     .describe(
-      'Queries, keys and values of the model as it is, exact attention of which is learned; `input` then has those of the model with the layers before exchanged, all texts once for each draw that is learned. Absent: `input` is of the model as it is.',
+      'Queries, keys and values of the model as it is: exact attention on these is learned. `input` then comes from the model with earlier layers exchanged, and has all texts once for each draw that is learned. Absent: `input` comes from the model as it is.',
     )
     .meta({flag: 'sequential'}),
   learn: z
