@@ -103,7 +103,7 @@ const INNER_FLOORS = {
     ['index.ts'],
   ],
   'src/experiments/tune/': [
-    ['schema.ts'],
+    ['schema.ts', 'step-texts.ts'],
     ['measure/'],
     ['grid.ts', 'report/'],
     ['save.ts'],

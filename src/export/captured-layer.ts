@@ -1,5 +1,6 @@
 /** Queries, keys and values of one layer on all texts. */
 import {hostData} from '../attention/internal.js'
+import {KEY_MASK} from '../inputs/key-mask.js'
 import type {NdArray} from '../inputs/nd-array.js'
 import {exactLayerAttention, type LayerAttention, type ModelFacts} from '../model/index.js'
 import {tf} from '../tf.js'
@@ -13,7 +14,9 @@ export interface TextSizes {
 /** Arrays that are filled batch by batch; tokens that a text does not have stay 0. */
 export class CapturedLayer {
   /** `q` `[B, H, L, D]`, `k` and `v` `[B, Hkv, L, D]`. */
-  readonly arrays: Readonly<Record<'q' | 'k' | 'v', NdArray & {data: Float32Array}>>
+  private readonly arrays: Readonly<Record<'q' | 'k' | 'v', NdArray & {data: Float32Array}>>
+  /** Which tokens are of texts, `[B, L]`. */
+  private readonly present: NdArray & {data: Uint8Array}
 
   constructor({heads, keyHeads, headDim}: ModelFacts, {texts, length}: TextSizes) {
     const zeros = (own: number) => ({
@@ -22,6 +25,14 @@ export class CapturedLayer {
       data: new Float32Array(texts * own * length * headDim),
     })
     this.arrays = {q: zeros(heads), k: zeros(keyHeads), v: zeros(keyHeads)}
+    const data = new Uint8Array(texts * length)
+    this.present = {shape: [texts, length], dtype: 'bool', data}
+  }
+
+  /** The arrays, and where some tokens are padding which ones are not. */
+  written(): Record<string, NdArray> {
+    const isPadded = this.present.data.includes(0)
+    return {...this.arrays, ...(isPadded && {[KEY_MASK]: this.present})}
   }
 
   /**
@@ -34,6 +45,10 @@ export class CapturedLayer {
     return (query, key, value, context) => {
       const data = hostData(() => ({q: tf.clone(query), k: tf.clone(key), v: tf.clone(value)}))
       const [, , tokens] = query.shape
+      const [, most] = this.present.shape as [number, number]
+      texts.forEach((text, row) => {
+        this.present.data.fill(1, text * most, text * most + lengths[row]!)
+      })
       for (const name of ['q', 'k', 'v'] as const) {
         texts.forEach((text, row) => {
           copyText(data[name], this.arrays[name], {tokens, row, text, length: lengths[row]!})

@@ -6,7 +6,6 @@ import {expected} from '../errors.js'
 import {computedBy as backendFacts} from '../experiments/computed-by.js'
 import {writeArrays} from '../inputs/files/index.js'
 import {checkOutput} from '../inputs/files/output.js'
-import {KEY_MASK} from '../inputs/key-mask.js'
 import type {LayerChoice} from '../inputs/layers.js'
 import {DEFAULT_LAYOUT} from '../inputs/layout.js'
 import {assertMemory} from '../inputs/memory.js'
@@ -15,6 +14,7 @@ import {readTexts} from '../inputs/texts.js'
 import {modelName} from '../model/hub.js'
 import {
   exactLayerAttention,
+  type LayerAttention,
   type Model,
   type ModelFacts,
   type ModelLayer,
@@ -38,6 +38,21 @@ export interface ExportListeners {
   onLayer?(layer: ExportedLayer): void
 }
 
+/** Layers with other attention, made one after the other. */
+export interface InTurn {
+  /** How many models have that attention next to the original, each another one. */
+  copies: number
+  /**
+   * Makes the attention of a layer that is written.
+   *
+   * @param inputs - file of what that layer of the copies reads: texts of the layer's file for each copy, one copy after the other
+   */
+  exchange(layer: ExportedLayer, inputs: string): Promise<CopyAttention>
+}
+
+/** What takes the place of attention. @param batch - which one of the texts */
+type CopyAttention = (copy: number, batch: number) => LayerAttention
+
 /** A batch on its way through the layers. */
 interface RunningBatch {
   tokens: TokenBatch
@@ -45,6 +60,8 @@ interface RunningBatch {
   texts: readonly number[]
   /** `[B, L, W]`, input of the next layer. */
   hidden: tf.Tensor3D
+  /** The same in each copy. */
+  copies: tf.Tensor3D[]
 }
 
 /**
@@ -53,6 +70,7 @@ interface RunningBatch {
  * padded, the output matrix `o` `[H D, W]`, and `residual_norm`. The texts of the file say `causal`, `scale`, `layer` and
  * where they come from.
  *
+ * @param inTurn - exchanges the attention of each layer in copies of the model before the next one is written. Default: there are none
  * @throws {WOULD_OVERWRITE} where a file exists and is not to be replaced
  * @throws {NOT_WRITABLE} where another export writes into the folder
  * @throws {BAD_RANGE} for a layer that the model does not have
@@ -62,6 +80,7 @@ interface RunningBatch {
 export async function exportLayers(
   request: ExportRequest,
   listeners: ExportListeners = {},
+  inTurn?: InTurn,
 ): Promise<ExportRecord> {
   const {model: folder, output} = request
   const model = await openModel(folder)
@@ -73,7 +92,8 @@ export async function exportLayers(
     const lock = await takeLock(join(output, LOCK_FILE))
     try {
       await requireNew(request, layers) // another export may have ended meanwhile
-      return await exported(model, layers, texts.slice(0, request.maxTexts), request, listeners)
+      const own = texts.slice(0, request.maxTexts)
+      return await exported(model, layers, own, request, listeners, inTurn)
     } finally {
       await lock.release()
     }
@@ -98,13 +118,15 @@ async function exported(
   texts: readonly string[],
   request: ExportRequest,
   {note, onLayer}: ExportListeners,
+  inTurn?: InTurn,
 ): Promise<ExportRecord> {
   const {facts} = model
+  const {copies = 0} = inTurn ?? {}
   const backend = await useBackend(request.backend, {threads: request.threads, note})
-  const {running, leftOut} = await embedded(model, texts, request)
+  const {running, leftOut} = await embedded(model, texts, request, copies)
   const lengths = running.flatMap(({tokens}) => tokens.lengths)
   const sizes = {texts: lengths.length, length: Math.max(...lengths)}
-  const entries = sizes.texts * sizes.length * facts.headDim
+  const entries = (1 + copies) * sizes.texts * sizes.length * facts.headDim
   const fewer = 'read fewer texts with `maxTexts`, or cut them with `maxTokens`'
   assertMemory(request.texts, 4 * entries * (facts.heads + 2 * facts.keyHeads), fewer)
   const written: ExportedLayer[] = []
@@ -113,21 +135,31 @@ async function exported(
     const captured = layers.includes(index) ? new CapturedLayer(facts, sizes) : undefined
     const norm = residualNorm(running)
     requireFinite(norm, index)
+    const exchanged = captured && inTurn && capturedCopies(running, layer, facts, sizes)
     for (const batch of running) passLayer(batch, layer, captured)
+    let attention: CopyAttention = () => exactLayerAttention
     if (captured) {
       const saved = {layer: index, path: fileOf(request, index), residual_norm: norm}
-      const arrays = {
-        ...captured.arrays,
-        ...maskOf(running, sizes),
-        ...outputOf(layer, facts, norm),
-      }
+      const arrays = {...captured.written(), ...outputOf(layer, facts, norm)}
       await writeArrays(saved.path, arrays, textsOf(request, facts, index))
       written.push(saved)
       onLayer?.(saved)
+      if (exchanged) {
+        const inputs = saved.path.replace(/(?=\.\w+$)/, '-exchanged')
+        await writeArrays(inputs, exchanged.written(), textsOf(request, facts, index))
+        attention = await inTurn.exchange(saved, inputs)
+      }
     }
+    running.forEach((batch, at) => {
+      batch.copies = batch.copies.map((hidden, copy) => {
+        const next = layer.forward(hidden, batch.tokens, attention(copy, at))
+        hidden.dispose()
+        return next
+      })
+    })
     layer.dispose()
   }
-  tf.dispose(running.map(({hidden}) => hidden))
+  tf.dispose(running.flatMap(({hidden, copies}) => [hidden, ...copies]))
   return {
     schema: 'rfa.export/1',
     ...{model: request.model, texts: request.texts, texts_read: sizes.texts},
@@ -155,12 +187,15 @@ async function embedded(
   model: Model,
   texts: readonly string[],
   {maxTokens}: Pick<ExportRequest, 'maxTokens'>,
+  copies: number,
 ): Promise<{running: RunningBatch[]; leftOut: number}> {
   const most = Math.min(maxTokens, model.facts.maxTokens)
   const {batches, order, leftOut} = await model.tokenize(texts, {maxTokens: most})
   const running: RunningBatch[] = []
   for (const [at, tokens] of batches.entries()) {
-    running.push({tokens, texts: order[at]!, hidden: await model.embed(tokens)})
+    const hidden = await model.embed(tokens)
+    const own = Array.from({length: copies}, () => hidden.clone())
+    running.push({tokens, texts: order[at]!, hidden, copies: own})
   }
   return {running, leftOut}
 }
@@ -174,6 +209,23 @@ function passLayer(
   const attention = captured?.noting(texts, tokens.lengths) ?? exactLayerAttention
   batch.hidden = layer.forward(hidden, tokens, attention)
   hidden.dispose()
+}
+
+/** What a layer reads in all copies, texts of one after those of the other. */
+function capturedCopies(
+  running: readonly RunningBatch[],
+  layer: ModelLayer,
+  facts: ModelFacts,
+  {texts: count, length}: TextSizes,
+): CapturedLayer {
+  const captured = new CapturedLayer(facts, {texts: count * running[0]!.copies.length, length})
+  for (const {tokens, texts, copies} of running) {
+    copies.forEach((hidden, copy) => {
+      const places = texts.map(text => copy * count + text)
+      layer.forward(hidden, tokens, captured.noting(places, tokens.lengths)).dispose()
+    })
+  }
+  return captured
 }
 
 /** Root mean square length of the hidden states, padding left out. */
@@ -211,21 +263,6 @@ function outputOf(
     o: {shape: [size, width], dtype: 'float32', data: Float32Array.from(matrix)},
     residual_norm: {shape: [1], dtype: 'float32', data: Float32Array.of(norm)},
   }
-}
-
-/** Which tokens are of texts, where some are padding. */
-function maskOf(
-  running: readonly RunningBatch[],
-  {texts, length}: TextSizes,
-): Record<string, NdArray> {
-  const data = new Uint8Array(texts * length)
-  for (const batch of running) {
-    batch.texts.forEach((text, row) => {
-      data.fill(1, text * length, text * length + batch.tokens.lengths[row]!)
-    })
-  }
-  if (data.every(present => present === 1)) return {}
-  return {[KEY_MASK]: {shape: [texts, length], dtype: 'bool', data}}
 }
 
 function textsOf(

@@ -55,9 +55,10 @@ export function batchesOf(
   least: number,
   batchSize = BATCH_SIZE,
 ): TokenizedTexts {
-  const rows = all.filter(ids => ids.length >= least)
-  if (rows.length === 0) throw tooShort(all.length, least)
-  return {...toBatches(rows, batchSize), leftOut: all.length - rows.length}
+  const taken = all.flatMap((ids, at) => (ids.length >= least ? [at] : []))
+  if (taken.length === 0) throw tooShort(all.length, least)
+  const rows = taken.map(at => all[at]!)
+  return {...toBatches(rows, batchSize), taken, leftOut: all.length - rows.length}
 }
 
 /** Ids of a text, and without special tokens where it is too long. */
@@ -145,7 +146,10 @@ function checkedIds(ids: readonly unknown[], {file, facts}: Limits): number[] {
   })
 }
 
-function toBatches(rows: readonly number[][], batchSize: number): Omit<TokenizedTexts, 'leftOut'> {
+function toBatches(
+  rows: readonly number[][],
+  batchSize: number,
+): Pick<TokenizedTexts, 'batches' | 'order'> {
   const sorted = rows.map((_, index) => index).sort((a, b) => rows[a]!.length - rows[b]!.length)
   const order: number[][] = []
   let open: number[] = []

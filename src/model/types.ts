@@ -103,6 +103,8 @@ export interface TokenizeOptions {
 export interface TokenizedTexts {
   batches: TokenBatch[]
   order: number[][]
+  /** Which of the texts that were given these are, in their order. */
+  taken: number[]
   /** Texts with too few tokens. */
   leftOut: number
 }

@@ -3,7 +3,7 @@ import {z} from 'zod'
 import {PRESET_NAMES, PROJECTION_NAMES} from '../attention/names.js'
 import {describe, expected, type RfaError} from '../errors.js'
 import {layerName} from '../inputs/layers.js'
-import {type HeldOut, LEARNED, type Tuned, type TunedLayer} from './types.js'
+import {type HeldOut, LEARNED, LOSSES, type Tuned, type TunedLayer} from './types.js'
 
 /** What files say that they are, and of which version. */
 const FORMAT = 'rfa.tuned/1'
@@ -42,6 +42,15 @@ const FACTS = z.object({
   key_heads: count.describe('Hkv, a positive integer'),
   head_dim: count.describe('D, a positive integer'),
   learned: z.enum(LEARNED).describe(`one of ${LEARNED.join('; ')}`),
+  loss: z
+    .enum(LOSSES)
+    .default('outputs')
+    .describe(`one of ${LOSSES.join('; ')}`),
+  sequential: z
+    .literal('true')
+    .optional()
+    .transform(text => text !== undefined)
+    .describe('true'),
   seed: z.string().regex(/^\d+$/).transform(Number).default(0).describe('an integer from 0'),
   model: z.string().nullable().default(null).describe('the name of a model'),
 })
@@ -102,6 +111,7 @@ export function nameIn(layer: number | undefined, name: string): string {
 /** The texts of a file. */
 export function metadataOf(tuned: Tuned): Record<string, string> {
   const {method, preset, options, projection, numFeatures, causal, learned, seed, model} = tuned
+  const {loss, sequential} = tuned
   const numbers = tuned.layers.flatMap(({layer}) => layer ?? [])
   const {heads, keyHeads, headDim, layers} = tuned
   return {
@@ -111,6 +121,8 @@ export function metadataOf(tuned: Tuned): Record<string, string> {
     ...(numFeatures !== null && {num_features: String(numFeatures)}),
     ...{heads: String(heads), key_heads: String(keyHeads), head_dim: String(headDim)},
     ...{learned, seed: String(seed)},
+    ...(loss !== 'outputs' && {loss}),
+    ...(sequential && {sequential: 'true'}),
     ...(model !== null && {model}),
     ...(numbers.length > 0 && {layers: numbers.join(',')}),
     ...Object.assign({}, ...layers.map(layerTexts)),

@@ -5,6 +5,10 @@ import type {PresetName, ProjectionName} from '../attention/names.js'
 export const LEARNED = ['temperature', 'maps', 'rows', 'maps,rows'] as const
 export type Learned = (typeof LEARNED)[number]
 
+/** What is learned for: outputs close to those of exact attention, or its rows of weights. */
+export const LOSSES = ['outputs', 'rows'] as const
+export type Loss = (typeof LOSSES)[number]
+
 /** What was learned for one draw, or for all draws. */
 export interface TunedParameters {
   /** `[H, D, D]`: queries are multiplied by it, `q @ map`; the identity where it was not learned. */
@@ -48,6 +52,9 @@ export interface Tuned {
   keyHeads: number
   headDim: number
   learned: Learned
+  loss: Loss
+  /** Whether each layer was learned with those before it exchanged. */
+  sequential: boolean
   seed: number
   /** Name of the model that the queries and keys come from; `null`: unknown. */
   model: string | null

@@ -411,6 +411,7 @@ it('tunes a model from its folder to what it loses on other texts, and goes on w
   expect(stderr).toContain(
     'Learned on 6 texts, judged on 3 others.\nlearned parameters: whole.safetensors',
   )
+  expect(stderr).toContain('\nin PyTorch: rfa.torch.use(model, tuned="whole.safetensors")')
   expect(readdirSync(join(folder, 'whole')).sort()).toEqual([
     ...['judged.jsonl', 'learn', 'learned.jsonl', 'swap'],
   ])
@@ -433,4 +434,56 @@ it('tunes a model from its folder to what it loses on other texts, and goes on w
   expect(again.code, again.stderr).toBe(0)
   expect(JSON.parse(again.stdout).counts).toMatchObject({failed: 0, total: cells.length})
   expect(readFileSync(join(folder, 'whole.safetensors'))).toEqual(learned)
+})
+
+it('learns layers in turn, goes on where it was stopped, and mixes with nothing else', async () => {
+  const model = join(root, 'fixtures', 'charlm')
+  const few = '--method favor-exp --layers 0,2 --max-texts 9 --max-tokens 24 --steps 3 --draws 2'
+  const line = `tune --model ${model} ${few} --loss rows --output turns.safetensors`
+  const rows = (...more: string[]) => rfa(...line.split(' '), ...more)
+  const {code, stdout, stderr} = await rows('--sequential')
+  expect(code, stderr).toBe(0)
+  expect(stdout).toContain('Tuning takes the loss of favor-exp orth M=64 from ')
+  expect(stderr).not.toContain('in PyTorch')
+  const report = /layer by layer: rfa (.*)/.exec(stderr)![1]!
+  expect(report).toMatch(/^report turns.learn.layer0 turns.learn.layer2 --details$/)
+  expect((await rfa(...report.split(' '))).stdout).toContain(
+    'learned for rows of attention, layers in',
+  )
+  expect(readdirSync(join(folder, 'turns', 'learn'))).toEqual(['layer0', 'layer2'])
+  const cellsOf = (layer: number) =>
+    readFileSync(join(folder, 'turns', 'learn', `layer${layer}`, 'records.jsonl'), 'utf8')
+      .trim()
+      .split('\n')
+      .map(text => JSON.parse(text).cell)
+  expect(cellsOf(2).map(({layer, draw, loss}) => [layer, draw, loss])).toEqual([
+    [2, 0, 'rows'],
+    [2, 1, 'rows'],
+  ])
+  expect(cellsOf(2)[0].original.paths).toEqual([join('turns', 'layers', 'layer2.safetensors')])
+
+  const learned = readFileSync(join(folder, 'turns.safetensors'))
+  for (const name of ['swap', 'learn/layer2']) {
+    rmSync(join(folder, 'turns', name), {recursive: true})
+  }
+  const again = await rows('--sequential', '--resume')
+  expect(again.code, again.stderr).toBe(0)
+  expect(readFileSync(join(folder, 'turns.safetensors'))).toEqual(learned)
+
+  const alone = await rows('--resume')
+  expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining('turns')])
+  const outputs = await rfa(
+    ...line.replace('--loss rows ', '').split(' '),
+    '--sequential',
+    '--resume',
+  )
+  expect([outputs.code, outputs.stderr]).toEqual([2, expect.stringContaining('layer0')])
+  const plain = line.replace('turns.safetensors', 'whole.safetensors')
+  const mixed = await rfa(...plain.split(' '), '--sequential', '--resume')
+  expect([mixed.code, mixed.stderr]).toEqual([
+    2,
+    expect.stringContaining(
+      'whole: expected a run of --sequential, got one of layers that learned by themselves',
+    ),
+  ])
 })

@@ -28,6 +28,8 @@ export function exampleTuned(
     keyHeads: 2,
     headDim: 4,
     learned: 'maps',
+    loss: 'outputs',
+    sequential: false,
     seed: 0,
     model: null,
     ...facts,

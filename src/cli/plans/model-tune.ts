@@ -1,6 +1,6 @@
 /** What `rfa tune --model` learns on, and what it judges. */
 import {expected} from '../../errors.js'
-import {oneNumber, oneText} from '../flags/kinds.js'
+import {oneNumber, oneText, toggle} from '../flags/kinds.js'
 import {POSITIVE_INTEGER} from '../flags/ranges.js'
 import {layerSets, swapFlags} from './swap.js'
 
@@ -43,15 +43,19 @@ export const modelTuneFlags = {
     helpValue: 'all|N,N',
     description: 'layers that learn: lists 0,3, ranges 0..3, first:2, last:2 (default: all)',
   }),
+  sequential: toggle(
+    'each layer learns with the layers before it exchanged by what they learned, from exact attention of the model as it is (default: each layer by itself)',
+    'MODEL',
+  ),
   budget: swapFlags.budget,
 }
 
 /** Flags of `--model` that say nothing without it. */
-const OF_MODEL = ['texts', 'max-texts', 'max-tokens', 'layers', 'budget'] as const
+const OF_MODEL = ['texts', 'max-texts', 'max-tokens', 'layers', 'sequential', 'budget'] as const
 
 /** @throws {USAGE} for a flag of a model where there is none */
 export function refuseModelFlags(flags: Partial<Record<(typeof OF_MODEL)[number], unknown>>): void {
-  const given = OF_MODEL.find(name => flags[name] !== undefined)
+  const given = OF_MODEL.find(name => flags[name] !== undefined && flags[name] !== false)
   if (given === undefined) return
   throw expected('USAGE', `--${given}`, '--model with it', 'none', 'name a folder: --model DIR')
 }
@@ -89,20 +93,33 @@ export function textSizes(flags: SizeFlags): {texts: number; maxTokens: number} 
   return {texts: flags['max-texts'] ?? texts, maxTokens: flags['max-tokens'] ?? maxTokens}
 }
 
+/** A text with its tokens, as the model reads them. */
+export interface CutText {
+  text: string
+  ids: readonly number[]
+}
+
 /**
- * Different texts in two parts: a third, evenly spread, judges what was learned on the others.
+ * Different texts in two parts: a third, evenly spread, judges what was learned on the others. Texts that are cut to the same tokens
+ * are one.
  *
  * @param path - where they come from
  * @throws {BAD_FILE} for fewer than six
  */
 export function splitTexts(
-  texts: readonly string[],
+  texts: readonly CutText[],
   path: string,
 ): {learned: string[]; judged: string[]} {
-  const own = [...new Set(texts)]
+  const different = new Map<string, string>()
+  for (const {text, ids} of texts) {
+    const key = ids.join()
+    if (!different.has(key)) different.set(key, text)
+  }
+  const own = [...different.values()]
   if (own.length < LEAST_TEXTS) {
     const what = `${LEAST_TEXTS} different texts or more, to learn on, to stop on and to judge on`
-    throw expected('BAD_FILE', path, what, String(own.length), 'add texts, or raise --max-texts')
+    const remedies = ['add texts, or raise --max-texts', 'cut them later with --max-tokens']
+    throw expected('BAD_FILE', path, what, String(own.length), ...remedies)
   }
   return {
     learned: own.filter((_, at) => at % 3 !== 2),

@@ -3,7 +3,7 @@ import * as Flags from '@oclif/core/flags'
 import {METHOD_NAMES, methodNames, PRESET_NAMES, PROJECTION_NAMES} from '../../attention/names.js'
 import {expected} from '../../errors.js'
 import {type TunePlan, tunePlan} from '../../experiments/tune/schema.js'
-import {LEARNED, type Learned} from '../../tuned/index.js'
+import {LEARNED, type Learned, LOSSES} from '../../tuned/index.js'
 import {
   type FlagValues,
   nameList,
@@ -94,6 +94,15 @@ export const tuneFlags = {
     description:
       'what is learned of each head: one factor on queries and keys (temperature), a D x D map of the queries and one of the keys (maps), the random vectors (rows), or maps,rows (default; maps for a method without random vectors)',
   }),
+  loss: oneName(
+    'losses',
+    LOSSES,
+  )({
+    helpGroup: 'LEARNING',
+    helpValue: 'outputs|rows',
+    description:
+      'what is learned for: outputs close to those of exact attention (outputs, default), or close rows of weights, by their cross entropy (rows); rows takes a method without negative weights',
+  }),
   steps: oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'LEARNING',
     description: `most steps of Adam (default: ${TUNE.standard.steps}; with --quick: ${TUNE.quick.steps}); learning ends earlier when the held-out error no longer falls`,
@@ -146,6 +155,7 @@ export function toTunePlan(flags: TuneFlags, estimators: EstimatorFacts): TunePl
     ...(flags['orth-sign'] && {orth_sign: flags['orth-sign']}),
     num_features: [featuresOf(flags)],
     learn: learnOf(flags.learn, estimators[method]?.projection !== undefined),
+    ...(flags.loss === 'rows' && {loss: flags.loss}),
     steps: flags.steps ?? grid.steps,
     learning_rate: flags.rate ?? RATE,
     held_out: flags['held-out'] ?? HELD_OUT,

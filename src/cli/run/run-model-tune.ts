@@ -5,15 +5,23 @@ import {expected} from '../../errors.js'
 import {troubleItems} from '../../experiments/labels.js'
 import {saveTuned, tunedFileOf} from '../../experiments/tune/save.js'
 import type {TuneRecord} from '../../experiments/tune/schema.js'
+import type {ExportRequest} from '../../export/record.js'
 import {writeAtomic} from '../../files.js'
 import {readTexts} from '../../inputs/texts.js'
+import {openModel} from '../../model/index.js'
 import {commandText, typeablePath} from '../../report/command-line.js'
 import {plural} from '../../report/numbers.js'
 import {makeFolder} from '../../results/files.js'
 import type {ExperimentRun} from '../../runner/folder/finished-run.js'
-import {readTuned} from '../../tuned/index.js'
+import {readTuned, runsInTorch, type TunedFile} from '../../tuned/index.js'
 import type {EstimatorFacts} from '../plans/method-specs.js'
-import {learnedLayers, MORE_FEATURES, splitTexts, textSizes} from '../plans/model-tune.js'
+import {
+  type CutText,
+  learnedLayers,
+  MORE_FEATURES,
+  splitTexts,
+  textSizes,
+} from '../plans/model-tune.js'
 import {type SwapFlags, toSwapPlan} from '../plans/swap.js'
 import {swapFiles} from '../plans/swap-files.js'
 import {type TypedTuneFlags, toTunePlan} from '../plans/tune.js'
@@ -55,10 +63,11 @@ export async function runModelTune(
   const files = await swapFiles(flags)
   const layers = learnedLayers(flags, files.facts.layers)
   const {path} = files.texts
-  const split = splitTexts((await readTexts(path)).texts.slice(0, most), path)
+  const read = (await readTexts(path)).texts.slice(0, most)
+  const split = splitTexts(await cutTexts(files.model.folder, read, maxTokens), path)
   const {causal} = files.facts
   const planOf = (input?: string[]) => toTunePlan({...flags, causal, input}, estimators)
-  planOf() // flags that make no plan are refused before anything is written
+  const planned = planOf() // flags that make no plan are refused before anything is written
   const directory = folder.output ?? (await services.newRunDirectory('tune', new Date()))
   await makeFolder(directory)
   const [learned, judged] = await Promise.all([
@@ -67,26 +76,37 @@ export async function runModelTune(
   ])
   const {resume, quiet, threads, force, timeout, backend = 'auto'} = flags
   const exported = join(directory, 'layers')
-  const {layers: arrays} = await services.exportLayers({
+  const request: ExportRequest = {
     ...{model: files.model.folder, texts: learned, maxTexts: split.learned.length, maxTokens},
     ...{layers, output: exported, force: true, backend, threads},
-  })
-  const plan = planOf(arrays.map(({path}) => path))
+  }
   const own = {directory, resume, quiet, threads, force, timeout}
   const runs = new OwnRuns(invocation)
-  try {
+  const learnAlone = async () => {
+    const {layers: arrays} = await services.exportLayers(request)
+    const plan = planOf(arrays.map(({path}) => path))
     const records = await runs.recordsOf<TuneRecord>(plan, {...own, name: 'learn'})
     requireLearned(records)
+    await rm(tunedFileOf(join(directory, 'learn')), {force: true})
+    return records
+  }
+  const learnInTurn = async () =>
+    (await import('./learn-in-turn.js')).learnInTurn({
+      ...{request, layers: files.facts.layers, planOf, runName: layerRun},
+      ...{runs, own, services, requireLearned},
+    })
+  try {
+    const records = await (flags.sequential ? learnInTurn() : learnAlone())
+    const learnRuns = flags.sequential ? layers.map(layerRun) : ['learn']
     const file = tunedFileOf(directory)
     await saveTuned(records, directory)
-    await rm(tunedFileOf(join(directory, 'learn')), {force: true})
     const tuned = await readTuned(file)
     const asked: SwapFlags = {
       ...flags,
       ...{texts: judged, 'max-texts': split.judged.length, 'max-tokens': maxTokens},
       ...{layers: layers.join(), tuned: file, parameters: undefined, yardsticks: undefined},
       ...{methods: [tuned.method], preset: flags.preset && [flags.preset]},
-      replicates: plan.draws,
+      replicates: planned.draws,
       projections: tuned.projection === null ? undefined : [tuned.projection],
       'num-features': tuned.numFeatures === null ? undefined : featuresOf(tuned.numFeatures),
     }
@@ -94,9 +114,40 @@ export async function runModelTune(
     const swap = toSwapPlan(asked, judgedFiles, estimators, tuned)
     const run = await runs.runOf(swap, {...own, name: 'swap'})
     await rm(exported, {recursive: true, force: true})
-    return {run, texts: textsLine(split), closing: closingLines(directory, invocation.argv)}
+    return {
+      run,
+      texts: textsLine(split),
+      closing: closingLines(directory, learnRuns, tuned, invocation.argv),
+    }
   } finally {
     await runs.end()
+  }
+}
+
+/** Name of the run of a layer that learns after others. */
+function layerRun(layer: number): string {
+  return join('learn', `layer${layer}`)
+}
+
+/** Texts as the model reads them; without those that it has no token of. */
+async function cutTexts(
+  folder: string,
+  texts: readonly string[],
+  maxTokens: number,
+): Promise<CutText[]> {
+  const model = await openModel(folder)
+  try {
+    const {batches, order, taken} = await model.tokenize(texts, {maxTokens})
+    const cut: CutText[] = []
+    batches.forEach(({ids, length, lengths}, at) => {
+      order[at]!.forEach((place, row) => {
+        const own = ids.subarray(row * length, row * length + lengths[row]!)
+        cut[place] = {text: texts[taken[place]!]!, ids: [...own]}
+      })
+    })
+    return cut
+  } finally {
+    await model.close()
   }
 }
 
@@ -125,14 +176,24 @@ function textsLine({learned, judged}: ReturnType<typeof splitTexts>): string {
   return `Learned on ${plural(learned.length, 'text')}, judged on ${judged.length} others.`
 }
 
-function closingLines(directory: string, [bin = '']: readonly string[]): string[] {
-  const report = (name: string) =>
-    commandText([bin, 'report', typeablePath(join(directory, name)), '--details'])
+/** @param learnRuns - names of the runs in which layers learned */
+function closingLines(
+  directory: string,
+  learnRuns: readonly string[],
+  tuned: TunedFile,
+  [bin = '']: readonly string[],
+): string[] {
+  const report = (...names: string[]) => {
+    const folders = names.map(name => typeablePath(join(directory, name)))
+    return commandText([bin, 'report', ...folders, '--details'])
+  }
   const file = tunedFileOf(directory)
   return [
     `learned parameters: ${typeablePath(file)}`,
     `every table: ${report('swap')}`,
-    `layer by layer: ${report('learn')}`,
-    `in PyTorch: rfa.torch.use(model, tuned=${JSON.stringify(file)})`,
+    `layer by layer: ${report(...learnRuns)}`,
+    ...(runsInTorch(tuned)
+      ? [`in PyTorch: rfa.torch.use(model, tuned=${JSON.stringify(file)})`]
+      : []),
   ]
 }

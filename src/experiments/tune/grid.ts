@@ -11,6 +11,7 @@ import {callShape, type ForwardShape, type ResolvedMethod, resolveMethod} from '
 import {runtimeBytes, UNCOLLECTED} from '../process-memory.js'
 import {backendCost, timeCost} from '../rates.js'
 import type {TuneCell, TunePlan} from './schema.js'
+import {stepTexts} from './step-texts.js'
 
 /** Forward passes that a step takes as long as: its own, and the way back of about twice that, without fused kernels. */
 const PASSES = 6
@@ -34,8 +35,8 @@ export async function tuneGrid(plan: TunePlan): Promise<Grid<TuneCell>> {
 
 function cellsOf(plan: TunePlan, method: ResolvedMethod): TuneCell[] {
   const [spec] = plan.methods
-  const {learn, steps, learning_rate, held_out, causal, causal_align, logit_scale, seed, backend} =
-    plan
+  const {original, learn, loss, steps, learning_rate, held_out, causal, causal_align} = plan
+  const {logit_scale, seed, backend} = plan
   const point = drawGrid(method, plan).at(0)
   const draws = method.random ? plan.draws : 1
   const each = hasLearnedRows({learned: learn})
@@ -44,6 +45,8 @@ function cellsOf(plan: TunePlan, method: ResolvedMethod): TuneCell[] {
   return inputParts(plan).flatMap(({input, layer}) =>
     each.map(draw => ({
       ...{...spec!, ...point, draw, input, learn, steps, learning_rate, held_out, draws},
+      ...(original && {original}),
+      ...(loss !== undefined && {loss}),
       ...(layer !== undefined && {layer}),
       ...(logit_scale !== undefined && {logit_scale}),
       ...{causal, seed, backend},
@@ -53,8 +56,8 @@ function cellsOf(plan: TunePlan, method: ResolvedMethod): TuneCell[] {
 }
 
 /** @throws {UNSUPPORTED} for an exact method, one without a gradient, or random vectors where there are none */
-function assertLearns({learn}: TunePlan, {estimator, projected}: ResolvedMethod): void {
-  const {name, stepwise, ignores = {}, unbiasedFor} = estimator
+function assertLearns({learn, loss}: TunePlan, {estimator, projected}: ResolvedMethod): void {
+  const {name, stepwise, ignores = {}, unbiasedFor, nonNegative, rowsSumToOne} = estimator
   const refuse = (what: string, got: string, ...remedies: string[]) =>
     expected('UNSUPPORTED', `tune, ${name}`, what, got, ...remedies)
   if (unbiasedFor === 'exact') {
@@ -63,6 +66,11 @@ function assertLearns({learn}: TunePlan, {estimator, projected}: ResolvedMethod)
   if (stepwise !== undefined) throw refuse('a method with a gradient', stepwise)
   if (ignores.query !== undefined && ignores.key !== undefined) {
     throw refuse('a method with a gradient by queries or keys', ignores.query)
+  }
+  if (loss === 'rows' && !(nonNegative && rowsSumToOne)) {
+    const what = 'a method with rows of weights that are shares of one, for the loss `rows`'
+    const remedies = ['take favor-pos or hedgehog', 'or learn for `loss: outputs`']
+    throw refuse(what, 'one with weights of either sign, or other sums', ...remedies)
   }
   if (!hasLearnedRows({learned: learn}) || projected) return
   throw refuse('a method with random vectors to learn rows', 'one without', 'learn maps')
@@ -75,9 +83,13 @@ async function predicted(
   const {input, layer, backend: choice, steps, draw} = cell
   const {sizes, loadingBytes} = await inputFacts(input, [null], {layer})
   const backend = await meteredBackend(choice)
-  const shape = callShape(sizes[0]!, cell)
-  const {flops} = estimator.cost(shape, options)
-  const plain = plainSeconds(estimator, options, shape, backend)
+  const {loss, original, draws} = cell
+  const {batch, ...size} = sizes[0]!
+  const shape = callShape({...size, batch: original && draw !== null ? batch / draws : batch}, cell)
+  // rows of weights are outputs for values as wide as there are keys
+  const passed = loss === 'rows' ? {...shape, valueDim: shape.keyLen} : shape
+  const {flops} = estimator.cost(passed, options)
+  const plain = plainSeconds(estimator, options, passed, backend)
   const pass = backendCost(flops, {backend, choice}) + timeCost(plain, choice)
   const where = layer === undefined ? [] : [`layer ${layer}`]
   const drawn = draw === null ? [] : [`draw ${draw}`]
@@ -88,8 +100,13 @@ async function predicted(
     predictedBytes:
       memoryOf(shape, backend) +
       loadingBytes +
-      KEPT * footprint(estimator, options, shape, backend),
+      KEPT * footprint(estimator, options, loss === 'rows' ? ofStep(passed) : shape, backend),
   }
+}
+
+/** The texts of a step: of others no rows are in memory. */
+function ofStep(shape: ReturnType<typeof callShape>): typeof shape {
+  return {...shape, batch: Math.min(shape.batch, stepTexts(shape, 'rows'))}
 }
 
 /** The process, and the tokens as they are read and as tensors. */

@@ -45,7 +45,14 @@ export function tunedOf(records: readonly TuneRecord[]): Tuned | undefined {
     ...{method: cell.method, preset: cell.preset, options: cell.options},
     ...{projection: cell.projection, numFeatures: cell.num_features, causal: cell.causal},
     ...{heads: result.heads, keyHeads: result.key_heads, headDim: result.head_dim},
-    ...{learned: cell.learn, seed: cell.seed, model: result.input_origin?.model ?? null, layers},
+    ...{
+      learned: cell.learn,
+      loss: cell.loss ?? 'outputs',
+      sequential: cell.original !== undefined,
+      seed: cell.seed,
+      model: result.input_origin?.model ?? null,
+      layers,
+    },
   }
 }
 

@@ -9,7 +9,7 @@ import {
   nullableNumber,
   seed,
 } from '../../results/record.js'
-import {LEARNED} from '../../tuned/index.js'
+import {LEARNED, LOSSES} from '../../tuned/index.js'
 import {
   causalAlignField,
   causalField,
@@ -43,10 +43,22 @@ export const MORE_FEATURES = 16
 
 const shared = {
   input: inputSpec.describe('Where queries, keys and values come from.'),
+  original: inputSpec
+    .optional()
+    .describe(
+      'Queries, keys and values of the model as it is: exact attention on these is learned. `input` then comes from the model with earlier layers exchanged, and has all texts once for each draw that is learned. Absent: `input` comes from the model as it is.',
+    )
+    .meta({flag: 'sequential'}),
   learn: z
     .enum(LEARNED)
     .describe(
       'What is learned: one factor on queries and keys of a head (temperature), a D x D map of the queries and one of the keys (maps), or the random vectors (rows).',
+    ),
+  loss: z
+    .enum(LOSSES)
+    .optional()
+    .describe(
+      'What is learned for: outputs as those of exact attention (outputs), or its rows of weights, by their cross entropy (rows); absent: outputs.',
     ),
   steps: z.number().int().positive().describe('Most steps of Adam.'),
   learning_rate: z.number().positive().describe('Learning rate of Adam.').meta({flag: 'rate'}),
@@ -121,7 +133,7 @@ export type VariantError = z.output<typeof variantError>
 const curvePoint = z.object({
   step: z.number().int().describe('Steps taken.'),
   learned_error: nullableNumber.describe(
-    'Root mean square over heads of the error of each head, relative to its exact outputs, on the tokens of the next step: what Adam lowers.',
+    'Root mean square over heads of the error of each head, relative to its exact outputs, on the tokens of the next step: what Adam lowers; with `loss: rows` the cross entropy of rows in nats, mean over queries and heads.',
   ),
   held_out_error: nullableNumber.describe('The same on held-out tokens.'),
 })

@@ -7,7 +7,7 @@ import type {ExportRequest} from '../../../src/export/record.js'
 import {exportRecord} from '../../../src/export/record.js'
 import {type ArrayFile, readArrays} from '../../../src/inputs/files/index.js'
 import {loadInput} from '../../../src/inputs/load.js'
-import {exactLayerAttention, openModel} from '../../../src/model/index.js'
+import {exactLayerAttention, type LayerAttention, openModel} from '../../../src/model/index.js'
 import {tf} from '../../../src/tf.js'
 import {newFolder} from '../../helpers/folders.js'
 import {modelFolder, type TinyModel, WORDS} from '../../helpers/model-folders.js'
@@ -31,8 +31,13 @@ async function requestOf(
   }
 }
 
-/** What attention reads and gives in a layer when the model runs on one text alone. */
-async function alone(folder: string, text: string, index: number) {
+/** What attention reads and gives in a layer when the model runs on one text alone. @param before - attention of earlier layers */
+async function alone(
+  folder: string,
+  text: string,
+  index: number,
+  before: LayerAttention = exactLayerAttention,
+) {
   const model = await openModel(folder)
   const {batches} = await model.tokenize([text])
   let hidden = await model.embed(batches[0]!)
@@ -40,7 +45,8 @@ async function alone(folder: string, text: string, index: number) {
   for (let at = 0; at <= index; at++) {
     const layer = await model.layer(at)
     hidden = layer.forward(hidden, batches[0]!, (query, key, value, context) => {
-      const out = exactLayerAttention(query, key, value, context)
+      const attention = at < index ? before : exactLayerAttention
+      const out = attention(query, key, value, context)
       kept.q = [...query.dataSync()]
       kept.k = [...key.dataSync()]
       kept.v = [...value.dataSync()]
@@ -123,6 +129,42 @@ describe('queries, keys and values of a model', () => {
     // nothing is padded
     expect([...arrays.keys()].sort()).toEqual(['k', 'o', 'q', 'residual_norm', 'v'])
     expect(metadata).toMatchObject({causal: 'true', layers: '1', layout: 'bhld'})
+  })
+
+  it('are those of copies, too, which go through layers with other attention', async () => {
+    const request = await requestOf('bert')
+    const nothing: LayerAttention = query => tf.zerosLike(query)
+    const seen: string[] = []
+    const {layers} = await exportLayers(
+      request,
+      {},
+      {
+        copies: 2,
+        exchange: async ({layer}, inputs) => {
+          seen.push(inputs)
+          expect(layer).toBe(seen.length - 1)
+          return copy => (copy === 0 ? exactLayerAttention : nothing)
+        },
+      },
+    )
+    const files = await Promise.all(seen.map(path => readArrays(path)))
+    const originals = await Promise.all(layers.map(({path}) => readArrays(path)))
+    for (const [index, {arrays}] of files.entries()) {
+      const own = originals[index]!.arrays
+      for (const name of ['q', 'k', 'v', 'key_mask']) {
+        const numbers = Array.from(arrays.get(name)!.data, Number)
+        const exact = Array.from(own.get(name)!.data, Number)
+        const second = numbers.slice(exact.length)
+        expect(numbers.slice(0, exact.length), name).toEqual(exact)
+        // the second copy is the same up to the layer that it was exchanged in
+        const isSame = index === 0 || name === 'key_mask'
+        if (isSame) expect(second, name).toEqual(exact)
+        else expect(apart(second, exact)).toBeGreaterThan(0.01)
+      }
+    }
+    const without = await alone(request.model, TEXTS[1]!, 1, nothing)
+    const read = rowsOf(files[1]!, 'q', TEXTS.length + 1, without.length)
+    expect(apart(read, without.q)).toBeLessThan(ROUNDING)
   })
 
   it('are written by one of two exports into a folder, and the other is refused', async () => {

@@ -36,6 +36,7 @@ describe('a file of learned parameters', () => {
     ['rows alone', exampleTuned({learned: 'rows'}, {draws: 2})],
     ['arrays of no layer', exampleTuned({learned: 'temperature'}, {layers: [undefined]})],
     ['no random vectors', exampleTuned({method: 'elu', projection: null, numFeatures: null})],
+    ['what was learned for', exampleTuned({loss: 'rows', sequential: true})],
     [
       'options',
       exampleTuned({options: {tau: 0.5, guard: 'clamp', on: true}, causal: true, seed: 7}),
@@ -46,6 +47,14 @@ describe('a file of learned parameters', () => {
     expect(read).toEqual(tuned)
     expect(own).toBe(path)
     expect(digest).toMatch(/^[0-9a-f]{64}$/)
+  })
+
+  it('says what was learned for, and in turn, where it is not as ever', async () => {
+    const textsOf = async (tuned: Tuned) => (await readArrays(await written(tuned))).metadata
+    const plain = await textsOf(exampleTuned())
+    expect(plain).not.toHaveProperty('loss')
+    const other = await textsOf(exampleTuned({loss: 'rows', sequential: true}))
+    expect(other).toEqual({...plain, loss: 'rows', sequential: 'true'})
   })
 
   it('has the names and shapes that its page states', async () => {

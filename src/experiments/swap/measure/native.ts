@@ -127,8 +127,8 @@ export const ROUNDING_FACTOR = 3
  * @param draw - which of the independent ones
  * @param tuned - learned parameters
  */
-function drawnAttention(
-  cell: SwapCell,
+export function drawnAttention(
+  cell: Parameters<typeof attendOptions>[0],
   draw: number,
   tuned: TunedCall | undefined,
 ): LayerAttention {

@@ -3,7 +3,7 @@ import {tf} from '../../../attention/index.js'
 import {projectionTensor} from '../../../attention/internal.js'
 import {useBackend} from '../../../backends/index.js'
 import {RfaError} from '../../../errors.js'
-import {type AttentionInput, sizesOf} from '../../../inputs/attention-input.js'
+import {sizesOf} from '../../../inputs/attention-input.js'
 import {originOf} from '../../../inputs/input-parts.js'
 import {loadInput} from '../../../inputs/load.js'
 import {mean} from '../../../stats/index.js'
@@ -15,15 +15,13 @@ import type {CellContext, CellOutcome} from '../../experiment.js'
 import {missingGradient} from '../../gradients.js'
 import {type ResolvedMethod, resolveMethod, unsupportedReason, whyNotDrawn} from '../../method.js'
 import type {TuneCell, TuneResult} from '../schema.js'
+import {stepTexts} from '../step-texts.js'
 import {type Lesson, learn, WithoutEffect} from './learn.js'
 import {learnedArrays, startOf} from './parameters.js'
 import {type Problem, problemOf} from './problem.js'
-import {countsOf, type Split, someTexts, splitInput} from './split.js'
-import {drawsOf, errorsOf, lossOf, stepOptions} from './task.js'
+import {countsOf, type LayerInput, type Split, someTexts, splitInput} from './split.js'
+import {drawsOf, errorsOf, lossOf, rowsLossOf, stepOptions} from './task.js'
 import {variantErrors} from './variants.js'
-
-/** Most tokens of a step, padding among them: more texts take turns. */
-const MOST_TOKENS = 8192
 
 /** Runs one cell. */
 export async function runTuneCell(
@@ -33,7 +31,9 @@ export async function runTuneCell(
   const backend = await useBackend(cell.backend, {threadShare: how.threadShare})
   const method = await resolveMethod(cell)
   const {input: spec, layer, logit_scale: logitScale, seed} = cell
-  const input = await loadInput(spec, {seqLen: null, seed, extras: false, layer, logitScale})
+  const part = {seqLen: null, seed, extras: false, layer, logitScale}
+  const original = cell.original && (await loadInput(cell.original, part))
+  const input = ofDraw({...(await loadInput(spec, part)), original}, cell)
   const {heads, queryLen, keyLen, headDim, valueDim} = sizesOf(input)
   const view = viewOf(cell)
   const form = {
@@ -74,6 +74,15 @@ function featureDimOf(
   return estimator.featureDim(num_features ?? 0, headDim, options)
 }
 
+/** Of texts that are there for each draw those of one. */
+function ofDraw({original, ...input}: LayerInput, {draw}: TuneCell): LayerInput {
+  if (!original) return input
+  const {batch} = sizesOf(original)
+  const first = batch * (draw ?? 0)
+  const texts = Array.from({length: batch}, (_, at) => first + at)
+  return {...someTexts(input, texts), original}
+}
+
 /** What a layer is learned with. */
 interface Layer {
   cell: TuneCell
@@ -86,12 +95,13 @@ interface Layer {
 
 /** Learns, and measures what was learned. */
 async function lessonOf({cell, split, sizes, scale, how}: Layer) {
-  const problem = (input: AttentionInput) => problemOf(input, scale, viewOf(cell))
-  const turns = turnsOf(split.learned).map(problem)
+  const problem = (input: LayerInput) => problemOf(input, scale, viewOf(cell))
+  const turns = turnsOf(split.learned, cell).map(problem)
   const heldOut = problem(split.heldOut)
+  const held = cell.loss === 'rows' ? turnsOf(split.heldOut, cell).map(problem) : []
   const begin = performance.now()
   try {
-    const {parameters, ...lesson} = await learnCell(cell, {turns, heldOut, sizes, how})
+    const {parameters, ...lesson} = await learnCell(cell, {turns, heldOut, held, sizes, how})
     const seconds = (performance.now() - begin) / 1000
     const measured = {cell, sizes, learned: turns[0]!, heldOut, parameters}
     const errors = await variantErrors(measured, lesson.stopped === 'interrupted')
@@ -101,15 +111,14 @@ async function lessonOf({cell, split, sizes, scale, how}: Layer) {
     const text_weights = Array.from(heldOut.textNorms, norm => norm / total)
     return {lesson, seconds, errors, text_weights, parameters: arrays}
   } finally {
-    for (const each of [...turns, heldOut]) each.dispose()
+    for (const each of [...turns, ...held, heldOut]) each.dispose()
   }
 }
 
 /** Texts that fit into a step; where they are too many for one, parts of them that take turns, neighbours in different ones. */
-function turnsOf(input: AttentionInput): AttentionInput[] {
-  const {batch, queryLen, keyLen} = sizesOf(input)
-  const most = Math.max(1, Math.floor(MOST_TOKENS / Math.max(queryLen, keyLen)))
-  const count = Math.ceil(batch / most)
+function turnsOf(input: LayerInput, {loss}: Pick<TuneCell, 'loss'>): LayerInput[] {
+  const {batch, ...sizes} = sizesOf(input)
+  const count = Math.ceil(batch / stepTexts(sizes, loss))
   if (count === 1) return [input]
   const texts = Array.from({length: batch}, (_, at) => at)
   return Array.from({length: count}, (_, turn) =>
@@ -123,20 +132,33 @@ function turnsOf(input: AttentionInput): AttentionInput[] {
 interface Problems {
   turns: readonly Problem[]
   heldOut: Problem
+  /** The same in parts, where rows are learned for. */
+  held: readonly Problem[]
   sizes: HeadSizes
   how: CellContext
 }
 
 /** @throws {UNSUPPORTED} where the method has no gradient by what is to be learned */
-async function learnCell(cell: TuneCell, {turns, heldOut, sizes, how}: Problems): Promise<Lesson> {
+async function learnCell(
+  cell: TuneCell,
+  {turns, heldOut, held, sizes, how}: Problems,
+): Promise<Lesson> {
+  const {loss} = cell
   const fixed = drawsOf(cell).map(draw => attendOptions(cell, draw))
   try {
     return await learn({
       start: startOf(cell, sizes, drawnRows(cell, sizes)),
       loss: (parameters, step) =>
-        lossOf(turns[step % turns.length]!, stepOptions(cell, step), parameters),
+        lossOf(turns[step % turns.length]!, stepOptions(cell, step), parameters, loss),
       heldOut: parameters =>
-        mean(fixed.flatMap(options => [...errorsOf(heldOut, options, parameters)])),
+        mean(
+          fixed.flatMap(options =>
+            loss === 'rows'
+              ? rowsLossOf(held, options, parameters)
+              : [...errorsOf(heldOut, options, parameters)],
+          ),
+        ),
+      ...(loss === 'rows' && {inCurve: nats => nats}),
       steps: cell.steps,
       learningRate: cell.learning_rate,
       goesOn: async step => {

@@ -1,6 +1,7 @@
 /** Steps of Adam, with an eye on held-out tokens. */
 import {tf} from '../../../attention/index.js'
 import {type AdamParameter, adamStep} from '../../../attention/internal.js'
+import {finiteOrNull} from '../../../stats/index.js'
 import type {TuneResult} from '../schema.js'
 import type {Parameters} from './parameters.js'
 import {numbersOf} from './problem.js'
@@ -14,10 +15,12 @@ const PATIENCE = 4
 export interface Task {
   /** Where learning starts; disposed of. */
   start: Parameters
-  /** What a step lowers: a mean over heads of squared relative errors. @param step - from 1 */
+  /** What a step lowers. @param step - from 1 */
   loss(parameters: Parameters, step: number): tf.Scalar
   /** The same on held-out tokens. */
   heldOut(parameters: Parameters): number
+  /** What the curve has of a loss. Default: its root, as losses are means over heads of squared relative errors. */
+  inCurve?(loss: number): number
   steps: number
   learningRate: number
   /** Called after every step. @returns whether to go on */
@@ -43,6 +46,11 @@ type State = Record<string, Omit<AdamParameter, 'gradient'>>
  * @returns the parameters of the lowest held-out error, those of the start among them
  */
 export async function learn(task: Task): Promise<Lesson> {
+  const {inCurve = Math.sqrt} = task
+  const pointOf = (step: number, learned: number, heldOut: number) => ({
+    ...{step, learned_error: finiteOrNull(inCurve(learned))},
+    held_out_error: finiteOrNull(inCurve(heldOut)),
+  })
   let state = startState(task.start)
   let best = {step: 0, error: task.heldOut(valuesOf(state)), parameters: clones(state)}
   const curve: TuneResult['curve'] = []
@@ -74,11 +82,6 @@ export async function learn(task: Task): Promise<Lesson> {
   return {
     ...{parameters: best.parameters, curve, steps_taken: step, best_step: best.step, stopped},
   }
-}
-
-function pointOf(step: number, learned: number, heldOut: number): TuneResult['curve'][number] {
-  const root = (square: number) => (Number.isFinite(square) ? Math.sqrt(square) : null)
-  return {step, learned_error: root(learned), held_out_error: root(heldOut)}
 }
 
 /** One step. @returns the state after it, to be disposed of; the loss before it */

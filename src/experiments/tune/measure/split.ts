@@ -1,4 +1,5 @@
 /** Which tokens are learned on, and which are held out. */
+import {createHash} from 'node:crypto'
 import type {CausalView} from '../../../causal-view.js'
 import {expected} from '../../../errors.js'
 import {
@@ -10,43 +11,65 @@ import {
 import {cutKeyMask, placesInView} from '../../../inputs/key-mask.js'
 import {judgedQueries, partsInView} from '../../../inputs/masked-tokens.js'
 
+/** Tokens of a layer. */
+export interface LayerInput extends AttentionInput {
+  /** Those of the model as it is, of the same texts. Default: these are. */
+  original?: AttentionInput | undefined
+}
+
 /** An input in two. */
 export interface Split {
   by: 'texts' | 'tokens'
-  learned: AttentionInput
-  heldOut: AttentionInput
+  learned: LayerInput
+  heldOut: LayerInput
 }
 
 /** Fewest tokens of a single text on either side. */
 const LEAST_TOKENS = 8
 
 /**
- * Holds out some of the texts, evenly spread; of a single text the last tokens, which then attend among themselves.
+ * Holds out some of the texts, evenly spread; of a single text the last tokens, which then attend among themselves. Texts with the
+ * same queries, keys and values are on one side, and those that are all the same are a single one.
  *
  * @param share - to hold out; at least one text is
  * @throws {BAD_OPTION} for a single text with too few tokens
  * @throws {UNSUPPORTED} for a single text of causal queries that are not the tokens of its keys
  */
-export function splitInput(input: AttentionInput, share: number, view: CausalView): Split {
+export function splitInput(input: LayerInput, share: number, view: CausalView): Split {
   const {batch} = sizesOf(input)
-  if (batch === 1) return splitTokens([...partsInView(input, view)][0]!, share, view)
   const texts = Array.from({length: batch}, (_, at) => at)
-  const held = texts.filter(at => Math.floor((at + 1) * share) > Math.floor(at * share))
-  if (held.length === 0) held.push(batch - 1)
-  if (held.length === batch) held.shift()
+  const prints = texts.map(at => fingerprint(someTexts(input, [at])))
+  const different = [...new Set(prints)]
+  if (different.length === 1) {
+    return splitTokens([...partsInView(someTexts(input, [0]), view)][0]!, share, view)
+  }
+  const held = different.filter((_, at) => Math.floor((at + 1) * share) > Math.floor(at * share))
+  if (held.length === 0) held.push(different.at(-1)!)
+  if (held.length === different.length) held.shift()
+  const isHeld = (at: number) => held.includes(prints[at]!)
   return {
     by: 'texts',
     learned: someTexts(
       input,
-      texts.filter(at => !held.includes(at)),
+      texts.filter(at => !isHeld(at)),
     ),
-    heldOut: someTexts(input, held),
+    heldOut: someTexts(input, texts.filter(isHeld)),
   }
 }
 
+/** The same for two texts with the same numbers, padding behind them apart. */
+function fingerprint({query, key, value, keyMask = new Uint8Array()}: AttentionInput): string {
+  const hash = createHash('sha256').update(keyMask)
+  for (const {data, shape} of [query, key, value]) {
+    const {buffer, byteOffset, byteLength} = data
+    hash.update(JSON.stringify(shape)).update(new Uint8Array(buffer, byteOffset, byteLength))
+  }
+  return hash.digest('hex')
+}
+
 /** Some sequences of a batch, without padding that all of them have. */
-export function someTexts(input: AttentionInput, texts: readonly number[]): AttentionInput {
-  const {label, keyMask, ...rest} = input
+export function someTexts(input: LayerInput, texts: readonly number[]): LayerInput {
+  const {label, keyMask, original, ...rest} = input
   const {queryLen, keyLen} = sizesOf(input)
   const masks = keyMask && texts.map(at => keyMask.subarray(at * keyLen, (at + 1) * keyLen))
   const ends = queryLen === keyLen ? masks?.map(mask => 1 + placesInView(mask).at(-1)!) : undefined
@@ -61,6 +84,7 @@ export function someTexts(input: AttentionInput, texts: readonly number[]): Atte
     key: own(input.key, seen),
     value: own(input.value, seen),
     ...(left && {keyMask: left}),
+    ...(original && {original: someTexts(original, texts)}),
   }
 }
 
@@ -74,7 +98,7 @@ function sequences({shape, data}: AttentionArray, texts: readonly number[]): Att
   return {shape: [texts.length, heads, length, dim], data: out}
 }
 
-function splitTokens(input: AttentionInput, share: number, {causal}: CausalView): Split {
+function splitTokens(input: LayerInput, share: number, {causal}: CausalView): Split {
   const {queryLen, keyLen} = sizesOf(input)
   if (causal && queryLen !== keyLen) {
     const got = `one text of ${queryLen} causal queries and ${keyLen} keys`
@@ -88,13 +112,14 @@ function splitTokens(input: AttentionInput, share: number, {causal}: CausalView)
   }
   // keys that do not stand for the tokens of queries stay for both
   const own = queryLen === keyLen
-  const part = (first: number, count: number): AttentionInput => ({
-    ...input,
-    query: tokens(input.query, first, count),
-    key: own ? tokens(input.key, first, count) : input.key,
-    value: own ? tokens(input.value, first, count) : input.value,
+  const partOf = (of: LayerInput, first: number, count: number): LayerInput => ({
+    ...of,
+    query: tokens(of.query, first, count),
+    key: own ? tokens(of.key, first, count) : of.key,
+    value: own ? tokens(of.value, first, count) : of.value,
+    ...(of.original && {original: partOf(of.original, first, count)}),
   })
-  return {by: 'tokens', learned: part(0, cut), heldOut: part(cut, held)}
+  return {by: 'tokens', learned: partOf(input, 0, cut), heldOut: partOf(input, cut, held)}
 }
 
 /** Some tokens of every head of a single sequence. */

@@ -1,16 +1,23 @@
 /** A method on the tokens of a layer: its outputs with parameters, and what others make of the same tokens. */
 import {attend, type CallOptions, tf} from '../../../attention/index.js'
 import {hostData} from '../../../attention/internal.js'
+import type {Loss} from '../../../tuned/index.js'
 import {attendOptions} from '../../axes.js'
 import type {TuneCell} from '../schema.js'
 import {applied, type Parameters} from './parameters.js'
 import {headErrors, type Problem, textErrors} from './problem.js'
+import {crossEntropies, identityValues} from './rows.js'
 
 type Options = {method: string} & CallOptions & Record<string, unknown>
 
-/** Outputs of a method with parameters, `[B, H, L, Dv]`. */
-function outputOf(problem: Problem, options: Options, parameters: Parameters): tf.Tensor4D {
-  const {value, keyMask, scale} = problem
+/** Outputs of a method with parameters, `[B, H, L, Dv]`. @param value - Default: those of the problem */
+function outputOf(
+  problem: Problem,
+  options: Options,
+  parameters: Parameters,
+  value = problem.value,
+): tf.Tensor4D {
+  const {keyMask, scale} = problem
   const {projection} = parameters
   const query = applied(problem.query, 'query', parameters)
   const key = applied(problem.key, 'key', parameters)
@@ -21,9 +28,36 @@ function outputOf(problem: Problem, options: Options, parameters: Parameters): t
   }).out
 }
 
-/** Mean over heads of the squared relative error. */
-export function lossOf(problem: Problem, options: Options, parameters: Parameters): tf.Scalar {
-  return tf.mean(headErrors(outputOf(problem, options, parameters), problem))
+/** Mean over heads of the squared relative error, or of the cross entropy of rows in nats. */
+export function lossOf(
+  problem: Problem,
+  options: Options,
+  parameters: Parameters,
+  loss: Loss = 'outputs',
+): tf.Scalar {
+  if (loss === 'outputs') {
+    return tf.mean(headErrors(outputOf(problem, options, parameters), problem))
+  }
+  const rows = outputOf(problem, options, parameters, identityValues(problem))
+  return tf.mean(crossEntropies(rows, problem))
+}
+
+/** Cross entropy of rows, mean over the queries of texts in several parts. */
+export function rowsLossOf(
+  parts: readonly Problem[],
+  options: Options,
+  parameters: Parameters,
+): number {
+  let [total, queries] = [0, 0]
+  for (const part of parts) {
+    const {loss, counts} = hostData(() => ({
+      loss: lossOf(part, options, parameters, 'rows'),
+      counts: tf.sum(part.counts),
+    }))
+    total += loss[0]! * counts[0]!
+    queries += counts[0]!
+  }
+  return total / queries
 }
 
 /** Squared relative error of each head. */

@@ -7,10 +7,19 @@ import type {CompletedTune, TuneRecord} from '../schema.js'
 import {layersOf} from './rows.js'
 import {completedOf, titleOf} from './screen.js'
 
+function lossText(value: number, {loss}: CompletedTune['cell']): string {
+  return loss === 'rows' ? `${significant(value)} nats` : `${significant(100 * value)} %`
+}
+
 /** Held-out errors of each layer over the steps that were taken. */
 export function tuneFigures(records: readonly TuneRecord[]): Figure[] {
   const rows = completedOf(records)
   if (rows.length === 0) return []
+  const isRows = rows[0]!.cell.loss === 'rows'
+  const what = isRows
+    ? 'Cross entropy of the rows of exact attention with those of the method on held-out tokens, after each step: mean over queries and heads'
+    : 'Error of each head on held-out tokens, relative to its exact outputs, after each step: root mean square over heads'
+  const label = isRows ? 'held-out cross entropy, nats' : 'held-out error'
   const series = layersOf(rows).map(([layer, own], at) => seriesOf(layer, own, at))
   const points = series.flatMap(({label, points: own}) =>
     own.map(({x, y}) => ({label, step: x, error: y})),
@@ -19,17 +28,16 @@ export function tuneFigures(records: readonly TuneRecord[]): Figure[] {
     {
       name: 'held-out-error-over-steps',
       title: `Held-out error while learning: ${titleOf(rows)}`,
-      caption:
-        'Error of each head on held-out tokens, relative to its exact outputs, after each step: root mean square over heads, which is what Adam lowers; mean over draws.',
+      caption: `${what}, which is what Adam lowers; mean over draws.`,
       x: {label: 'steps', scale: 'linear'},
-      y: {label: 'held-out error', scale: 'linear', percent: true},
+      y: {label, scale: 'linear', ...(!isRows && {percent: true})},
       series,
       guides: [],
       table: table(
         [
           {title: 'layer', align: 'left', cell: ({label}) => label},
           {title: 'steps', cell: ({step}) => String(step)},
-          {title: 'held-out error', cell: ({error}) => significant(error)},
+          {title: label, cell: ({error}) => significant(error)},
         ],
         points,
       ),
@@ -57,7 +65,7 @@ function seriesOf(
         )
         if (errors.length < rows.length) return []
         const y = mean(errors)
-        return [{x: step, y, facts: [`after ${step} steps`, `${significant(100 * y)} %`]}]
+        return [{x: step, y, facts: [`after ${step} steps`, lossText(y, cell)]}]
       }),
   }
 }

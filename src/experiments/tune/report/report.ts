@@ -41,7 +41,9 @@ function cellColumns(rows: readonly CompletedTune[]): ColumnSpec<CompletedTune>[
     },
     {title: 'before, %', cell: row => errorOf(row, 'untuned')},
     {title: 'after', cell: row => errorOf(row, 'tuned')},
-    {title: 'learned on, after', cell: ({result}) => percentOf(lastOf(result))},
+    rows[0]!.cell.loss === 'rows'
+      ? {title: 'learned on, nats', cell: ({result}) => significant(lastOf(result))}
+      : {title: 'learned on, after', cell: ({result}) => percentOf(lastOf(result))},
     {title: 'steps', cell: ({result}) => String(result.steps_taken)},
     {title: 'best', cell: ({result}) => String(result.best_step)},
     {title: 'ended', align: 'left', cell: ({result}) => ENDS[result.stopped]},
@@ -56,7 +58,7 @@ const ENDS = {
   interrupted: 'interrupted',
 }
 
-/** The error on tokens that were learned on, at the last look. */
+/** The error on tokens that were learned on, or the cross entropy of their rows, at the last look. */
 function lastOf({curve}: CompletedTune['result']): number {
   return curve.findLast(({learned_error}) => learned_error !== null)?.learned_error ?? Number.NaN
 }

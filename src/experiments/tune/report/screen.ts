@@ -55,7 +55,9 @@ export function titleOf(rows: readonly CompletedTune[]): string {
     result.held_out_by === 'texts'
       ? `${plural(result.learned_texts, 'text')} to learn on, ${result.held_out_texts} held out`
       : `${result.learned_tokens} tokens to learn on, ${result.held_out_tokens} held out`
-  return `${variantLabel(cell)}, ${what} learned; ${inputsLabel(rows.map(row => row.cell.input))}: ${sizes.join(', ')}; ${texts}`
+  const goal = cell.loss === 'rows' ? ' for rows of attention' : ''
+  const order = cell.original ? ', layers in turn' : ''
+  return `${variantLabel(cell)}, ${what} learned${goal}${order}; ${inputsLabel(rows.map(row => row.cell.input))}: ${sizes.join(', ')}; ${texts}`
 }
 
 /** The answer: held-out errors before and after, those of rivals, and what it costs. */

@@ -36,4 +36,24 @@ describe('the cells of what is learned', () => {
   ] as const)('are refused for %s', async (method, learn, message) => {
     await expect(tuneGrid(planOf(method, {learn}))).rejects.toThrow(message)
   })
+
+  it('are refused for rows where weights are no shares, with what to take', async () => {
+    const refusal = tuneGrid(planOf('rfa', {loss: 'rows'}))
+    await expect(refusal).rejects.toMatchObject({
+      code: 'UNSUPPORTED',
+      message:
+        'tune, rfa: expected a method with rows of weights that are shares of one, for the loss `rows`, got one with weights of either sign, or other sums',
+      suggestions: ['take favor-pos or hedgehog', 'or learn for `loss: outputs`'],
+    })
+  })
+
+  it('have what they are learned for, which is nothing else in cells of outputs', async () => {
+    const [plain] = (await tuneGrid(planOf('favor-pos'))).cells()
+    expect(plain).not.toHaveProperty('loss')
+    const rows = await tuneGrid(planOf('favor-pos', {loss: 'rows'}))
+    expect(rows.cells()).toEqual([{...plain, loss: 'rows'}])
+    const bytesOf = async (loss?: 'rows') =>
+      (await (await tuneGrid(planOf('favor-pos', {loss}))).jobs())[0]!.predictedBytes!
+    expect(await bytesOf('rows')).toBeGreaterThan(await bytesOf())
+  })
 })

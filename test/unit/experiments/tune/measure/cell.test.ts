@@ -1,8 +1,12 @@
+import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
 import {tf} from '../../../../../src/attention/index.js'
 import {runTuneCell, withoutGradient} from '../../../../../src/experiments/tune/measure/cell.js'
 import {type TuneCell, tuneResult} from '../../../../../src/experiments/tune/schema.js'
+import {readArrays, writeArrays} from '../../../../../src/inputs/files/index.js'
+import type {NdArray} from '../../../../../src/inputs/nd-array.js'
 import {packagedInput} from '../../../../../src/inputs/packaged.js'
+import {newFolder} from '../../../../helpers/folders.js'
 
 function cellOf(changes: Partial<TuneCell> = {}): TuneCell {
   return {
@@ -38,6 +42,33 @@ describe('learning from a layer', () => {
     ])
     const {seconds: __, ...again} = await resultOf({}, 2)
     expect(again).toEqual({...result, threads: again.threads})
+  })
+
+  it('learns outputs of the original from the texts of its draw', async () => {
+    const folder = await newFolder()
+    const layer = await readArrays(packagedInput(false))
+    const doubled = new Map<string, NdArray>()
+    for (const [name, {shape, data, ...rest}] of layer.arrays) {
+      if (!['q', 'k', 'v', 'key_mask'].includes(name)) continue
+      const [batch, ...axes] = shape as [number, ...number[]]
+      const own = Array.from(data, Number)
+      // nothing can be learned from the first half
+      const both = Float32Array.from([...(name === 'key_mask' ? own : own.map(() => 0)), ...own])
+      doubled.set(name, {...rest, shape: [2 * batch, ...axes], dtype: 'float32', data: both})
+    }
+    const path = join(folder, 'layer5.safetensors')
+    await writeArrays(path, Object.fromEntries(doubled), layer.metadata)
+    const {input: original} = cellOf()
+    const names = {query: 'q', key: 'k', value: 'v'}
+    const input = {kind: 'file' as const, paths: [path], names}
+    const brief = {steps: 3, draw: 1}
+    const plain = await resultOf(brief)
+    // the texts of draw 1 are those of the model as it is
+    const second = await resultOf({...brief, input, original})
+    const numbers = ({seconds: _, ...result}: typeof plain) => result
+    expect(numbers(second)).toEqual({...numbers(plain), input_origin: second.input_origin})
+    const first = await resultOf({...brief, input, original, learn: 'maps', draw: 0}).catch(String)
+    expect(first).toContain('expected outputs that depend on maps')
   })
 
   it('learns maps that serve any draw, over draws of every step', async () => {

@@ -36,6 +36,43 @@ describe('held-out tokens', () => {
     expect(firsts(learned.key)).toEqual([0, 100, 200, 300, 500, 600, 700, 800])
   })
 
+  it('are not among those that are learned on: texts with the same tokens are on one side', () => {
+    const twice = input(10, 7, [7, 7, 7, 7, 5, 7, 5, 7, 7, 7])
+    for (const {shape, data} of [twice.query, twice.key, twice.value]) {
+      const size = data.length / shape[0]
+      data.copyWithin(6 * size, 4 * size, 5 * size) // text 6 is text 4
+      data.fill(-1, 6 * size + 5 * DIM, 6 * size + 7 * DIM) // its padding is not
+    }
+    const {learned, heldOut} = splitInput(twice, 0.2, {causal: false})
+    expect(firsts(heldOut.query)).toEqual([400, 400])
+    expect(firsts(learned.query)).toEqual([0, 100, 200, 300, 500, 700, 800, 900])
+  })
+
+  it('are the same texts of the model as it is', () => {
+    const own = input(10, 9, [9, 8, 7, 6, 5, 4, 9, 9, 9, 6])
+    const {data} = own.query
+    const original = {...own, query: {...own.query, data: data.map(value => value + 0.5)}}
+    const {learned, heldOut} = splitInput({...own, original}, 0.2, {causal: true})
+    expect(firsts(heldOut.original!.query)).toEqual([400.5, 900.5])
+    expect(heldOut.original!.query.shape).toEqual(heldOut.query.shape)
+    expect(learned.original!.keyMask).toEqual(learned.keyMask)
+    const single = {...input(1, 50), original: input(1, 50)}
+    const tokens = splitInput(single, 0.2, {causal: true})
+    const {original: held, ...rest} = tokens.heldOut
+    expect(held).toEqual(rest)
+  })
+
+  it('are the last tokens where all texts are the same', () => {
+    const same = input(3, 50)
+    for (const {data} of [same.query, same.key, same.value]) {
+      data.copyWithin(data.length / 3, 0, data.length / 3)
+      data.copyWithin((2 * data.length) / 3, 0, data.length / 3)
+    }
+    const {by, learned, heldOut} = splitInput(same, 0.2, {causal: false})
+    expect([by, learned.query.shape[0], learned.query.shape[2]]).toEqual(['tokens', 1, 40])
+    expect(heldOut.query.shape).toEqual([1, HEADS, 10, DIM])
+  })
+
   it('are one text of two', () => {
     const {learned, heldOut} = splitInput(input(2, 7), 0.2, {causal: false})
     expect([firsts(learned.value), firsts(heldOut.value)]).toEqual([[0], [100]])

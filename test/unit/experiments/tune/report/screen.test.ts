@@ -27,6 +27,22 @@ describe('the screen of what was learned', () => {
     expect(renderTerminal(tuneReport(rows([0, 1])), {width: 120, colour: false})).toMatchSnapshot()
   })
 
+  it('has nats of rows where these were learned for', () => {
+    const records = rows([0, 1]).map(record => ({
+      ...record,
+      cell: {...record.cell, loss: 'rows' as const},
+    }))
+    const text = (blocks: ReturnType<typeof tuneReport>) =>
+      renderTerminal(blocks, {width: 160, colour: false})
+    expect(text(tuneScreen(records))).toContain('maps and random vectors learned for rows of')
+    expect(text(tuneReport(records))).toMatch(
+      /after +learned on, nats +steps[\s\S]*96.0 +42.0 +0.400/,
+    )
+    const [figure] = tuneFigures(records)
+    expect(figure!.y).toEqual({label: 'held-out cross entropy, nats', scale: 'linear'})
+    expect(figure!.series[0]!.points[1]!.facts).toEqual(['after 60 steps', '0.420 nats'])
+  })
+
   it('says what ended learning early', () => {
     const cut = [row(0, 0, {stopped: 'interrupted'}), row(1, 0, {stopped: 'not_finite'})]
     const [...sentences] = tuneSentences(cut)
