@@ -9,6 +9,7 @@ import {replaceFolder} from './aside.js'
 const ENTRIES = [
   'src/attention/index.js',
   'src/cli/help/help.js',
+  'src/cli/help/root-help.js',
   'src/cli/program/main.js',
   'src/index.js',
   'src/plugins/hooks.js',
@@ -38,6 +39,7 @@ const GROUPS = [
   {name: 'kernels', test: /attention[\\/]kernels[\\/]/},
   {name: 'projections', test: /attention[\\/]projections[\\/]source/},
   {name: 'native', test: /backends[\\/](native[\\/](?!loader|prebuilt)|check)/},
+  {name: 'commands', test: /cli[\\/]program[\\/](command-groups|typed)\.js$/},
   // what every command loads, and plug-ins too
   {
     name: 'tf',
