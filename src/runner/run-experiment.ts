@@ -55,6 +55,8 @@ export interface RunExperimentOptions extends TableOptions {
   profile?: boolean
   /** A worker that is there already, for the first cells; it is ended with the others, unless it is to be kept. */
   worker?: WorkerProcess | undefined
+  /** Gives further ones. Default: none is there */
+  takeOther?: (() => WorkerProcess | undefined) | undefined
   /** Keep that one running. */
   keepWorker?: boolean | undefined
   /** Script of the worker processes; default the built one. */

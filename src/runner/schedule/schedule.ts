@@ -1,5 +1,5 @@
 import {availableParallelism} from 'node:os'
-import type {PredictedCell} from '../../experiments/experiment.js'
+import type {Experiment, PredictedCell} from '../../experiments/experiment.js'
 import type {PlannedRun} from '../../experiments/planned-run.js'
 import {rateOf} from '../../experiments/rates.js'
 import {readMemory} from '../../free-memory.js'
@@ -52,6 +52,21 @@ export function schedule(
     trials: 0,
     threadShare: threading === 'one' ? 1 : Math.max(1, Math.floor(threads / cells)),
   }
+}
+
+/**
+ * How many processes a run has at least, before its cells are known: each method is a cell or more. One where cells get new
+ * processes, or where it may have some cells already.
+ *
+ * @param threads - as of {@link schedule}
+ */
+export function leastProcesses(
+  {isolation}: Pick<Experiment, 'isolation'>,
+  {methods = [], plugins}: Pick<Plan, 'methods' | 'plugins'>,
+  {threads = availableParallelism(), inPart}: {threads?: number | undefined; inPart: boolean},
+): number {
+  if (isolation === 'fresh' || plugins || inPart) return 1
+  return Math.max(1, Math.min(threads, methods.length))
 }
 
 /** The number that memory has room for, if all were as large as the largest. */

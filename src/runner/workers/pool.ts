@@ -31,6 +31,8 @@ export interface PoolOptions extends WorkerOptions {
   timeoutMs: number | null
   /** A worker that is there already, for the first job. */
   worker?: WorkerProcess | undefined
+  /** Gives further workers that are there already, for as long as there are any. Default: none is */
+  takeOther?: (() => WorkerProcess | undefined) | undefined
   /** Leave that one running when the jobs have ended: whoever has started it has more for it. */
   keepWorker?: boolean | undefined
   /** Stops everything. */
@@ -366,7 +368,8 @@ class Pool {
   async #workerFor(worker: WorkerProcess | undefined): Promise<WorkerProcess> {
     if (worker?.alive) return worker
     await this.#retire(worker)
-    const next = this.#spare?.alive ? this.#spare : new WorkerProcess(this.#options)
+    const ready = this.#spare ?? this.#options.takeOther?.()
+    const next = ready?.alive ? ready : new WorkerProcess(this.#options)
     this.#spare = undefined
     this.#workers.add(next)
     if (this.#options.profileFile) {
