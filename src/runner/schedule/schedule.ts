@@ -84,7 +84,7 @@ export const SHARING_SECONDS = 0.2
 
 /**
  * Predicted seconds of each cell (on the plan's first backend) in its processes, with their start where none is
- * shared. Cells that share something begin in all processes at once, and each computes it.
+ * shared. Cells that share something are taken to begin in all processes at once, and each to compute it: the most that it takes.
  *
  * @param cells - in the order in which they begin
  */
