@@ -332,13 +332,14 @@ describe('an experiment', () => {
       runner.startOthers.mockClear()
       runner.dropOthers.mockClear()
       runner.prepareRun.mockImplementationOnce(async plan => {
-        return {...(await prepared(plan)), serves}
+        return {...(await prepared(plan)), serves, heldBytes: 5}
       })
       await errorSweep('--quick', '--threads', '3', ...argv)
       expect(runner.dropOthers).toHaveBeenCalledTimes(serves ? 0 : 1)
       return runner.startOthers.mock.calls
     }
     expect(await started(true)).toEqual([['error-sweep', 2]])
+    expect(runner.assertFits.mock.lastCall?.[2]).toEqual({heldBytes: 3 * 5})
     expect(await started(false)).toEqual([['error-sweep', 2]])
     expect(await started(true, '--methods', 'elu')).toEqual([])
     expect(await started(true, '--shard', '1/2')).toEqual([])

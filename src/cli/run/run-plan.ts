@@ -59,13 +59,13 @@ export async function prepare(
   const timeoutMs = timeout === undefined ? null : timeout * 1000
   await noteLargeInput(asked, note)
   const shards = shard?.count
-  const [prepared] = await Promise.all([
+  const [prepared, others] = await Promise.all([
     services.prepareRun(asked, worker, {force, timeoutMs, shards}),
     startOthers(asked, flags, services),
   ])
   for (const text of prepared.notes) note(text)
   const {run, schedule} = await scheduled(asked, prepared, flags, invocation)
-  const {heldBytes} = prepared
+  const heldBytes = (1 + others) * prepared.heldBytes // each loads the same
   if (!force) {
     refuseEndless(run, schedule)
     await services.assertFits(run, schedule, {heldBytes})
@@ -80,18 +80,19 @@ export async function prepare(
   return {run, schedule}
 }
 
-/** They load what cells need while the plan is made. */
+/** They load what cells need while the plan is made. @returns how many there are */
 async function startOthers(
   plan: Plan,
   {threads, resume, shard}: Pick<RunOptions, 'threads' | 'resume' | 'shard'>,
   services: Invocation['services'],
-): Promise<void> {
+): Promise<number> {
   const experiment = await experimentNamed(plan.experiment)
   const processes = leastProcesses(experiment, plan, {
     threads,
     inPart: resume || shard !== undefined,
   })
   if (processes > 1) await services.startOthers(plan.experiment, processes - 1)
+  return processes - 1
 }
 
 const YEAR_SECONDS = 365 * 24 * 3600
