@@ -1,4 +1,4 @@
-import {errorSweepFlags, toErrorSweepPlan} from '../src/cli/plans/error-sweep.js'
+import {errorSweepFlags, toErrorSweepPlan, withSaved} from '../src/cli/plans/error-sweep.js'
 import {withCausal} from '../src/cli/plans/input-spec.js'
 import {asksEstimators} from '../src/cli/plans/method-specs.js'
 import {fewerDraws, tunedFile} from '../src/cli/plans/tuned.js'
@@ -28,14 +28,11 @@ export default class ErrorSweep extends ExperimentCommand {
     if (saved) return this.runOrDescribe(saved, flags)
     const tuned = await tunedFile(flags)
     this.caution(fewerDraws(flags.replicates, tuned))
-    const predictions = flags.predictions ?? (await this.savedPredictions(flags))
-    const asked = await withCausal({...flags, predictions})
+    const asked = await withCausal(withSaved(flags, await this.planGoneOnWith(flags)))
     return this.runOrDescribe(toErrorSweepPlan(asked, estimators, tuned), flags)
   }
 
-  /** Whether a run that is gone on with has predictions: `--details` prints what there is of it. */
-  private async savedPredictions({output, resume}: {output?: string | undefined; resume: boolean}) {
-    const plan = resume && output !== undefined && (await this.services.readPlan(output))
-    return plan ? 'predictions' in plan : undefined
+  private async planGoneOnWith({output, resume}: {output?: string | undefined; resume: boolean}) {
+    return resume && output !== undefined ? this.services.readPlan(output) : undefined
   }
 }

@@ -118,7 +118,7 @@ const INNER_FLOORS = {
     ['index.ts'],
   ],
   'src/results/': [
-    ['files.ts', 'record.ts', 'settings.ts'],
+    ['files.ts', 'record.ts', 'setting-name.ts', 'settings.ts'],
     ['keys.ts', 'findings.ts', 'verdict.ts', 'lock/', 'tables/'],
     ['journal/'],
     ['folder/'],

@@ -36,6 +36,8 @@ export interface PredictedCell<Cell = object> {
   readonly predictedBytes: number
   /** Processes that it takes, where it has them to itself. Default: one. */
   readonly processes?: number | undefined
+  /** Cells of one group follow each other in a process, so that others need not compute what these share. Default: no group */
+  readonly group?: string | undefined
   /** What every process computes once for all of its cells that share it. Default: nothing. */
   readonly shared?: readonly SharedCost[] | undefined
 }

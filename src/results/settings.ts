@@ -1,4 +1,4 @@
-/** Settings by their names: fields of plans, flags of commands and what messages call both. */
+/** Fields of plans, and the flags of commands that set them. */
 import {z} from 'zod'
 
 /** A part of a JSON Schema, with the flag that its `.meta({flag})` names. */
@@ -35,9 +35,4 @@ export function flagOf(plan: z.ZodType, path: readonly PropertyKey[]): string {
 /** A part, and what it may be instead. */
 function withChoices(part: Part): Part[] {
   return [part, ...(part.anyOf ?? []), ...(part.oneOf ?? [])]
-}
-
-/** What messages call the setting of a flag: `seqLen`, in backquotes. */
-export function settingName(flag: string): string {
-  return flag.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }

@@ -1,3 +1,4 @@
+import {existsSync} from 'node:fs'
 import {rm} from 'node:fs/promises'
 import {join} from 'node:path'
 import {RfaError} from '../errors.js'
@@ -7,7 +8,7 @@ import {type Job, type PlannedRun, planKeys, planLabels} from '../experiments/pl
 import {packageRoot} from '../package.js'
 import {plural} from '../report/numbers.js'
 import {commitOf} from '../results/folder/machine.js'
-import {createRun, newManifest} from '../results/folder/run-directory.js'
+import {createRun, MANIFEST_FILE, newManifest} from '../results/folder/run-directory.js'
 import type {Journal} from '../results/journal/journal.js'
 import type {CellRecord} from '../results/record.js'
 import {
@@ -55,6 +56,8 @@ export interface RunExperimentOptions extends TableOptions {
   profile?: boolean
   /** A worker that is there already, for the first cells; it is ended with the others, unless it is to be kept. */
   worker?: WorkerProcess | undefined
+  /** Gives further ones. Default: none is there */
+  takeOther?: (() => WorkerProcess | undefined) | undefined
   /** Keep that one running. */
   keepWorker?: boolean | undefined
   /** Script of the worker processes; default the built one. */
@@ -86,7 +89,7 @@ export async function runExperiment(
     if (interrupted) throw interrupted
     return runOf(run, {directory, manifest, records})
   }
-  const experiments = await allExperiments()
+  const experiments = await readableIn(directory, run.experiment)
   const names = {keysOf: planKeys, labelsOf: planLabels}
   const request = {directory, experiments, plan, shard, argv, resume, ...names}
   const opened = createRun(request)
@@ -108,6 +111,11 @@ export async function runExperiment(
   } finally {
     await journal.close()
   }
+}
+
+/** Experiments with runs that the folder may hold: that of the plan where it holds none yet. */
+async function readableIn(directory: string, own: Experiment): Promise<readonly Experiment[]> {
+  return existsSync(join(directory, MANIFEST_FILE)) ? allExperiments() : [own]
 }
 
 /** Between two looks at how far a run is, in ms. */

@@ -326,6 +326,25 @@ describe('an experiment', () => {
     expect(await serving(bench, true)).toBeUndefined()
   })
 
+  it('starts a worker for each method while one plans, and ends them if they cannot have their threads', async () => {
+    answerWith(sweep())
+    const started = async (serves: boolean, ...argv: string[]) => {
+      runner.startOthers.mockClear()
+      runner.dropOthers.mockClear()
+      runner.prepareRun.mockImplementationOnce(async plan => {
+        return {...(await prepared(plan)), serves, heldBytes: 5}
+      })
+      await errorSweep('--quick', '--threads', '3', ...argv)
+      expect(runner.dropOthers).toHaveBeenCalledTimes(serves ? 0 : 1)
+      return runner.startOthers.mock.calls
+    }
+    expect(await started(true)).toEqual([['error-sweep', 2]])
+    expect(runner.assertFits.mock.lastCall?.[2]).toEqual({heldBytes: 3 * 5})
+    expect(await started(false)).toEqual([['error-sweep', 2]])
+    expect(await started(true, '--methods', 'elu')).toEqual([])
+    expect(await started(true, '--shard', '1/2')).toEqual([])
+  })
+
   it('plans with the threads asked for, and says where they exceed the processors', async () => {
     answerWith(timed())
     const {stderr} = await bench('--quick', '--threads', '1024')

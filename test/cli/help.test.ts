@@ -1,7 +1,9 @@
 /** Help of two lengths. */
 import {describe, expect, it, vi} from 'vitest'
 import {BRIEF_FLAGS} from '../../src/cli/help/brief-flags.js'
+import {rootHelpScreen} from '../../src/cli/help/root-help.js'
 import {COMMAND_GROUPS} from '../../src/cli/program/command-groups.js'
+import {packageVersion} from '../../src/package.js'
 import {commandIds, loadCommand} from '../helpers/commands.js'
 import {runMain} from './run-command.js'
 
@@ -21,6 +23,22 @@ describe('the list of commands', () => {
       expect(lines.filter(line => line.endsWith(`  ${id.padEnd(11)}  ${question}`))).toHaveLength(1)
     }
   })
+
+  it.each([[], ['-h'], ['--help'], ['help']])(
+    'is printed before anything loads: %s',
+    async (...argv) => {
+      const description = 'Measures what random-feature attention gets wrong and what it costs'
+      const screen = (most: number) =>
+        rootHelpScreen(argv, most, {version: packageVersion(), description})
+      expect(screen(78)?.split('\n')).toEqual(await linesOf(...argv))
+      expect(screen(77)).toBeUndefined() // lines are to be broken
+    },
+  )
+
+  it.each([['bench'], [''], ['bench', '-h'], ['--help', '--json'], ['-h', 'bench']])(
+    'is not printed for other command lines: %s',
+    (...argv) => expect(rootHelpScreen(argv, 78, {version: packageVersion()})).toBeUndefined(),
+  )
 
   it('is one screen', async () => {
     const lines = await linesOf()

@@ -42,7 +42,7 @@ describe('--output DIR --resume', () => {
     expect(lastRun().plan).toMatchObject({experiment: 'error-sweep', causal: false})
   })
 
-  it('predicts errors where the run does, with or without --details', async () => {
+  it('predicts errors and compares rows where the run does, with or without --details', async () => {
     const typed = ['-o', folder, '--resume', '--quick']
     const planOf = async (saved: Plan | undefined, ...flags: string[]) => {
       runner.readPlan.mockResolvedValue(saved)
@@ -55,6 +55,12 @@ describe('--output DIR --resume', () => {
     expect(await planOf(predicted)).toHaveProperty('predictions', true)
     expect(await planOf(plan, '--predictions')).toHaveProperty('predictions', true)
     expect(await planOf(undefined, '--details')).toHaveProperty('predictions', true)
+    expect(await planOf(plan, '--details')).not.toHaveProperty('row_queries')
+    const compared: Plan & {row_queries: number} = {...plan, row_queries: 12}
+    expect(await planOf(compared, '--details')).toHaveProperty('row_queries', 12)
+    expect(await planOf(compared, '--row-queries', '8')).toHaveProperty('row_queries', 8)
+    expect(await planOf(compared, '--row-metrics')).toHaveProperty('row_metrics', true)
+    expect(await planOf(undefined, '--details')).toHaveProperty('row_queries', 64)
   })
 
   it('starts the standard grid where no run is there yet', async () => {

@@ -52,9 +52,10 @@ export async function runCommand(
   })
 }
 
-/** Runs the whole program in this process, with the built commands. */
+/** Runs the whole program in this process, as it is built: its errors are known to what is built with it only. */
 export async function runMain(...argv: string[]): Promise<Outcome> {
-  const {main} = await import('../../src/cli/program/main.js')
+  const built = join(packageRoot(), 'dist', 'program', 'src', 'cli', 'program', 'main.js')
+  const {main} = await import(pathToFileURL(built).href)
   const exit = vi.spyOn(process, 'exit').mockImplementation(code => {
     process.exitCode = Number(code ?? 0) // the last thing that it does
     return undefined as never

@@ -31,6 +31,8 @@ export const runner = {
   openRun: vi.fn<Services['openRun']>(),
   readPlan: vi.fn<Services['readPlan']>(async () => undefined),
   readShard: vi.fn<Services['readShard']>(async () => undefined),
+  startOthers: vi.fn<Services['startOthers']>(async () => {}),
+  dropOthers: vi.fn<Services['dropOthers']>(async () => {}),
   prepareRun: vi.fn<Services['prepareRun']>(prepared),
   showFile: vi.fn<Services['showFile']>(async () => true),
   checkInput: vi.fn<Services['checkInput']>(async plan => checkInput(plan)),

@@ -17,7 +17,7 @@ it('has every command', () => {
 /** By which plug-ins enter. */
 const door = join('src', 'attention', 'index.js')
 
-it('holds what it uses of four packages with their licences, and imports the other packages that it needs', () => {
+it('holds what it uses of some packages with their licences, and imports the other packages that it needs', () => {
   const texts = readdirSync(program, {recursive: true, encoding: 'utf8'})
     .filter(name => name.endsWith('.js') && name !== door)
     .map(name => readFileSync(join(program, name), 'utf8'))
@@ -29,15 +29,35 @@ it('holds what it uses of four packages with their licences, and imports the oth
     ),
   )
   const packages = new Set(imports.filter(name => !name.startsWith('node:')))
-  expect(packages).toContain('fastest-levenshtein')
+  expect(packages).toContain('fflate')
   const {dependencies} = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8'))
   const known = Object.keys(dependencies)
   const owner = (name: string) => known.find(one => name === one || name.startsWith(`${one}/`))
   expect([...packages].filter(name => owner(name) === undefined)).toEqual([])
-  for (const name of ['csv-stringify', 'hyparquet', 'hyparquet-writer', 'zod']) {
+  for (const name of [
+    'csv-stringify',
+    'fastest-levenshtein',
+    'hyparquet',
+    'hyparquet-writer',
+    'zod',
+  ]) {
     expect(packages).not.toContain(name)
     const licence = readFileSync(join(program, 'parts', `${name}-LICENSE`), 'utf8')
     expect(licence).toMatch(/MIT License/)
+  }
+})
+
+it('holds what reads command lines, and the licence of each package that this brings', () => {
+  const licences = readFileSync(join(program, 'parts', 'oclif-LICENSES'), 'utf8')
+  for (const name of [
+    '@oclif/core',
+    'ansi-styles',
+    'ejs',
+    'minimatch',
+    'tinyglobby',
+    'wrap-ansi',
+  ]) {
+    expect(`\n\n${licences}`).toContain(`\n\n${name}\n\n`)
   }
 })
 

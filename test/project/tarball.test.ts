@@ -14,7 +14,7 @@ const {packedManifest} = await import(join(root, 'scripts', 'packed-manifest.js'
 const MEANT = [
   /^(package\.json|README\.md|LICENSE|THIRD-PARTY-LICENSES\.md|CHANGELOG\.md|binding\.gyp|oclif\.manifest\.json)$/,
   /^bin\/(run|start)\.js$/,
-  /^dist\/(gradients|src\/.+)\.(js|d\.ts)$|^dist\/(gradients|program\/parts\/[\w-]+)-LICENSE$/,
+  /^dist\/(gradients|src\/.+)\.(js|d\.ts)$|^dist\/(gradients|program\/parts\/[\w-]+)-LICENSE$|^dist\/program\/parts\/oclif-LICENSES$/,
   /^dist\/program\/.+\.js$/,
   /^dist\/page\/page\.(css|js)$/,
   /^docs\/(advice|ci|claims|compare|statistics|your-(model|estimator)|tun(ed|ing)|training|getting-started|reading-tables)\.md$/,
@@ -141,12 +141,12 @@ describe('the packed package', () => {
     expect(pointing).toEqual([])
   })
 
-  it('is small: 8.8 MB packed, 14.2 MB unpacked, with 7.6 of examples; prebuilt addons add 2 and 3.3', () => {
+  it('is small: 8.9 MB packed, 14.4 MB unpacked, with 7.6 of examples; prebuilt addons add 2 and 3.3', () => {
     const isPrebuilt = ({path}: {path: string}) => path.startsWith('prebuilds/')
     const prebuilt = packed.files.filter(isPrebuilt).reduce((sum, {size}) => sum + size, 0)
     expect(prebuilt).toBeLessThan(3.3e6)
-    expect(packed.unpackedSize - prebuilt).toBeLessThan(14.2e6)
-    expect(packed.size).toBeLessThan(prebuilt > 0 ? 10.8e6 : 8.8e6)
+    expect(packed.unpackedSize - prebuilt).toBeLessThan(14.4e6)
+    expect(packed.size).toBeLessThan(prebuilt > 0 ? 10.9e6 : 8.9e6)
     expect(packed.files.length).toBeLessThan(1170)
   })
 

@@ -1,9 +1,9 @@
 /** Help of two lengths: `-h` shows what people use of a command, `--help` all of it. */
 import type {Command} from '@oclif/core/command'
 import {CommandHelp, Help} from '@oclif/core/help'
-import {COMMAND_GROUPS} from '../program/command-groups.js'
 import {typedProgram} from '../program/typed.js'
 import {BRIEF_FLAGS, type BriefFlags} from './brief-flags.js'
+import {rootHelp} from './root-help.js'
 
 type Flag = Command.Flag.Cached
 
@@ -22,17 +22,7 @@ export default class ProgramHelp extends Help {
   /** The commands in groups, by the questions that they answer: one screen. */
   override async showRootHelp(): Promise<void> {
     const {bin, pjson, version} = this.config
-    const width = (names: readonly string[]) => Math.max(...names.map(({length}) => length))
-    const group = width(COMMAND_GROUPS.map(({title}) => title))
-    const name = width(COMMAND_GROUPS.flatMap(({commands}) => commands.map(([id]) => id)))
-    const rows = COMMAND_GROUPS.flatMap(({title, commands}) =>
-      commands.map(([id, question], at): [string, string] => [
-        `${(at === 0 ? title : '').padEnd(group)}  ${id.padEnd(name)}`,
-        question,
-      ]),
-    )
-    const title = `rfa ${version}: ${pjson.description?.toLowerCase() ?? ''}`
-    const start = `start: ${bin} error-sweep --quick; flags: ${bin} COMMAND -h (all: --help)`
+    const {title, rows, start} = rootHelp({bin, version, description: pjson.description})
     const commands = this.renderList(rows, {indentation: 0})
     this.log(`${this.wrap(title, 0)}\n\n${commands}\n${this.wrap(start, 0)}`)
   }

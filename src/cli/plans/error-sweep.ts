@@ -5,6 +5,7 @@ import {
   errorSweepPlan,
   PRECISION_METRICS,
 } from '../../experiments/error-sweep/schema.js'
+import type {Plan} from '../../results/record.js'
 import type {TunedFile} from '../../tuned/index.js'
 import {defaultHelp, type Grid, gridOf} from '../flags/defaults.js'
 import {
@@ -67,7 +68,7 @@ export const ERROR_SWEEP: Record<'standard' | 'quick', ErrorSweepGrid> = {
   },
 }
 
-/** Queries with rows that are compared: errors of total variation and agreement by sampling are then some 0.02. */
+/** Queries with rows that `--details` compares: errors of total variation and agreement by sampling are then some 0.02. */
 const ROW_QUERIES = 64
 
 /** Most replicates of a cell. */
@@ -117,7 +118,7 @@ export const errorSweepFlags = {
   'causal-align': causalAlignFlag('GRID'),
   'row-queries': oneNumber(COUNT)({
     helpGroup: 'GRID',
-    description: `queries with rows of weights that are compared by KL divergence, total variation and their largest weights, drawn by the seed, the same number of each head; 0: none (default: ${ROW_QUERIES})`,
+    description: `queries with rows of weights that are compared by KL divergence, total variation and their largest weights, drawn by the seed, the same number of each head; 0: none (default: ${ROW_QUERIES} with --details, else 0)`,
   }),
   'row-metrics': toggle('the same of the rows of all queries; takes time like L x S', 'GRID'),
   predictions: eitherWay(
@@ -166,14 +167,33 @@ export function toErrorSweepPlan(
   })
 }
 
+/**
+ * What only details show, as the run that is gone on with has it: `--details` prints what there is of it.
+ *
+ * @param plan - of that run. Default: none is gone on with
+ */
+export function withSaved<Flags extends ExtraFlags>(flags: Flags, plan: Plan | undefined) {
+  if (!plan) return flags
+  const predictions = flags.predictions ?? 'predictions' in plan
+  if (flags['row-metrics']) return {...flags, predictions}
+  return {...flags, predictions, 'row-queries': flags['row-queries'] ?? savedQueries(plan)}
+}
+
+function savedQueries(plan: Plan): number {
+  return 'row_queries' in plan && typeof plan.row_queries === 'number' ? plan.row_queries : 0
+}
+
+/** Flags that ask for what only details show. */
+type ExtraFlags = Pick<ErrorSweepFlags, 'predictions' | 'row-metrics' | 'row-queries'>
+
 /** Which rows of weights are compared. @throws {USAGE} where both all and a number are asked for */
 function rowsOf(flags: ErrorSweepFlags): Pick<ErrorSweepPlan, 'row_metrics' | 'row_queries'> {
-  const {'row-metrics': row_metrics, 'row-queries': typed} = flags
+  const {'row-metrics': row_metrics, 'row-queries': typed, details} = flags
   if (row_metrics && typed !== undefined) {
     const wanted = 'left out with --row-metrics, which takes all queries'
     throw expected('USAGE', '--row-queries', wanted, String(typed), 'leave one of them out')
   }
-  const queries = typed ?? ROW_QUERIES
+  const queries = typed ?? (details ? ROW_QUERIES : 0)
   return {row_metrics, ...(!row_metrics && queries > 0 && {row_queries: queries})}
 }
 

@@ -11,7 +11,7 @@ import {
 } from '../../errors.js'
 import {errorCode} from '../../files.js'
 import {printable} from '../../report/printable.js'
-import {settingName} from '../../results/settings.js'
+import {settingName} from '../../results/setting-name.js'
 import {EXIT_INTERNAL, exitCodeOf} from './exit-codes.js'
 import {withTypedCommands} from './typed.js'
 import {adviceOnStray, adviceOnUnknownFlag, type Typed} from './usage-advice.js'

@@ -13,7 +13,7 @@ import type {prepareDryRun} from '../../runner/preparation.js'
 import type {runExperiment} from '../../runner/run-experiment.js'
 import type {assertFits} from '../../runner/schedule/dry-run.js'
 import type {askForCheck, askForPlan} from '../../runner/workers/planner.js'
-import type {takeWorker} from '../../runner/workers/prestarted-worker.js'
+import type {dropAhead, startOthers, takeWorker} from '../../runner/workers/prestarted-worker.js'
 import type {showFile} from './show-file.js'
 
 /** A function of the library with a module that has not been loaded yet. */
@@ -24,6 +24,8 @@ type Lazy<F extends (...args: never[]) => unknown> = (
 /** Everything in which commands touch the machine: backends, files, processes. */
 export interface Services {
   takeWorker: Lazy<typeof takeWorker>
+  startOthers: Lazy<typeof startOthers>
+  dropOthers: Lazy<typeof dropAhead>
   prepareRun: Lazy<typeof askForPlan>
   prepareDryRun: Lazy<typeof prepareDryRun>
   checkInput: Lazy<typeof askForCheck>
@@ -58,6 +60,9 @@ async function manifestIn(directory: string): Promise<RunManifest | undefined> {
 export const services: Services = {
   takeWorker: async (...args) =>
     (await import('../../runner/workers/prestarted-worker.js')).takeWorker(...args),
+  startOthers: async (...args) =>
+    (await import('../../runner/workers/prestarted-worker.js')).startOthers(...args),
+  dropOthers: async () => (await import('../../runner/workers/prestarted-worker.js')).dropAhead(),
   prepareRun: async (...args) =>
     (await import('../../runner/workers/planner.js')).askForPlan(...args),
   prepareDryRun: async (...args) =>
@@ -66,8 +71,11 @@ export const services: Services = {
     (await import('../../runner/workers/planner.js')).askForCheck(...args),
   assertFits: async (...args) =>
     (await import('../../runner/schedule/dry-run.js')).assertFits(...args),
-  runExperiment: async (...args) =>
-    (await import('../../runner/run-experiment.js')).runExperiment(...args),
+  runExperiment: async (run, options) => {
+    const {takeOther} = await import('../../runner/workers/prestarted-worker.js')
+    const {runExperiment} = await import('../../runner/run-experiment.js')
+    return runExperiment(run, {...options, takeOther})
+  },
   planKeys: async (...args) => (await import('../../experiments/planned-run.js')).planKeys(...args),
   openRun: async (...args) =>
     (await import('../../results/folder/run-directory.js')).openRun(...args),

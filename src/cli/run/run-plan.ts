@@ -13,7 +13,12 @@ import {type ExperimentRun, FaultyRun} from '../../runner/folder/finished-run.js
 import {PROFILE_FOLDER} from '../../runner/folder/profile-files.js'
 import {withoutSaved} from '../../runner/folder/saved-cells.js'
 import type {Preparation} from '../../runner/preparation.js'
-import {predictedSeconds, type Schedule, schedule} from '../../runner/schedule/schedule.js'
+import {
+  leastProcesses,
+  predictedSeconds,
+  type Schedule,
+  schedule,
+} from '../../runner/schedule/schedule.js'
 import {ofShard} from '../../runner/schedule/shards.js'
 import type {WorkerProcess} from '../../runner/workers/worker-process.js'
 import type {RunOptions} from '../flags/shared.js'
@@ -54,10 +59,13 @@ export async function prepare(
   const timeoutMs = timeout === undefined ? null : timeout * 1000
   await noteLargeInput(asked, note)
   const shards = shard?.count
-  const prepared = await services.prepareRun(asked, worker, {force, timeoutMs, shards})
+  const [prepared, others] = await Promise.all([
+    services.prepareRun(asked, worker, {force, timeoutMs, shards}),
+    startOthers(asked, flags, services),
+  ])
   for (const text of prepared.notes) note(text)
   const {run, schedule} = await scheduled(asked, prepared, flags, invocation)
-  const {heldBytes} = prepared
+  const heldBytes = (1 + others) * prepared.heldBytes // each loads the same
   if (!force) {
     refuseEndless(run, schedule)
     await services.assertFits(run, schedule, {heldBytes})
@@ -67,8 +75,24 @@ export async function prepare(
   const tuned = methods?.some(spec => spec.tuned)
   if (input?.kind === 'file' || tuned || peers || force) await services.checkInput(run.plan, worker)
   if (prepared.serves && !schedule.fresh) return {run, schedule, worker}
+  await services.dropOthers()
   await worker.kill()
   return {run, schedule}
+}
+
+/** They load what cells need while the plan is made. @returns how many there are */
+async function startOthers(
+  plan: Plan,
+  {threads, resume, shard}: Pick<RunOptions, 'threads' | 'resume' | 'shard'>,
+  services: Invocation['services'],
+): Promise<number> {
+  const experiment = await experimentNamed(plan.experiment)
+  const processes = leastProcesses(experiment, plan, {
+    threads,
+    inPart: resume || shard !== undefined,
+  })
+  if (processes > 1) await services.startOthers(plan.experiment, processes - 1)
+  return processes - 1
 }
 
 const YEAR_SECONDS = 365 * 24 * 3600

@@ -255,7 +255,7 @@ function jobsOf(
   return placed(plan, blocks, [...facts.keys()]).flatMap((block, place) => {
     const own = facts.get(block.part)!.get(block.seq_len)!
     const {shape} = own
-    const {id, bytes} = contexts.visit({...block, layer: block.part.layer}, shape)
+    const {id, input, bytes} = contexts.visit({...block, layer: block.part.layer}, shape)
     const rates = {...machine, choice}
     const context = {id, cost: contextCost({...shape, causal}, block.exact, rates)}
     const costs = costsOf(block, own)
@@ -267,6 +267,7 @@ function jobsOf(
         label: label(cell, shape, head_dims !== undefined),
         predictedCost: call.cost,
         predictedBytes: call.bytes + bytes,
+        group: input,
         shared: [context, ...(curves ? [{...curves, id: `${curves.id} of ${place}`}] : [])],
       }
     })

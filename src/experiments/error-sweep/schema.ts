@@ -244,8 +244,8 @@ const MEANS_UNKNOWN = [
 ] as const
 export type MeansUnknown = (typeof MEANS_UNKNOWN)[number]
 
-/** Why sampled queries have no row metrics. */
-const ROWS_UNKNOWN = ['exact', 'no_weights'] as const
+/** Why there are no row metrics. */
+const ROWS_UNKNOWN = ['exact', 'no_weights', 'not_asked'] as const
 
 /** What theory says of the features of one head, or of all of them. */
 const needs = {
@@ -421,7 +421,7 @@ export const errorSweepResult = z.object({
     .nullable()
     .default(null)
     .describe(
-      'Why there are no row metrics of sampled queries: the method is `exact`, or has `no_weights` of single queries; row_metrics measures those, too. `null`: there are, or they were not asked for.',
+      'Why there are no row metrics: of sampled queries, as the method is `exact`, or has `no_weights` of single queries; row_metrics measures those, too; or `not_asked`: the plan has neither row_queries nor row_metrics. `null`: there are, or an earlier version was not asked for them.',
     ),
   row_top1_agreement: modelMetric(ROW_METRICS.row_top1_agreement),
   row_top8_agreement: modelMetric(ROW_METRICS.row_top8_agreement),

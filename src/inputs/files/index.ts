@@ -6,7 +6,6 @@ import {checkNdArray, type NdArray} from '../nd-array.js'
 import {unknownFormat} from './content.js'
 import {ARRAY_EXTENSIONS, type ArrayExtension, arrayExtension, formatOf} from './formats.js'
 import {npyParts, openNpy} from './npy.js'
-import {npzBytes, openNpz} from './npz.js'
 import type {ArrayReader} from './reader.js'
 import {openSafetensors, safetensorsParts} from './safetensors.js'
 import {openFile} from './source.js'
@@ -23,10 +22,13 @@ export interface ArrayFile {
   metadata: Record<string, string>
 }
 
+/** Archives take packages that no other format does. */
+const archives = () => import('./npz.js')
+
 /** How each format is opened. */
 const OPENERS: Record<ArrayExtension, (path: string) => Promise<ArrayReader>> = {
   '.npy': openNpy,
-  '.npz': openNpz,
+  '.npz': async path => (await archives()).openNpz(path),
   '.safetensors': openSafetensors,
 }
 
@@ -98,7 +100,7 @@ export async function writeArrays(
     throw expected('BAD_FILE', path, 'exactly one array for .npy', describe(names), hint)
   }
   await writeAtomic(path, async append => {
-    if (extension === '.npz') return append(npzBytes(path, arrays))
+    if (extension === '.npz') return append((await archives()).npzBytes(path, arrays))
     const parts =
       extension === '.npy' ? npyParts(arrays[names[0]!]!) : safetensorsParts(path, arrays, metadata)
     for (const part of parts) await append(part)

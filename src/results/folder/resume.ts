@@ -2,7 +2,8 @@
 import {expected, type RfaError} from '../../errors.js'
 import {canonicalJson} from '../keys.js'
 import type {Plan, StoredExperiment} from '../record.js'
-import {flagOf, settingName} from '../settings.js'
+import {settingName} from '../setting-name.js'
+import {flagOf} from '../settings.js'
 
 const NEW_RUN = 'choose another `output` to start a new run'
 const OWN_PLAN = 'to continue its own plan, give only `output` and `resume`'

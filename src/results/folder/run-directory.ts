@@ -25,7 +25,7 @@ import {extensionOf, mismatch, ownerOf, type PlanCells} from './resume.js'
 import {type Shard, type ShardOfRun, shardText} from './shard.js'
 
 /** The manifest's file name inside a run directory. */
-const MANIFEST_FILE = 'manifest.json'
+export const MANIFEST_FILE = 'manifest.json'
 
 /** What a run directory is made for. */
 export interface RunRequest extends PlanCells {

@@ -42,13 +42,18 @@ interface Node {
  * @param omit - paths, joined by `.`, that are left out
  */
 export function columnsOf(schema: z.ZodType, omit: readonly string[] = []): Column[] {
+  const leaves = known.get(schema) ?? leavesOf(z.toJSONSchema(schema) as Node)
+  known.set(schema, leaves)
   const columns = new Map<string, Column>()
-  for (const column of leavesOf(z.toJSONSchema(schema) as Node)) {
+  for (const column of leaves) {
     const omitted = omit.includes(column.path.join('.'))
     if (!omitted && !columns.has(column.name)) columns.set(column.name, column)
   }
   return [...columns.values()]
 }
+
+/** A run asks for the leaves of its result a dozen times, and finding them takes longer than writing its tables. */
+const known = new WeakMap<z.ZodType, readonly Column[]>()
 
 function leavesOf(node: Node, path: readonly string[] = []): Column[] {
   const alternatives = alternativesOf(node)

@@ -48,6 +48,41 @@ export function* partsOf(jobs: readonly Job[], experiment: Divided): Generator<P
   }
 }
 
+/**
+ * Deals parts to lanes, in their order: a lane goes on with the group that it is in, then begins the first that no other is in,
+ * then helps with the first that is left. Parts of no group are one.
+ */
+export class Deal {
+  /** Parts of each group that are left, the next one last. */
+  readonly #left: Map<string, Part[]>
+  /** The group that each lane is in. */
+  readonly #groups = new Map<object, string>()
+
+  constructor(parts: Iterable<Part>) {
+    const groups = groupBy([...parts], ({job}) => job.group ?? '')
+    this.#left = new Map(groups.map(group => [group[0]!.job.group ?? '', group.toReversed()]))
+  }
+
+  /** The next part for a lane, `undefined` where none is left. */
+  next(lane: object): Part | undefined {
+    const own = this.#groups.get(lane)
+    const group = own !== undefined && this.#left.has(own) ? own : this.#another()
+    if (group === undefined) return undefined
+    this.#groups.set(lane, group)
+    const parts = this.#left.get(group)
+    const part = parts?.pop()
+    if (parts?.length === 0) this.#left.delete(group)
+    return part
+  }
+
+  /** The first group that no lane is in, or else the first that is left. */
+  #another(): string | undefined {
+    const begun = new Set(this.#groups.values())
+    for (const name of this.#left.keys()) if (!begun.has(name)) return name
+    return this.#left.keys().next().value
+  }
+}
+
 /** A trial is taken for as long as any other. */
 function divided({cell}: Job, {processes}: Divided) {
   const cells = processes?.split(cell) ?? [cell]

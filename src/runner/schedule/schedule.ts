@@ -1,5 +1,5 @@
 import {availableParallelism} from 'node:os'
-import type {PredictedCell} from '../../experiments/experiment.js'
+import type {Experiment, PredictedCell} from '../../experiments/experiment.js'
 import type {PlannedRun} from '../../experiments/planned-run.js'
 import {rateOf} from '../../experiments/rates.js'
 import {readMemory} from '../../free-memory.js'
@@ -54,6 +54,21 @@ export function schedule(
   }
 }
 
+/**
+ * How many processes a run has at least, before its cells are known: each method is a cell or more. One where cells get new
+ * processes, or where it may have some cells already.
+ *
+ * @param threads - as of {@link schedule}
+ */
+export function leastProcesses(
+  {isolation}: Pick<Experiment, 'isolation'>,
+  {methods = [], plugins}: Pick<Plan, 'methods' | 'plugins'>,
+  {threads = availableParallelism(), inPart}: {threads?: number | undefined; inPart: boolean},
+): number {
+  if (isolation === 'fresh' || plugins || inPart) return 1
+  return Math.max(1, Math.min(threads, methods.length))
+}
+
 /** The number that memory has room for, if all were as large as the largest. */
 function openAtOnce(jobs: readonly PredictedCell[]): number {
   const largest = jobs.reduce((most, {predictedBytes}) => Math.max(most, predictedBytes), 1)
@@ -69,7 +84,7 @@ export const SHARING_SECONDS = 0.2
 
 /**
  * Predicted seconds of each cell (on the plan's first backend) in its processes, with their start where none is
- * shared. Cells that share something begin in all processes at once, and each computes it.
+ * shared. Cells that share something are taken to begin in all processes at once, and each to compute it: the most that it takes.
  *
  * @param cells - in the order in which they begin
  */

@@ -5,7 +5,7 @@ import type {Job} from '../../experiments/planned-run.js'
 import {type PluginRecord, pluginDigest, pluginOf} from '../../plugins/record.js'
 import {parseRecord} from '../../results/journal/parse-record.js'
 import type {CellError, CellRecord, Completed, ComputedBy} from '../../results/record.js'
-import {type Part, partsOf, trialsOf} from '../schedule/parts.js'
+import {Deal, type Part, partsOf, trialsOf} from '../schedule/parts.js'
 import type {Schedule} from '../schedule/schedule.js'
 import {type Place, Turns} from '../schedule/turns.js'
 import type {Progressed} from './protocol.js'
@@ -31,6 +31,8 @@ export interface PoolOptions extends WorkerOptions {
   timeoutMs: number | null
   /** A worker that is there already, for the first job. */
   worker?: WorkerProcess | undefined
+  /** Gives further workers that are there already, for as long as there are any. Default: none is */
+  takeOther?: (() => WorkerProcess | undefined) | undefined
   /** Leave that one running when the jobs have ended: whoever has started it has more for it. */
   keepWorker?: boolean | undefined
   /** Stops everything. */
@@ -56,7 +58,7 @@ export interface PoolOptions extends WorkerOptions {
 export type OnRecord = (record: CellRecord) => Promise<void> | void
 
 /**
- * Runs jobs in child processes. They begin in the order given; records come as jobs end. A job with a process that
+ * Runs jobs in child processes. They begin in the order given, those of a group in one process; records come as jobs end. A job with a process that
  * dies or takes too long becomes a failed record, and the others continue in a new process.
  *
  * @param onRecord - awaited before its worker takes another job; an error of it stops everything
@@ -101,7 +103,7 @@ class Pool {
   /** Those that have not begun. */
   readonly #trials: Part[][]
   /** Processes of jobs that have not begun; they are made as they begin. */
-  readonly #parts: Iterator<Part>
+  readonly #parts: IterableIterator<Part>
   readonly #options: PoolOptions
   readonly #onRecord: OnRecord
   readonly #workers = new Set<WorkerProcess>()
@@ -158,7 +160,10 @@ class Pool {
     if (fresh) {
       await this.#together(trials, () => this.#trialLane())
       await this.#together(open, () => this.#timedLane())
-    } else await this.#together(processes, () => this.#lane())
+    } else {
+      const deal = new Deal(this.#parts)
+      await this.#together(processes, () => this.#lane(deal))
+    }
     const left = this.#count - this.#ended
     if (left > 0) {
       const partly = await this.#tellPartly()
@@ -192,12 +197,12 @@ class Pool {
    * Takes jobs until there are none, one at a time. Each plug-in has a separate worker: what it throws late, or
    * changes in its process, does not affect other methods.
    */
-  async #lane(): Promise<void> {
+  async #lane(deal: Deal): Promise<void> {
     const workers = new Map<string | undefined, WorkerProcess>()
     try {
       while (!this.#stopped) {
-        const {value: part, done} = this.#parts.next()
-        if (done) break
+        const part = deal.next(workers)
+        if (!part) break
         const plugin = pluginOf(part.cell)
         const worker = await this.#workerFor(workers.get(plugin))
         workers.set(plugin, worker)
@@ -366,7 +371,8 @@ class Pool {
   async #workerFor(worker: WorkerProcess | undefined): Promise<WorkerProcess> {
     if (worker?.alive) return worker
     await this.#retire(worker)
-    const next = this.#spare?.alive ? this.#spare : new WorkerProcess(this.#options)
+    const ready = this.#spare ?? this.#options.takeOther?.()
+    const next = ready?.alive ? ready : new WorkerProcess(this.#options)
     this.#spare = undefined
     this.#workers.add(next)
     if (this.#options.profileFile) {

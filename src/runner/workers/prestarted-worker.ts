@@ -1,4 +1,4 @@
-/** A worker that starts before the command line is read, so that it is ready when the plan is. */
+/** Workers that start before they are needed: one before the command line is read, others while that one makes the plan. */
 import {existsSync} from 'node:fs'
 import {EXPERIMENT_NAMES} from '../../experiments/index.js'
 import {realTimeClass, requireOrdinaryClass} from './scheduling-class.js'
@@ -7,7 +7,8 @@ import {requireWorker, WorkerProcess, workerPath} from './worker-process.js'
 /** Flags with which a command of an experiment runs nothing. */
 const IDLE = ['--help', '-h', '--dry-run']
 
-let ahead: WorkerProcess | undefined
+/** Those that nobody has taken. */
+let ahead: WorkerProcess[] = []
 
 /**
  * Starts a worker if the command line looks like one that will run an experiment; a wrong guess costs nothing but
@@ -17,8 +18,22 @@ export function startAhead([name = '', ...flags]: readonly string[]): WorkerProc
   const runs = (EXPERIMENT_NAMES as readonly string[]).includes(name)
   const idle = flags.some(flag => IDLE.includes(flag))
   const may = existsSync(workerPath()) && realTimeClass() === undefined
-  ahead = runs && !idle && may ? new WorkerProcess({ahead: name}) : undefined
-  return ahead
+  ahead = runs && !idle && may ? [new WorkerProcess({ahead: name})] : []
+  return ahead[0]
+}
+
+/**
+ * Starts the workers that a run will have besides the one that makes its plan.
+ *
+ * @param experiment - what they will run
+ */
+export function startOthers(experiment: string, count: number): void {
+  for (let at = 0; at < count; at++) ahead.push(new WorkerProcess({ahead: experiment}))
+}
+
+/** One of those, if any is left. Who takes it ends it. */
+export function takeOther(): WorkerProcess | undefined {
+  return ahead.shift()
 }
 
 /**
@@ -31,13 +46,10 @@ export function startAhead([name = '', ...flags]: readonly string[]): WorkerProc
 export function takeWorker(experiment: string): WorkerProcess {
   requireOrdinaryClass(experiment)
   requireWorker({})
-  const worker = ahead ?? new WorkerProcess({ahead: experiment})
-  ahead = undefined
-  return worker
+  return ahead.shift() ?? new WorkerProcess({ahead: experiment})
 }
 
-/** Ends the worker that was started ahead, if it was not used. */
+/** Ends the workers that nobody has taken. */
 export async function dropAhead(): Promise<void> {
-  await ahead?.kill()
-  ahead = undefined
+  await Promise.all(ahead.splice(0).map(worker => worker.kill()))
 }

@@ -241,13 +241,14 @@ describe('what projections are drawn with', () => {
     )
   })
 
-  it('compares rows of sampled queries, of as many as are asked for, of all, or of none', () => {
+  it('compares rows of sampled queries with --details, of as many as are asked for, of all, or of none', () => {
     const plan = (flags: Partial<ErrorSweepFlags>) =>
       toErrorSweepPlan({...ERROR_SWEEP_FLAGS, ...flags}, estimators)
-    expect(plan({})).toMatchObject({row_metrics: false, row_queries: 64})
+    expect(plan({})).not.toHaveProperty('row_queries')
+    expect(plan({details: true})).toMatchObject({row_metrics: false, row_queries: 64})
     expect(plan({'row-queries': 500}).row_queries).toBe(500)
-    expect(plan({'row-queries': 0})).not.toHaveProperty('row_queries')
-    expect(plan({'row-metrics': true})).not.toHaveProperty('row_queries')
+    expect(plan({details: true, 'row-queries': 0})).not.toHaveProperty('row_queries')
+    expect(plan({details: true, 'row-metrics': true})).not.toHaveProperty('row_queries')
     expect(() => plan({'row-metrics': true, 'row-queries': 0})).toThrow(
       '--row-queries: expected left out with --row-metrics',
     )

@@ -5,7 +5,8 @@ import {varianceFlags} from '../../../src/cli/plans/variance.js'
 import {benchPlan} from '../../../src/experiments/bench/schema.js'
 import {errorSweepPlan} from '../../../src/experiments/error-sweep/schema.js'
 import {variancePlan} from '../../../src/experiments/variance/schema.js'
-import {flagOf, settingName} from '../../../src/results/settings.js'
+import {settingName} from '../../../src/results/setting-name.js'
+import {flagOf} from '../../../src/results/settings.js'
 
 describe('flagOf', () => {
   it.each([

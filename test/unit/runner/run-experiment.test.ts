@@ -23,7 +23,7 @@ import {FaultyRun} from '../../../src/runner/folder/finished-run.js'
 import {type ProgressEvent, runExperiment} from '../../../src/runner/run-experiment.js'
 import {workerPath} from '../../../src/runner/workers/worker-process.js'
 import {method} from '../../helpers/plans.js'
-import {timed} from '../../helpers/records/bench.js'
+import {BENCH_MANIFEST, timed} from '../../helpers/records/bench.js'
 import {VARIANCE_PLAN} from '../../helpers/records/variance.js'
 import {jobFor, jobsFor} from '../../helpers/runner/jobs.js'
 import {
@@ -178,6 +178,10 @@ describe('runExperiment', () => {
     const events: ProgressEvent[] = []
     const again = run(jobsFor('ok'), {directory, onProgress: event => void events.push(event)})
     await expect(again).rejects.toMatchObject({code: 'WOULD_OVERWRITE'})
+    const manifest = JSON.stringify(BENCH_MANIFEST)
+    await writeFile(join(directory, 'manifest.json'), manifest) // of another experiment
+    const other = run(jobsFor('ok'), {directory, onProgress: event => void events.push(event)})
+    await expect(other).rejects.toMatchObject({code: 'WOULD_OVERWRITE'})
     expect(events).toEqual([])
   })
 

@@ -32,7 +32,7 @@ export class KeptContexts {
     }
     if (!kept.has(name) && kept.size >= KEPT_CONTEXTS) kept.delete(kept.keys().next().value!)
     kept.set(name, own)
-    return {id: own.id, bytes: this.bytes}
+    return {id: own.id, input, bytes: this.bytes}
   }
 
   private get bytes(): number {

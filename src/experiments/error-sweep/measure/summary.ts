@@ -74,21 +74,28 @@ export function rowSummaries(replicates: readonly Replicate[]) {
   }
 }
 
-/** How the queries of row metrics were chosen, or why rows of single queries have no weights. */
+/** How the queries of row metrics were chosen, or why there are none. */
 export function sampleSummary(
-  {row_metrics: all, row_queries: queries}: Pick<ErrorSweepCell, 'row_metrics' | 'row_queries'>,
-  {estimator}: Pick<ResolvedMethod, 'estimator'>,
+  cell: Pick<ErrorSweepCell, 'row_metrics' | 'row_queries'>,
+  method: Pick<ResolvedMethod, 'estimator'>,
   {replicates, sampled}: {replicates: readonly Replicate[]; sampled: RowCounts | undefined},
 ): Pick<ErrorSweepResult, 'row_sample' | 'rows_unknown'> {
-  const unknown = estimator.unbiasedFor === 'exact' ? 'exact' : 'no_weights'
-  if (!sampled) {
-    return {row_sample: null, rows_unknown: all || queries === undefined ? null : unknown}
-  }
+  if (!sampled) return {row_sample: null, rows_unknown: whyNoSample(cell, method)}
   const errors = replicates.flatMap(({rows}) => rows?.errors ?? [])
   const median = (name: keyof typeof ROW_METRICS) => summarise(errors.map(own => own[name])).median
   const standard_errors = perMetric(ROW_METRICS, median)
   const row_sample = {...sampled, draws: errors.length, standard_errors}
   return {row_sample, rows_unknown: null}
+}
+
+/** Why no rows were sampled; `null` where all were compared. */
+function whyNoSample(
+  {row_metrics: all, row_queries: queries}: Pick<ErrorSweepCell, 'row_metrics' | 'row_queries'>,
+  {estimator}: Pick<ResolvedMethod, 'estimator'>,
+): ErrorSweepResult['rows_unknown'] {
+  if (all) return null
+  if (queries === undefined) return 'not_asked'
+  return estimator.unbiasedFor === 'exact' ? 'exact' : 'no_weights'
 }
 
 /** How many rows were compared, and how many there are. */

@@ -13,6 +13,7 @@ import {featureNotes, inputNotes, precisionNotes, predictionNotes, tableNotes} f
 import {pairedBlocks, pairedLegend} from './paired.js'
 import {positionBlocks} from './positions.js'
 import {type Ranking, rankingsOf} from './ranking.js'
+import {rowsAskedNotes} from './row-columns.js'
 import {
   atLargestFeatures,
   byLayer,
@@ -48,6 +49,7 @@ export function errorSweepReport(records: readonly ErrorSweepRecord[]): Block[] 
     ...list([
       ...precisionNotes(completed),
       ...predictionNotes(completed),
+      ...rowsAskedNotes(completed),
       ...backendItems(completed),
     ]),
     ...list(troubleItems(records)),

@@ -70,6 +70,14 @@ export function rowNotes(records: readonly CompletedSweep[]): string[] {
   ]
 }
 
+/** At the end: what was left out because the plan compares no rows. */
+export function rowsAskedNotes(records: readonly CompletedSweep[]): string[] {
+  if (!records.some(({result}) => result.rows_unknown === 'not_asked')) return []
+  return [
+    'TV, KL and top-1 of attention rows were not asked for: the same command with `row-queries` has them',
+  ]
+}
+
 /** Half the width of a 95 % interval, in standard errors. */
 const NORMAL_95 = 1.96
 

@@ -2,7 +2,7 @@ import {describe, expect, it} from 'vitest'
 import type {Job} from '../../../../src/experiments/planned-run.js'
 import type {VarianceCell} from '../../../../src/experiments/variance/schema.js'
 import type {CellRecord} from '../../../../src/results/record.js'
-import {type Part, partsOf, trialsOf} from '../../../../src/runner/schedule/parts.js'
+import {Deal, type Part, partsOf, trialsOf} from '../../../../src/runner/schedule/parts.js'
 import type {Schedule} from '../../../../src/runner/schedule/schedule.js'
 import {type PoolOptions, runJobs} from '../../../../src/runner/workers/pool.js'
 import {
@@ -21,6 +21,28 @@ import {
 
 const labels = (parts: ReturnType<typeof partsOf>) =>
   Array.from(parts, ({job, index, count}) => `${job.label}: ${index} of ${count}`)
+
+describe('a deal', () => {
+  const dealt = (groups: (string | undefined)[], lanes: string[]) => {
+    const jobs = groups.map((group, at) => ({...jobFor('ok', at), group}))
+    const deal = new Deal(partsOf(jobs, timedExperiment))
+    const names = new Map(lanes.map(name => [name, {}]))
+    return lanes.map(name => deal.next(names.get(name)!)?.job.label)
+  }
+
+  it('keeps a lane in its group, begins those that no lane is in, then helps with the first that is left', () => {
+    const groups = ['a', 'a', 'a', 'b', 'b', 'b', 'b']
+    expect(dealt(groups, ['x', 'y', 'x', 'x', 'y', 'x', 'y', 'x'])).toEqual([
+      ...['ok 0', 'ok 3', 'ok 1', 'ok 2', 'ok 4', 'ok 5', 'ok 6', undefined],
+    ])
+  })
+
+  it('is in order where there are no groups, or one', () => {
+    const inOrder = ['ok 0', 'ok 1', 'ok 2', undefined]
+    expect(dealt([undefined, undefined, undefined], ['x', 'y', 'x', 'y'])).toEqual(inOrder)
+    expect(dealt(['a', 'a', 'a'], ['x', 'y', 'x', 'y'])).toEqual(inOrder)
+  })
+})
 
 describe('partsOf', () => {
   it('gives the first process of each job, then the second ones, as far as jobs have so many', () => {

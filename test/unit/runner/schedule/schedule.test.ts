@@ -3,6 +3,7 @@ import {describe, expect, it} from 'vitest'
 import bench from '../../../../src/experiments/bench/index.js'
 import sweep from '../../../../src/experiments/error-sweep/index.js'
 import {
+  leastProcesses,
   predictedSeconds,
   SHARING_SECONDS,
   schedule,
@@ -21,6 +22,23 @@ describe('schedule', () => {
     const run = {experiment: sweep, jobs: jobs(cells)}
     expect(schedule(run, threads)).toEqual({fresh: false, open: 0, trials: 0, ...expected})
   })
+
+  it.each([
+    ['a process for each method', 3, {threads: 7}, 3],
+    ['as many as threads', 5, {threads: 2}, 2],
+    ['one of one method', 1, {threads: 2}, 1],
+    ['one where some cells may be there', 3, {threads: 7, inPart: true}, 1],
+  ])(
+    'knows how many processes there are at least before cells are known: %s',
+    (_, count, how, processes) => {
+      const methods = Array.from({length: count}, () => ({method: 'elu'}))
+      const asked = {inPart: false, ...how}
+      expect(leastProcesses(sweep, {methods}, asked)).toBe(processes)
+      expect(leastProcesses(bench, {methods}, asked)).toBe(1)
+      expect(leastProcesses(sweep, {methods, plugins: []}, asked)).toBe(1)
+      expect(leastProcesses(sweep, {}, asked)).toBe(1)
+    },
+  )
 
   it('gives no process threads that its backend does not have', () => {
     const run = {experiment: sweep, jobs: jobs(1)}

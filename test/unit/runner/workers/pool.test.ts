@@ -1,7 +1,7 @@
 import {existsSync, writeFileSync} from 'node:fs'
 import {join} from 'node:path'
 import {setTimeout as sleep} from 'node:timers/promises'
-import {describe, expect, it} from 'vitest'
+import {describe, expect, it, vi} from 'vitest'
 import {RfaError} from '../../../../src/errors.js'
 import experiment from '../../../../src/experiments/variance/index.js'
 import type {CellRecord} from '../../../../src/results/record.js'
@@ -96,6 +96,20 @@ describe('runJobs', () => {
     expect(isRunning(worker.pid!)).toBe(false)
     const [next] = (await run(jobsFor('ok'), {worker})).map(pidOf)
     expect(next).not.toBe(worker.pid)
+  })
+
+  it('takes further workers that are there already, and ends them', async () => {
+    const others = [1, 2].map(() => new WorkerProcess({workerPath: fakeWorker}))
+    const {pid} = others[0]!
+    const takeOther = vi.fn(() => others.shift())
+    const jobs = jobsFor('ok', 'ok', 'ok')
+    const schedule = {...options.schedule, processes: 1}
+    expect((await run(jobs, {schedule, takeOther})).map(pidOf)).toEqual([pid, pid, pid])
+    expect(isRunning(pid!)).toBe(false)
+    expect(takeOther).toHaveBeenCalledOnce()
+    await others[0]!.kill()
+    const [own] = (await run(jobsFor('ok'), {schedule, takeOther: () => others[0]})).map(pidOf)
+    expect(own).not.toBe(others[0]!.pid) // it has died
   })
 
   it('leaves a worker running that is to be kept', async () => {

@@ -2,6 +2,8 @@ import {afterEach, describe, expect, it} from 'vitest'
 import {
   dropAhead,
   startAhead,
+  startOthers,
+  takeOther,
   takeWorker,
 } from '../../../../src/runner/workers/prestarted-worker.js'
 import {isRunning} from '../../../helpers/runner/jobs.js'
@@ -31,6 +33,19 @@ describe('a worker ahead of the command line', () => {
     [['bench', '--quick', '--dry-run']],
   ])('is not started for %j', async argv => {
     expect(await starts(...argv)).toBe(false)
+  })
+
+  it('has others beside it, which are taken one by one', async () => {
+    const first = startAhead(['variance'])
+    startOthers('variance', 2)
+    expect(takeWorker('variance')).toBe(first)
+    const [second, third] = [takeOther(), takeOther()]
+    expect(new Set([first?.pid, second?.pid, third?.pid]).size).toBe(3)
+    expect(takeOther()).toBeUndefined()
+    for (const worker of [first, second, third]) await worker?.kill()
+    startOthers('variance', 1)
+    await dropAhead()
+    expect(takeOther()).toBeUndefined()
   })
 
   it('ends when nobody has taken it', async () => {

@@ -1,11 +1,14 @@
 import {describe, expect, it} from 'vitest'
+import {errorSweepReport} from '../../../../../src/experiments/error-sweep/report/report.js'
 import {
   ROW_COLUMNS,
   rowNotes,
   rowSentence,
+  rowsAskedNotes,
   rowsLegend,
 } from '../../../../../src/experiments/error-sweep/report/row-columns.js'
 import type {CompletedSweep} from '../../../../../src/experiments/error-sweep/schema.js'
+import {renderMarkdown} from '../../../../../src/report/markdown.js'
 import {metric, sweep} from '../../../../helpers/records/error-sweep.js'
 
 const METRICS = {
@@ -63,6 +66,16 @@ describe('errors of attention rows', () => {
     const broken = record({...METRICS, row_kl_infinite_pct: 7.351})
     expect(infinite.tells!(broken)).toBe(true)
     expect(infinite.cell(broken)).toBe('7.35')
+  })
+
+  it('are missing where they were not asked for, and the report says once what has them', () => {
+    const left = record({rows_unknown: 'not_asked'})
+    const sentence = 'TV, KL and top-1 of attention rows were not asked for'
+    expect(rowsAskedNotes([left, left])).toEqual([
+      `${sentence}: the same command with \`row-queries\` has them`,
+    ])
+    expect(rowsAskedNotes([sampled, whole])).toEqual([])
+    expect(renderMarkdown(errorSweepReport([left, left])).split(sentence)).toHaveLength(2)
   })
 
   it('are missing for methods without weights of single queries, and a note says so', () => {
