@@ -438,13 +438,22 @@ it('tunes a model from its folder to what it loses on other texts, and goes on w
 
 it('learns layers in turn, goes on where it was stopped, and mixes with nothing else', async () => {
   const model = join(root, 'fixtures', 'charlm')
-  const few = '--method favor-exp --layers 0,2 --max-texts 9 --max-tokens 24 --steps 3 --draws 2'
+  // every text twice, with another end behind what is read of it
+  const texts = readFileSync(join(model, 'texts.txt'), 'utf8').split('\n').slice(0, 9)
+  const begun = texts.map(text => text.slice(0, 30))
+  writeFileSync(
+    join(folder, 'twice.txt'),
+    ['one', 'two'].flatMap(end => begun.map(text => `${text} ${end}\n`)).join(''),
+  )
+  const few =
+    '--method favor-exp --layers 0,2 --texts twice.txt --max-tokens 24 --steps 3 --draws 2'
   const line = `tune --model ${model} ${few} --loss rows --output turns.safetensors`
   const rows = (...more: string[]) => rfa(...line.split(' '), ...more)
   const {code, stdout, stderr} = await rows('--sequential')
   expect(code, stderr).toBe(0)
   expect(stdout).toContain('Tuning takes the loss of favor-exp orth M=64 from ')
   expect(stderr).not.toContain('in PyTorch')
+  expect(stderr).toContain('Learned on 6 texts, judged on 3 others.')
   const report = /layer by layer: rfa (.*)/.exec(stderr)![1]!
   expect(report).toMatch(/^report turns.learn.layer0 turns.learn.layer2 --details$/)
   expect((await rfa(...report.split(' '))).stdout).toContain(
@@ -478,12 +487,14 @@ it('learns layers in turn, goes on where it was stopped, and mixes with nothing 
     '--resume',
   )
   expect([outputs.code, outputs.stderr]).toEqual([2, expect.stringContaining('layer0')])
-  const plain = line.replace('turns.safetensors', 'whole.safetensors')
+  mkdirSync(join(folder, 'alone', 'learn'), {recursive: true})
+  writeFileSync(join(folder, 'alone', 'learn', 'manifest.json'), '{}')
+  const plain = line.replace('turns.safetensors', 'alone.safetensors')
   const mixed = await rfa(...plain.split(' '), '--sequential', '--resume')
   expect([mixed.code, mixed.stderr]).toEqual([
     2,
     expect.stringContaining(
-      'whole: expected a run of --sequential, got one of layers that learned by themselves',
+      'alone: expected a run of --sequential, got one of layers that learned by themselves',
     ),
   ])
 })

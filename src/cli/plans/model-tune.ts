@@ -118,7 +118,7 @@ export function splitTexts(
   const own = [...different.values()]
   if (own.length < LEAST_TEXTS) {
     const what = `${LEAST_TEXTS} different texts or more, to learn on, to stop on and to judge on`
-    const remedies = ['add texts, or raise --max-texts', 'cut them later with --max-tokens']
+    const remedies = ['add texts, or raise --max-texts', 'or --max-tokens, where texts begin alike']
     throw expected('BAD_FILE', path, what, String(own.length), ...remedies)
   }
   return {

@@ -17,6 +17,8 @@ import {stepTexts} from './step-texts.js'
 const PASSES = 6
 /** Times the memory of a forward pass: the way back keeps what comes in between. */
 const KEPT = 4
+/** Matrices of all weights of a step that are there at once. */
+const ROW_MATRICES = 8
 /** Bytes of a number. */
 const FLOAT = 4
 
@@ -100,13 +102,20 @@ async function predicted(
     predictedBytes:
       memoryOf(shape, backend) +
       loadingBytes +
+      (loss === 'rows' ? rowsBytes(shape) : 0) +
       KEPT * footprint(estimator, options, loss === 'rows' ? ofStep(passed) : shape, backend),
   }
 }
 
 /** The texts of a step: of others no rows are in memory. */
-function ofStep(shape: ReturnType<typeof callShape>): typeof shape {
+function ofStep<Shape extends ForwardShape>(shape: Shape): Shape {
   return {...shape, batch: Math.min(shape.batch, stepTexts(shape, 'rows'))}
+}
+
+/** Identity, exact rows, rows, and what their loss and its gradient are made of. */
+function rowsBytes(shape: ForwardShape): number {
+  const {batch, heads, queryLen, keyLen} = ofStep(shape)
+  return ROW_MATRICES * FLOAT * batch * heads * queryLen * keyLen
 }
 
 /** The process, and the tokens as they are read and as tensors. */

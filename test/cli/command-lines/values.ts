@@ -86,7 +86,7 @@ export const NUMBERS: readonly Row[] = [
   ['tune --method elu --learn rows', 2, /expected a method with random vectors to learn rows/],
   ['tune --learn maps,temperature', 2, /--learn: expected temperature, maps, rows or maps,rows/],
   ['tune --sequential', 2, /--sequential: expected --model with it, got none/],
-  ['tune --loss sum', 2, /--loss: expected one of the losses outputs, rows, got sum/],
+  ['tune --loss sum', 2, /--loss: expected one of the losses outputs, rows, got "sum"/],
   ['tune --method rfa --loss rows', 2, /tune, rfa: expected a method with rows of weights that/],
   ['tune --num-features 64,128', 2, /--num-features: expected one M, got a list/],
   ['tune --quick --dry-run', 0, /^tune: 3 cells/],
