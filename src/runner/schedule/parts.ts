@@ -49,7 +49,7 @@ export function* partsOf(jobs: readonly Job[], experiment: Divided): Generator<P
 }
 
 /**
- * Deals parts to lanes, in their order: a lane goes on with the group that it is in, then begins the first that no other is in,
+ * Deals parts to lanes, in their order: a lane continues the group that it is in, then begins the first that no other is in,
  * then helps with the first that is left. Parts of no group are one.
  */
 export class Deal {

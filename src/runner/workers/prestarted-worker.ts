@@ -49,7 +49,7 @@ export function takeWorker(experiment: string): WorkerProcess {
   return ahead.shift() ?? new WorkerProcess({ahead: experiment})
 }
 
-/** Ends the workers that nobody has taken. */
+/** Ends the workers that were not taken. */
 export async function dropAhead(): Promise<void> {
   await Promise.all(ahead.splice(0).map(worker => worker.kill()))
 }

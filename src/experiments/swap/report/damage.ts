@@ -60,7 +60,7 @@ export function lossRatio(row: CompletedSwap, other: CompletedSwap): Estimate | 
 
 /**
  * Whether a row loses less or more than another, beyond the 95 % interval of the difference on the same draws and texts, or where
- * records keep no parts, beyond both intervals; `undefined`: it cannot be told.
+ * records keep no parts, beyond both intervals; `undefined`: they are not distinguishable.
  */
 export function comparedLoss(
   row: CompletedSwap,
