@@ -119,7 +119,7 @@ describe('rfa', () => {
   const toFullDevice = (command: string) =>
     execute('bash', ['-c', `"${process.execPath}" "${program}" ${command} > /dev/full`])
 
-  it.runIf(existsSync('/dev/full')).each(sample(['methods', '--help', 'methods --json'], 3, 0))(
+  it.runIf(existsSync('/dev/full')).each(sample(['methods', 'help methods', 'methods --json'], 3, 0))(
     'tells that its output cannot be written: %s',
     async command => {
       const {stderr, code} = await toFullDevice(command)
@@ -139,11 +139,14 @@ describe('rfa', () => {
     expect(readdirSync(join(folder, 'full'))).toContain('records.csv')
   })
 
-  it.runIf(existsSync('/dev/full'))('says that its version cannot be printed', async () => {
-    const {stderr, code} = await toFullDevice('--version')
-    expect(code).toBe(3)
-    expect(stderr).toBe('stdout: expected a place to print to, got ENOSPC\n')
-  })
+  it.runIf(existsSync('/dev/full')).each(['--version', '--help'])(
+    'says that it cannot print, where nothing else is loaded: %s',
+    async argument => {
+      const {stderr, code} = await toFullDevice(argument)
+      expect(code).toBe(3)
+      expect(stderr).toBe('stdout: expected a place to print to, got ENOSPC\n')
+    },
+  )
 })
 
 /** A real sweep of deterministic methods: small, and the same everywhere. */
