@@ -119,7 +119,9 @@ describe('rfa', () => {
   const toFullDevice = (command: string) =>
     execute('bash', ['-c', `"${process.execPath}" "${program}" ${command} > /dev/full`])
 
-  it.runIf(existsSync('/dev/full')).each(sample(['methods', 'help methods', 'methods --json'], 3, 0))(
+  it
+    .runIf(existsSync('/dev/full'))
+    .each(sample(['methods', 'help methods', 'methods --json'], 3, 0))(
     'tells that its output cannot be written: %s',
     async command => {
       const {stderr, code} = await toFullDevice(command)
