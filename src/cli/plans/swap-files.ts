@@ -1,5 +1,6 @@
 /** What a swap reads, looked at while its plan is made. */
 import {existsSync} from 'node:fs'
+import {join} from 'node:path'
 import {expected, RfaError} from '../../errors.js'
 import {fileDigest, modelDigest} from '../../experiments/model-digest.js'
 import type {PretrainedModel} from '../../experiments/pretrained.js'
@@ -35,7 +36,8 @@ export async function namedModel({
 }: {
   model?: string | undefined
 }): Promise<string> {
-  const isPackaged = model === PACKAGED_MODEL && !existsSync(model)
+  // a folder of that name may be the one of a run
+  const isPackaged = model === PACKAGED_MODEL && !existsSync(join(model, 'config.json'))
   return isPackaged ? packagedFile(PACKAGED_MODEL) : hubFolder(model)
 }
 
