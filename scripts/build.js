@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Builds dist/, schemas/, oclif.manifest.json and numbers for Python. Output without a source is removed, so that no stale command or
-// module is found.
+// Builds dist/, schemas/, oclif.manifest.json and numbers for Python. Output without a source is removed, so that no
+// stale command or module is found.
 import {execFileSync} from 'node:child_process'
 import {existsSync, readdirSync, renameSync, rmSync, writeFileSync} from 'node:fs'
 import {createRequire} from 'node:module'

@@ -54,7 +54,7 @@ export async function runModelAdvise(
   const model = await pretrained(flags)
   const texts = await namedTexts(flags)
   const tuned = await tunedFile(
-    showsLearned(flags) ? {parameters: packagedFile(PACKAGED_TUNED)} : flags,
+    showsLearned(flags, model.pinned.folder) ? {parameters: packagedFile(PACKAGED_TUNED)} : flags,
   )
   for (const text of learnedElsewhere(tuned, model.facts)) invocation.caution(text)
   const request = toModelAdviceRequest(flags, model, texts, tuned)
@@ -84,14 +84,14 @@ export function nextCommand(
   return `next: ${commandText([bin, 'tune', ...named, ...read, ...how])}   what does learning repair?`
 }
 
-/** The packaged model on its own texts has what it learned on others. */
-export function showsLearned({
-  model,
-  texts,
-  methods,
-  parameters,
-}: Partial<Pick<ModelAdviseFlags, 'model' | 'texts' | 'methods' | 'parameters'>>): boolean {
-  return model === PACKAGED_MODEL && [texts, methods, parameters].every(own => own === undefined)
+/** The packaged model on its own texts has what it learned on others. @param folder - of the model */
+export function showsLearned(
+  flags: Partial<Pick<ModelAdviseFlags, 'texts' | 'methods' | 'num-features' | 'parameters'>>,
+  folder: string,
+): boolean {
+  const {texts, methods, parameters, 'num-features': counts} = flags
+  const typed = [texts, methods, parameters, counts]
+  return folder === packagedFile(PACKAGED_MODEL) && typed.every(own => own === undefined)
 }
 
 async function measured(

@@ -31,11 +31,8 @@ type Named = Pick<SwapFlags, 'model' | 'texts'> &
  *
  * @throws what looking for it throws
  */
-export async function namedModel({
-  model = PACKAGED_MODEL,
-}: {
-  model?: string | undefined
-}): Promise<string> {
+export async function namedModel({model}: {model?: string | undefined}): Promise<string> {
+  if (model === undefined) return packagedFile(PACKAGED_MODEL)
   // a folder of that name may be the one of a run
   const isPackaged = model === PACKAGED_MODEL && !existsSync(join(model, 'config.json'))
   return isPackaged ? packagedFile(PACKAGED_MODEL) : hubFolder(model)
