@@ -17,6 +17,8 @@ import {basename, dirname, join, resolve} from 'node:path'
 import {saysNoNetwork} from './pip-failure.js'
 
 const OLDEST = [3, 10]
+/** Another text makes all environments anew. */
+const RECIPE = 'with bytecode'
 const UNAVAILABLE = 3
 
 /** An obstacle other than the requirements: reported, not failed. */
@@ -56,7 +58,7 @@ function environment(requirements) {
   if (process.env.RFA_PYTHON) return process.env.RFA_PYTHON
   const base = basePython()
   const content = readFileSync(requirements)
-  const key = createHash('sha256').update(content).update(base.identity).digest('hex')
+  const key = createHash('sha256').update(RECIPE).update(content).update(base.identity).digest('hex')
   const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'rfa', 'python')
   const folder = join(process.env.RFA_PYTHON_ENVIRONMENTS || cache, key.slice(0, 16))
   if (existsSync(folder) && !runs(pythonOf(folder))) {
@@ -82,6 +84,7 @@ function make(folder, base, requirements) {
       throw new Unavailable(`python3 -m venv does not work here: ${lastLine(venv)}`)
     }
     install(pythonOf(unfinished), requirements)
+    compile(pythonOf(unfinished))
     if (!existsSync(folder)) renameSync(unfinished, folder)
   } finally {
     rmSync(unfinished, {recursive: true, force: true})
@@ -101,6 +104,16 @@ function install(python, requirements) {
     throw new Unavailable('no network: pip could not reach its package index')
   }
   throw new Error(`pip could not install ${requirements}:\n${text.trim()}`)
+}
+
+/**
+ * Bytecode of all packages, on all cores: without it, and where Python may not keep bytecode, each start of PyTorch with
+ * Transformers compiles for ten seconds. Code for other versions of Python does not compile: not an error.
+ */
+function compile(python) {
+  const ask = 'import sysconfig; print(sysconfig.get_path("purelib"))'
+  const {stdout} = spawnSync(python, ['-c', ask], {encoding: 'utf8'})
+  spawnSync(python, ['-m', 'compileall', '-qq', '-j', '0', stdout.trim()], {stdio: 'ignore'})
 }
 
 /** The first Python on the PATH that is new enough. */
