@@ -8,13 +8,15 @@ It speaks as `rfa_supervisor.answering` says. Of itself it says {"packages", "py
   {"do": "open", "folder": path, "inputs": file}  loads a model, in float32: {"kind", "causal", "layers", "heads",
       "key_heads", "head_dim", "scale", "width", "vocabulary", "max_tokens", "parameters", "classes", "items"}; with a
       file of arrays it reads these in place of texts, `items` of them
+  {"do": "change", "folder": path, "inputs": file}  loads a model of the same layers, which is exchanged in place of the
+      first and measured against it: the same
   {"do": "tokenize", "texts": [...], "max_tokens": n}  {"rows": [[id, ...], ...]}
   {"do": "lengths", "count": n}  {"lengths": [...]}: positions of each of the first items of the file
   {"do": "check", "length": n}  runs a text of that length with its attention taken over: {"length": n}
   {"do": "original", "batch": i, "lengths": [...], "bytes": n}  followed by int32 ids [B, L], or of a file its
       "items": squared lengths of hidden states [layers + 1, B, L], and of an encoder its last hidden states [B, L, W]
   {"do": "exchanged", "batch": i, "layers": [...], "draws": n, "method": {...}}  for each draw squared distances of hidden
-      states, from the first of these layers on, [.., B, L]; `Model.squares` of attention in that layer, [8, B], unless
+      states, from the first of these layers on, of a changed model from layer 0 on, [.., B, L]; `Model.squares` of attention in that layer, [8, B], unless
       there are no layers; and `Model.predictions`, or last hidden states, and of a model that predicts classes whether
       they are those of the original, [B]
 

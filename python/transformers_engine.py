@@ -87,10 +87,12 @@ class Model:
     Args:
         device: that it runs on.
         inputs: file of arrays. Default: texts are read.
+        name: of its attention in Transformers.
     """
 
-    def __init__(self, folder, device, inputs=None):
-        self.device = device
+    def __init__(self, folder, device, inputs=None, name=NAME):
+        self.device, self.name = device, name
+        self.changed = None  # the same layers with other weights, which are exchanged in place of its own
         local = {"local_files_only": True, "trust_remote_code": False}
         with loading(folder):
             config = AutoConfig.from_pretrained(folder, **local)
@@ -101,8 +103,8 @@ class Model:
             raise refusal("weights that are not quantised", f"{self.kind} with a quantization_config")
         self.inputs = Inputs(inputs) if inputs else None
         load = AutoModelForCausalLM if self.causal else classifier_of(config) or AutoModel
-        AttentionInterface.register(NAME, self.attend)
-        AttentionMaskInterface.register(NAME, ordered(sdpa_mask))
+        AttentionInterface.register(name, self.attend)
+        AttentionMaskInterface.register(name, ordered(sdpa_mask))
         refuse_early(load, config, self.inputs)
         precision = "dtype" if int(transformers.__version__.split(".")[0]) > 4 else "torch_dtype"
         own = {precision: torch.float32, "output_loading_info": True}
@@ -253,7 +255,7 @@ class Model:
             token = next_ids[rows, columns, None].to(p.device)
             before = -p.gather(-1, token)[:, 0]
             for draw, own in enumerate(others):
-                q = self.log_chances(own, rows, columns)
+                q = (self.changed or self).log_chances(own, rows, columns)
                 kl = torch.where(p > -torch.inf, p.exp() * (p - q), 0).sum(-1)
                 agree = (p.argmax(-1) == q.argmax(-1)).double()
                 numbers = torch.stack([before, -q.gather(-1, token)[:, 0], kl, agree])
@@ -284,7 +286,7 @@ class Model:
             self.find_head(text)
         before = self.run(text).last
         self.width, self.length = before.shape[-1], before.shape[1]
-        exchange(self.part, lambda: NAME)
+        exchange(self.part, lambda: self.name)
         layers = layers_of(self.part)
         for layer in layers:
             self.follow(layer)
@@ -447,6 +449,8 @@ class Model:
         if beyond:
             got = f"id {beyond[0]}: the tokenizer is of another model"
             raise refusal(f"ids below {self.ids}, which the model has embeddings of", got)
+        if self.changed and self.changed.tokenize(texts, longest)["rows"] != rows:
+            raise refusal("an original that reads the tokens of the exchanged model", "other tokens of the same texts")
         return {"rows": rows}
 
     def lengths(self, count):
@@ -495,14 +499,17 @@ class Model:
 
     def draws_of(self, request, batch, original):
         layers, found, passes = request["layers"], [], []
+        runner = self.changed or self
+        inputs = Batch(batch.inputs, batch.present) if self.changed else batch
         for draw in range(request["draws"]):
-            methods = {layer: self.attention_of(request["method"], layer, draw) for layer in layers}
-            own = self.run(batch, methods) if methods else original
-            states = zip(own.hidden[1:], original.hidden[own.first + 1 :], strict=True) if methods else ()
+            methods = {layer: runner.attention_of(request["method"], layer, draw) for layer in layers}
+            own = runner.run(inputs, methods) if methods or self.changed else original
+            both = own.hidden[1:], original.hidden[own.first + 1 :]
+            states = () if own is original else zip(*both, strict=True)
             off = [(state - exact).square().sum(-1) for state, exact in states]
             same = [own.top == original.top] if self.classes else []
             found.append([*off, *([own.squares] if methods else []), *self.encoded(own), *same])
-            if methods:
+            if own is not original:
                 own.hidden, own.outputs = [], []
             passes.append(own)
         if self.causal:
@@ -644,6 +651,9 @@ class Answers:
         if do == "open":
             self.model = Model(request["folder"], self.device, request.get("inputs"))
             return self.model.facts(), b""
+        if do == "change":
+            own = self.model.changed = Model(request["folder"], self.device, request.get("inputs"), f"{NAME}-changed")
+            return own.facts(), b""
         if do == "tokenize":
             return self.model.tokenize(request["texts"], request["max_tokens"]), b""
         if do == "lengths":

@@ -95,6 +95,7 @@ export interface TransformersModel {
 /** Settings of `openTransformers`. */
 interface TransformersOptions {
   threads?: number | undefined
+  changed?: string | undefined
   inputs?: string | undefined
   /** `auto`: a graphics processor where there is one. */
   device?: 'cpu' | 'cuda' | 'mps' | 'auto' | undefined
@@ -104,6 +105,7 @@ interface TransformersOptions {
  * Opens a model.
  *
  * @param threads - that it computes with
+ * @param changed - folder of a model of the same layers: what is exchanged in place of the model itself
  * @param inputs - file of arrays that it reads; absent: texts
  * @param device - of PyTorch. Default: the processor
  * @throws {BAD_FILE} for a file of something else
@@ -112,7 +114,7 @@ interface TransformersOptions {
  */
 export async function openTransformers(
   folder: string,
-  {threads = 1, inputs, device = 'cpu'}: TransformersOptions = {},
+  {threads = 1, changed, inputs, device = 'cpu'}: TransformersOptions = {},
 ): Promise<TransformersModel> {
   await refuseByName(folder, inputs !== undefined)
   const command = commandOf(threads, device)
@@ -121,6 +123,7 @@ export async function openTransformers(
   })
   try {
     const found = await ask({do: 'open', folder, inputs}, opened)
+    if (changed !== undefined) await ask({do: 'change', folder: changed, inputs}, opened)
     return modelOf(ask, facts, found, talk.stop)
   } catch (error) {
     talk.stop()

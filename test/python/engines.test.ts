@@ -36,13 +36,23 @@ async function resultOf(cell: SwapCell): Promise<SwapResult> {
 }
 
 async function byTransformers(cell: SwapCell): Promise<SwapCell> {
-  const {folder} = cell.model
-  const digest = await modelDigest(folder, 'transformers')
-  return {...cell, model: {folder, digest}, engine: 'transformers'}
+  const pinned = async ({folder}: SwapCell['model']) => ({
+    folder,
+    digest: await modelDigest(folder, 'transformers'),
+  })
+  const original = cell.original && {original: await pinned(cell.original)}
+  return {...cell, model: await pinned(cell.model), ...original, engine: 'transformers'}
 }
 
-async function tiny(kind: TinyModel): Promise<string> {
-  const folder = await modelFolder(kind)
+/** A model of made-up weights. @param factor - on all of them */
+async function tiny(kind: TinyModel, factor = 1): Promise<string> {
+  const folder = await modelFolder(kind, {
+    arrays: arrays => {
+      for (const {data} of Object.values(arrays)) {
+        for (let i = 0; i < data.length; i++) data[i] = factor * Number(data[i])
+      }
+    },
+  })
   writeJson(folder, 'tokenizer_config.json', {tokenizer_class: 'PreTrainedTokenizerFast'})
   return folder
 }
@@ -65,11 +75,14 @@ describe.runIf(PYTHON)('both engines', {timeout: PATIENCE}, () => {
     const model = kind === 'charlm' ? {count: 6} : {model: await tiny(kind), texts: TEXTS}
     // the same files for all: a process of Python is kept for them
     const base = await swapCellOf('elu', model)
+    const folder = kind === 'charlm' ? base.model.folder : await tiny(kind, 1.1)
+    const other = {folder, digest: await modelDigest(folder)}
     const apart: [string, string, number][] = []
     for (const [method, M] of METHODS) {
       const drawn = M === null ? {} : {projection: 'orth' as const, num_features: M, replicates: 2}
       const whole: SwapCell = {...base, ...drawn, method}
       const cells = method === 'elu' ? [whole, {...whole, layers: [1]}] : [whole]
+      if (kind !== 'charlm' && M !== null) cells.push({...whole, layers: [1], original: other})
       for (const cell of cells) {
         const [own, other] = [await resultOf(cell), await resultOf(await byTransformers(cell))]
         expect(other.engine).toMatchObject({name: 'transformers', device: 'cpu'})

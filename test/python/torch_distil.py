@@ -267,13 +267,18 @@ def the_program_reads_what_was_written():
     found_by = dict(model="written", texts="texts.txt", tuned="written.safetensors", num_features=16)
     done = rfa.swap(**found_by, yardsticks=False, max_texts=40, progress=False)
     (row,) = [row["result"] for row in done.records if "tuned" in row["cell"]]
+    model.save_pretrained("first")
+    tokenizer().save_pretrained("first")
+    done = rfa.swap(**found_by, original="first", yardsticks=False, max_texts=40, progress=False)
+    (against,) = [row["result"] for row in done.records if "tuned" in row["cell"]]
     ids = [tokenizer()(text, return_tensors="pt").input_ids for text in texts()]
-    total = count = 0
-    for each in ids:
-        p, q = (own(each).logits[0, :-1].log_softmax(-1) for own in (gpt2_of(found), found.model))
-        total, count = total + (p.exp() * (p - q)).sum().item(), count + len(p)
     assert row["tokens_read"] == sum(each.shape[1] for each in ids)
-    assert abs(row["causal_effects"]["kl_nats"]["mean"] - total / count) < 1e-4 * total / count, (total / count, row)
+    for original, result in ((gpt2_of(found), row), (model, against)):
+        total = count = 0
+        for each in ids:
+            p, q = (own(each).logits[0, :-1].log_softmax(-1) for own in (original, found.model))
+            total, count = total + (p.exp() * (p - q)).sum().item(), count + len(p)
+        assert abs(result["causal_effects"]["kl_nats"]["mean"] - total / count) < 1e-4 * total / count, (total / count, result)
 
 
 def wrong_uses_are_refused():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -161,6 +162,9 @@ def distil(
     if folder is not None:
         _save(student, reader, source, folder)
     say(_summary(lesson, stopped, [each for each in (place, folder) if each is not None]))
+    if source.is_dir():
+        weights = [source] if folder is None else [folder, "--original", source]
+        say("next: " + shlex.join(map(str, ["rfa", "swap", "--model", *weights, "--tuned", place])))
     before, best = lesson.before, lesson.best
     losses = (before.mean, best.loss.mean, before.interval, best.loss.interval)
     return Distilled(student, place, folder, *losses, aim.unit, best.step, lesson.step, stopped)

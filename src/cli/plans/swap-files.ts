@@ -4,6 +4,7 @@ import {join} from 'node:path'
 import {expected, RfaError} from '../../errors.js'
 import {fileDigest, modelDigest} from '../../experiments/model-digest.js'
 import type {PretrainedModel} from '../../experiments/pretrained.js'
+import {assertSameShape} from '../../experiments/swap/changed-weights.js'
 import {leastTokens} from '../../experiments/swap/least-tokens.js'
 import {packagedFile} from '../../inputs/packaged.js'
 import {readTexts} from '../../inputs/texts.js'
@@ -23,7 +24,7 @@ export const PACKAGED_TUNED = 'charlm-tuned.safetensors'
 
 /** What flags say of model and texts. */
 type Named = Pick<SwapFlags, 'model' | 'texts'> &
-  Partial<Pick<SwapFlags, 'engine' | 'inputs' | 'device'>> &
+  Partial<Pick<SwapFlags, 'original' | 'engine' | 'inputs' | 'device'>> &
   TokenFlags
 
 /**
@@ -60,9 +61,22 @@ export async function pretrained(flags: {model?: string | undefined}): Promise<P
  *
  * @param flags - without an engine: the native one
  * @throws {USAGE} for arrays and devices that the native engine does not have
+ * @throws {SHAPE_MISMATCH} for an original with other sizes
  * @throws what opening the model and reading the texts throw
  */
 export async function swapFiles(flags: Named): Promise<SwapFiles> {
+  const {original, ...own} = flags
+  const files = await ownFiles(own)
+  if (original === undefined) return files
+  const other = await ownFiles({...own, model: original, engine: files.engine?.name ?? 'native'})
+  assertSameShape(files.facts, other.facts)
+  // with the same weights there is one model
+  if (other.model.digest === files.model.digest) return files
+  return {...files, original: other.model}
+}
+
+/** The same without another original. */
+async function ownFiles(flags: Omit<Named, 'original'>): Promise<SwapFiles> {
   const engine = engineFor(flags)
   const folder = await namedModel(flags)
   if (flags.inputs !== undefined) return arrayFiles(folder, flags.inputs, flags)

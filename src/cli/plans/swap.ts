@@ -56,6 +56,12 @@ export const swapFlags = {
     description:
       'folder of a model as Hugging Face writes it (config.json, model.safetensors, tokenizer.json), or its name on the Hub if the cache has it (default: charlm, a character model of the package)',
   }),
+  original: oneText({
+    helpGroup: 'MODEL',
+    helpValue: 'DIR',
+    description:
+      'model that losses are measured against, where --model has changed weights, as rfa.torch.distil writes them (default: --model with its own attention)',
+  }),
   engine: oneName(
     'engines',
     ENGINES,
@@ -133,6 +139,8 @@ export type SwapFlags = FlagValues<typeof swapFlags>
 export interface SwapFiles {
   facts: Omit<ModelFacts, 'kind' | 'window'>
   model: SwapPlan['model']
+  /** What losses are measured against, where it is another one. */
+  original?: SwapPlan['model']
   texts: {path: string; digest: string; lines: number; format?: 'npz'}
   /** What runs the model; absent: the program. */
   engine?: SwapPlan['engine']
@@ -161,7 +169,7 @@ export function readOf(flags: TokenFlags, lines: number, {maxTokens}: {maxTokens
  */
 export function toSwapPlan(
   flags: SwapFlags,
-  {facts, model, texts, engine, device}: SwapFiles,
+  {facts, model, original, texts, engine, device}: SwapFiles,
   estimators: EstimatorFacts,
   tuned?: TunedFile,
 ): SwapPlan {
@@ -178,6 +186,7 @@ export function toSwapPlan(
     ...drawAxesOf(flags, grid),
     layer_sets,
     model,
+    ...(original && {original}),
     texts: {...file, count},
     max_tokens: maxTokens,
     causal: facts.causal,

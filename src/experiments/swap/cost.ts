@@ -95,7 +95,7 @@ export async function swapCosts(plan: SwapPlan): Promise<SwapCosts> {
       const errors = exactAttention + replicates * projected
       return {
         predictedCost: replicates * each + run * reading + setsRun(cell) * (errors + effects),
-        predictedBytes: bytesOf(facts, replicates, own.bytes) + pythonBytes(plan),
+        predictedBytes: bytesOf(facts, cell, own.bytes) + pythonBytes(plan),
       }
     },
   }
@@ -170,16 +170,20 @@ function attentionOf({model, batches, backend, rows}: Facts, plan: SwapPlan) {
  * Peak of the process of a cell: hidden states of the original and of all draws, with a layer or the head in memory, and what
  * the backend keeps of outputs that are gone.
  */
-function bytesOf({model, batches, backend, rows}: Facts, replicates: number, attention: number) {
+function bytesOf(
+  {model, batches, backend, rows}: Facts,
+  {replicates, original}: Pick<SwapCell, 'replicates' | 'original'>,
+  attention: number,
+) {
   const {layers, width, causal, vocabulary} = model.facts
-  const kept = (layers + 1 + replicates) * FLOAT * rows * width
+  const kept = (layers + 1 + replicates + (original ? 1 : 0)) * FLOAT * rows * width
   const sizes = [...new Set(batches.map(({batch, length}) => batch * length))]
   const largest = Math.max(...sizes)
   // errors of attention take less than the feed-forward part does later
   const perToken = layerBytesPerToken(model) + attention / largest
   const layer = FLOAT * model.sizes.layer + largest * perToken
   const logits = 2 * Math.min(MOST_LOGITS, largest * vocabulary)
-  const head = causal ? FLOAT * (model.sizes.head + logits) : 0
+  const head = causal ? FLOAT * ((original ? 2 : 1) * model.sizes.head + logits) : 0
   // outputs of batches of other sizes than the one at work
   const others = perToken * (sizes.reduce((sum, size) => sum + size, 0) - largest)
   const spare = backend === 'native' ? Math.min(MOST_SPARE, others) : 0
@@ -189,6 +193,6 @@ function bytesOf({model, batches, backend, rows}: Facts, replicates: number, att
 /** PyTorch with Transformers, and all weights at once. */
 const PYTHON_BYTES = 7e8
 
-function pythonBytes({engine}: SwapPlan): number {
-  return engine ? PYTHON_BYTES + FLOAT * engine.parameters : 0
+function pythonBytes({engine, original}: SwapPlan): number {
+  return engine ? PYTHON_BYTES + (original ? 2 : 1) * FLOAT * engine.parameters : 0
 }

@@ -30,11 +30,12 @@ function cellsOf(
   plan: SwapPlan,
   {layers, spec, method}: {layers: number[]; spec: MethodSpec; method: ResolvedMethod},
 ): SwapCell[] {
-  const {model, texts, max_tokens, causal, budget, seed, backend, engine, device} = plan
+  const {model, original, texts, max_tokens, causal, budget, seed, backend, engine, device} = plan
   const draws = drawGrid(method, plan)
   const replicates = drawsOf(method, plan.replicates)
   return Array.from({length: draws.length}, (_, index) => ({
-    ...{...spec, ...draws.at(index), layers, model, texts, max_tokens, causal},
+    ...{...spec, ...draws.at(index), layers, model, ...(original && {original})},
+    ...{texts, max_tokens, causal},
     ...{replicates, seed, backend, ...(budget !== undefined && {budget})},
     ...(engine && {engine: engine.name}),
     ...(device && {device}),

@@ -2,18 +2,19 @@
 import type {SwapCell} from './schema.js'
 
 /**
- * Layers that a cell runs for each draw: what comes before the first exchanged layer is the original. With a budget the most that
- * its search may run: each layer by itself, then sets of two or more.
+ * Layers that a cell runs for each draw: what comes before the first exchanged layer is the original, unless the weights are of
+ * another model. With a budget the most that its search may run: each layer by itself, then sets of two or more.
  *
  * @param count - layers of the model
  */
 export function layersRun(
-  {layers, budget}: Pick<SwapCell, 'layers' | 'budget'>,
+  {layers, budget, original}: Pick<SwapCell, 'layers' | 'budget' | 'original'>,
   count: number,
 ): number {
-  const whole = count - Math.min(...layers)
+  const from = (layer: number) => (original ? count : count - layer)
+  const whole = from(Math.min(...layers))
   if (budget === undefined) return whole
-  const single = layers.reduce((sum, layer) => sum + count - layer, 0)
+  const single = layers.reduce((sum, layer) => sum + from(layer), 0)
   return single + jointSets(layers.length) * whole
 }
 

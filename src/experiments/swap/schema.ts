@@ -13,6 +13,11 @@ import {digest, layerNumbers, pretrainedModel} from '../pretrained.js'
 
 const shared = {
   model: pretrainedModel,
+  original: pretrainedModel
+    .optional()
+    .describe(
+      'Model that effects are measured against, with its own attention; absent: the exchanged model itself.',
+    ),
   texts: z
     .object({
       path: z

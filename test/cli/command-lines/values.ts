@@ -131,6 +131,7 @@ export const NUMBERS: readonly Row[] = [
   ['swap --layers first:5', 2, /first:N or last:N with N from 1 to 4, got first:5/],
   ['swap --inputs a.npz --engine native', 2, /--inputs: expected --engine transformers with it/],
   ['swap --device cuda --engine native', 2, /--device: expected --engine transformers with it/],
+  ['swap --quick --original nowhere', 3, /nowhere/],
   ['swap --device gpu', 2, /--device: expected one of the devices cpu, cuda, mps, auto, got "gpu"/],
   ['swap --quick --dry-run', 0, /^swap, causal: 8 cells[\s\S]*favor-pos \(tuned\) orth M=64/],
   ['swap --quick --budget 0.01 --dry-run', 0, /^swap, causal: 7 cells/],

@@ -1,4 +1,4 @@
-/** Errors of exchanged attention by itself, on the hidden states of the original. */
+/** Errors of exchanged attention by itself, on the hidden states that exact attention would read. */
 import {tf} from '../../../attention/index.js'
 import {hostData} from '../../../attention/internal.js'
 import {hostLoops} from '../../../host-loops.js'
@@ -14,15 +14,15 @@ import {RelativeSquares, type TextSquares, textSquares} from './squares.js'
 
 /** Which call of attention it is. */
 interface Call {
-  /** Number of the layer. */
-  index: number
   draw: number
   /** Number of the batch. */
   at: number
+  /** What the layer reads, `[B, L, width]`: the same in every draw. */
+  stream: tf.Tensor3D
 }
 
-/** The attention of the original in one layer on one batch, and what errors are measured against. */
-interface OriginalAttention {
+/** Exact attention in one layer on one batch, and what errors are measured against. */
+interface ExactAttention {
   /** `[B, H, L, D]` */
   out: tf.Tensor4D
   /** Squares of these outputs by text, and of the residual stream. */
@@ -31,13 +31,13 @@ interface OriginalAttention {
 }
 
 /**
- * Errors of the attention of one layer that reads the hidden states of the original: of the first exchanged layer, which does so
- * anyway. They cost one exact attention for each batch, and one product with the output projection for each draw.
+ * Errors of the attention of one layer that reads the same in every draw: of the first exchanged layer, which does so anyway. They
+ * cost one exact attention for each batch, and one product with the output projection for each draw.
  */
 export class AttentionErrors {
   readonly squares: Readonly<Record<AttentionErrorName, RelativeSquares>>
   /** On the batch at hand. */
-  #original: OriginalAttention | undefined
+  #exact: ExactAttention | undefined
 
   constructor(
     private readonly measured: {batches: readonly OriginalBatch[]; draws: number; texts: number},
@@ -49,21 +49,21 @@ export class AttentionErrors {
   noting(attention: LayerAttention, layer: ModelLayer, call: Call): LayerAttention {
     return (query, key, value, context) => {
       const own = attention(query, key, value, context)
-      this.#original ??= this.original(exactLayerAttention(query, key, value, context), call)
-      this.note(own, this.#original, layer, call)
+      this.#exact ??= this.exact(exactLayerAttention(query, key, value, context), call)
+      this.note(own, this.#exact, layer, call)
       return own
     }
   }
 
   /** Drops what is kept of a batch: to be called after its last draw. */
   endBatch(): void {
-    this.#original?.out.dispose()
-    this.#original = undefined
+    this.#exact?.out.dispose()
+    this.#exact = undefined
   }
 
-  private original(out: tf.Tensor4D, {index, at}: Call): OriginalAttention {
-    const {tokens, hidden} = this.measured.batches[at]!
-    const data = hostData(() => ({out, stream: hidden[index]!}))
+  private exact(out: tf.Tensor4D, {at, stream}: Call): ExactAttention {
+    const {tokens} = this.measured.batches[at]!
+    const data = hostData(() => ({out, stream}))
     return {
       out: tf.keep(out),
       outputs: squaresOf(tokens, data.out, out.shape[1]),
@@ -73,7 +73,7 @@ export class AttentionErrors {
 
   private note(
     own: tf.Tensor4D,
-    {out, outputs, stream}: OriginalAttention,
+    {out, outputs, stream}: ExactAttention,
     layer: ModelLayer,
     {draw, at}: Call,
   ): void {

@@ -25,8 +25,9 @@ interface Finals {
 
 /** The engine of models that are run here, layer by layer. */
 export function nativeEngine(original: Original, computedBy: ComputedBy): Engine {
-  const {model, batches} = original
+  const {model, batches, changed} = original
   const {kind, layers, heads, headDim, causal, vocabulary} = model.facts
+  const exchangedModel = {model: changed?.model ?? model, batches}
   return {
     ...original,
     facts: {kind, layers, heads, headDim, causal, vocabulary},
@@ -46,7 +47,7 @@ export function nativeEngine(original: Original, computedBy: ComputedBy): Engine
           distances: finals.distances,
           ...(causal
             ? {predictions: await predictionsOf(original, finals)}
-            : {embeddings: finals.hidden.map(own => embeddingsOf(original, own))}),
+            : {embeddings: finals.hidden.map(own => embeddingsOf(exchangedModel, own))}),
         }
       } finally {
         for (const tensor of finals.hidden.flat()) tensor.dispose()
@@ -57,9 +58,11 @@ export function nativeEngine(original: Original, computedBy: ComputedBy): Engine
 
 /** All draws, layer by layer: the weights of a layer are read once, and what comes before the first exchanged layer is the original. */
 async function exchanged(original: Original, {cell, tuned, onStep}: Run) {
-  const {model, batches} = original
+  const {batches, changed} = original
+  const model = changed?.model ?? original.model
   const {layers} = model.facts
-  const first = Math.min(...cell.layers, layers)
+  const firstExchanged = Math.min(...cell.layers)
+  const first = changed ? 0 : Math.min(firstExchanged, layers)
   const finals = startOf(cell, original, first)
   const sizes = {batches, draws: cell.replicates, texts: original.texts}
   const hidden: Exchanged['hidden'] = Array(first).fill(undefined)
@@ -74,7 +77,8 @@ async function exchanged(original: Original, {cell, tuned, onStep}: Run) {
       finals.hidden.forEach((own, draw) => {
         const before = own[at]!
         const attend = heard[draw]!
-        const noted = index === first ? attention.noting(attend, layer, {index, draw, at}) : attend
+        const call = {draw, at, stream: before}
+        const noted = index === firstExchanged ? attention.noting(attend, layer, call) : attend
         own[at] = layer.forward(before, tokens, noted)
         before.dispose()
         const distances = tokenDistances(own[at]!, exact[index + 1]!)
@@ -94,12 +98,12 @@ async function exchanged(original: Original, {cell, tuned, onStep}: Run) {
   return {finals, hidden, attention: attention.squares}
 }
 
-/** What the first exchanged layer reads, for every draw: hidden states of the original. */
-function startOf({replicates}: SwapCell, {batches}: Original, first: number): Finals {
-  const forEachDraw = <T>(make: (batch: OriginalBatch) => T) =>
+/** What the first layer that runs reads, for every draw: hidden states of the original, or embeddings of changed weights. */
+function startOf({replicates}: SwapCell, {batches, changed}: Original, first: number): Finals {
+  const forEachDraw = <T>(make: (batch: OriginalBatch, at: number) => T) =>
     Array.from({length: replicates}, () => batches.map(make))
   return {
-    hidden: forEachDraw(({hidden}) => hidden[first]!.clone()),
+    hidden: forEachDraw(({hidden}, at) => (changed?.embedded[at] ?? hidden[first]!).clone()),
     distances: forEachDraw(({tokens}) => new Float32Array(tokens.batch * tokens.length)),
   }
 }
@@ -161,10 +165,11 @@ function textByText(attention: LayerAttention): LayerAttention {
 
 /** Next tokens of the texts of each draw. */
 async function predictionsOf(original: Original, finals: Finals): Promise<NextTokens[][]> {
-  const {model, batches} = original
+  const {model, batches, changed} = original
   const table: NextTokens[][] = finals.hidden.map(() => [])
   const head = await model.head()
-  const last = {head, vocabulary: model.facts.vocabulary}
+  const ownHead = await changed?.model.head()
+  const last = {heads: [head, ownHead] as const, vocabulary: model.facts.vocabulary}
   try {
     batches.forEach(({tokens, texts, hidden}, at) => {
       const own = finals.hidden.map(batch => batch[at]!)
@@ -176,12 +181,13 @@ async function predictionsOf(original: Original, finals: Finals): Promise<NextTo
     })
   } finally {
     head.dispose()
+    ownHead?.dispose()
   }
   return table
 }
 
 /** Embeddings in the order of the texts. */
-function embeddingsOf({model, batches}: Original, hidden: readonly tf.Tensor3D[]): Embeddings {
+function embeddingsOf({model, batches}: Pick<Original, 'model' | 'batches'>, hidden: readonly tf.Tensor3D[]): Embeddings {
   const found: Float32Array[] = []
   batches.forEach(({tokens, texts}, at) => {
     const {vectors} = hostData(() => ({vectors: model.embedding(hidden[at]!, tokens)}))

@@ -23,24 +23,26 @@ export const MOST_LOGITS = 2 ** 23
 /**
  * Both distributions at every place of every text, from logits of some places at a time.
  *
+ * @param heads - of the original, and of the exchanged model where it has another one
  * @param original - outputs of the last layer, `[B, L, width]`
  * @param exchanged - draws of the same
  * @returns draws, in each the texts of the batch
  */
 export function nextTokens(
-  {head, vocabulary}: {head: ModelHead; vocabulary: number},
+  {heads, vocabulary}: {heads: readonly [ModelHead, ModelHead?]; vocabulary: number},
   tokens: TokenBatch,
   original: tf.Tensor3D,
   exchanged: readonly tf.Tensor3D[],
 ): NextTokens[][] {
   const next = nextOf(tokens)
+  const [head, ownHead = head] = heads
   const draws = exchanged.map(() => emptyNumbers(next.length))
   const step = Math.max(1, Math.floor(MOST_LOGITS / vocabulary))
   for (let first = 0; first < next.length; first += step) {
     const own = next.subarray(first, first + step)
     const before = logitsOf(head, original, first, own.length)
     exchanged.forEach((hidden, draw) => {
-      const after = logitsOf(head, hidden, first, own.length)
+      const after = logitsOf(ownHead, hidden, first, own.length)
       const found = placeNumbers({original: before, exchanged: after, next: own})
       for (const name of NUMBERS) draws[draw]![name].set(found[name], first)
       hostLoops().recycle?.(after)

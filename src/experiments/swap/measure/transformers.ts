@@ -45,7 +45,8 @@ export async function transformersEngine(
   onPass: OnPass,
 ): Promise<Engine> {
   const threads = how.threadShare ?? availableParallelism()
-  const key = JSON.stringify([cell.model, cell.texts, cell.max_tokens, cell.device, threads])
+  const read = [cell.model, cell.original, cell.texts, cell.max_tokens]
+  const key = JSON.stringify([...read, cell.device, threads])
   if (kept?.key !== key) {
     const before = kept?.made
     kept = {key, made: runOriginal(cell, threads, onPass, before)}
@@ -88,15 +89,18 @@ async function runOriginal(
     ({model}) => model.close(),
     () => undefined,
   )
-  const {folder, digest} = cell.model
-  if ((await modelDigest(folder, cell.engine)) !== digest) throw fileChanged(folder)
+  const {model: exchanged, original = exchanged} = cell
+  for (const {folder, digest} of [exchanged, original]) {
+    if ((await modelDigest(folder, cell.engine)) !== digest) throw fileChanged(folder)
+  }
   const {path, format, digest: wanted} = cell.texts
   const {texts, digest: own} = format
     ? {texts: undefined, digest: await fileDigest(path)}
     : await readTexts(path)
   if (own !== wanted) throw fileChanged(path)
-  const model = await openTransformers(folder, {
+  const model = await openTransformers(original.folder, {
     threads,
+    changed: cell.original && exchanged.folder,
     inputs: format && path,
     device: cell.device,
   })
@@ -113,7 +117,7 @@ async function runOriginal(
 async function onTexts(
   model: TransformersModel,
   texts: readonly string[] | undefined,
-  {model: {folder}, max_tokens: maxTokens, texts: {count}}: SwapCell,
+  {model: exchanged, original: {folder} = exchanged, max_tokens: maxTokens, texts: {count}}: SwapCell,
   onPass: OnPass,
 ): Promise<Original> {
   const {layers, causal, width} = model.facts
@@ -187,7 +191,7 @@ async function exchanged(original: Original, {cell, tuned, onStep}: Run): Promis
   const {model, batches, texts, pooling} = original
   const {layers, width, classes} = model.facts
   const {replicates} = cell
-  const first = Math.min(...cell.layers, layers)
+  const first = cell.original ? 0 : Math.min(...cell.layers, layers)
   const sizes = {draws: replicates, texts}
   const draws = Array.from({length: replicates}, (_, draw) => draw)
   const distances: Float32Array[][] = draws.map(() => [])
@@ -216,7 +220,7 @@ async function exchanged(original: Original, {cell, tuned, onStep}: Run): Promis
         onStep?.()
       }
       if (first === layers) distances[draw]![at] = new Float32Array(places)
-      else addErrors(attention, draw, batch, arrays)
+      if (cell.layers.length > 0) addErrors(attention, draw, batch, arrays)
       if (pooling) {
         embed(pooling, batch, arrays.floats(places * width), embeddings[draw]!)
         const same = classes ? arrays.doubles(batch.texts.length) : []

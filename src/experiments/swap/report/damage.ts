@@ -107,12 +107,12 @@ export function exchangedLayers({cell, result}: CompletedSwap): readonly number[
 /** Hidden states that agree so well differ by rounding: float32 over all layers. */
 const ROUNDING = 1e-4
 
-/** Whether the method computes what the model does. */
+/** Whether the method computes what attention does: with the weights of the original its hidden states stay. */
 export function isExact(row: CompletedSwap): boolean {
   const {cell, result} = row
-  const last = result.hidden_error.at(-1) ?? null
+  const off = cell.original ? result.attention_errors?.rel_l2 : result.hidden_error.at(-1)
   const exchanged = exchangedLayers(row).length > 0
-  return exchanged && cell.num_features === null && last !== null && last < ROUNDING
+  return exchanged && cell.num_features === null && off != null && off < ROUNDING
 }
 
 /** Whether the method averages V. */

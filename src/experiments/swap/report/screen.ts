@@ -63,7 +63,8 @@ export function titleOf({cell, result}: CompletedSwap): string {
   const places = cell.texts.format ? 'positions' : 'tokens'
   const read = `${plural(texts_read, itemName(cell))}${without}, ${tokens_read.toLocaleString('en-US')} ${places}`
   const pooled = pooled_by === null ? '' : `; pooled by ${pooled_by}`
-  return `${modelName(cell.model.folder)}: ${sizes}, ${cell.causal ? 'causal' : 'bidirectional'}; ${read}${pooled}${engineText(result)}`
+  const against = cell.original ? `, against ${modelName(cell.original.folder)}` : ''
+  return `${modelName(cell.model.folder)}${against}: ${sizes}, ${cell.causal ? 'causal' : 'bidirectional'}; ${read}${pooled}${engineText(result)}`
 }
 
 /** What one of those is called that a model reads. */
@@ -167,8 +168,10 @@ function tunedSentences(rows: readonly CompletedSwap[]): string[] {
   })
 }
 
-/** What rounding changes in exact attention: the floor of all effects. */
+/** What rounding changes in exact attention: the floor of all effects. With other weights, what these change. */
 function floorSentence(rows: readonly CompletedSwap[]): string[] {
+  const changed = rows.find(row => isExact(row) && row.cell.original)
+  if (changed) return [`With exact attention the changed weights lose ${lossText(changed)}.`]
   const ends = rows.filter(isExact).flatMap(row => {
     const {mean, low, high} = damageOf(row).effect
     return [mean, low, high].map(end => Math.abs(end ?? 0))
@@ -232,7 +235,7 @@ export function damageColumns(
   const sets = new Set(rows.map(row => exchangedLayers(row).join()))
   const causal = rows.some(({result}) => result.causal_effects !== null)
   const shown = (row: CompletedSwap, number: string) =>
-    hideRounding && isExact(row) ? 'exact' : number
+    hideRounding && isExact(row) && !row.cell.original ? 'exact' : number
   return [
     {title: 'method', align: 'left', cell: ({cell}) => variantLabel(cell)},
     {

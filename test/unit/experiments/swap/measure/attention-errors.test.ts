@@ -59,7 +59,7 @@ describe('errors of attention', () => {
         const off = errors.noting(
           (...call) => tf.mul(exactLayerAttention(...call), 1 + factor),
           layer,
-          {index: 0, draw, at},
+          {draw, at, stream: batches[at]!.original.hidden[0]!},
         )
         tf.dispose(tf.tidy(() => off(...inputs, context)))
       })

@@ -2,6 +2,8 @@ import {mkdir, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
 import {attend, tf} from '../../../../../src/attention/index.js'
+import {modelDigest} from '../../../../../src/experiments/model-digest.js'
+import {assertSameTokens} from '../../../../../src/experiments/swap/changed-weights.js'
 import {runSwapCell} from '../../../../../src/experiments/swap/measure/cell.js'
 import {originalOf} from '../../../../../src/experiments/swap/measure/context.js'
 import {
@@ -230,6 +232,80 @@ describe('a swap', () => {
       [2, null],
       [4, null],
     ])
+  })
+})
+
+describe('a swap against an original with other weights', () => {
+  const TEXTS = ['a b c d e f', 'g h', 'i a c e g', 'b d f h a b']
+  /** A model, and the same with weights that are a tenth larger in one matrix. */
+  async function pairOf(kind: 'gpt2' | 'bert', name: string) {
+    const original = await modelFolder(kind)
+    const model = await modelFolder(kind, {
+      arrays: arrays => {
+        const {data} = arrays[name]!
+        for (let i = 0; i < data.length; i++) data[i] = 1.1 * Number(data[i])
+      },
+    })
+    const pinned = {folder: original, digest: await modelDigest(original)}
+    return {model, original, pinned}
+  }
+
+  it('adds the nats that weights change to those that the method changes', async () => {
+    const {model, original, pinned} = await pairOf('gpt2', 'h.0.mlp.c_proj.weight')
+    const cell = await swapCellOf('favor-pos', {model, texts: TEXTS, M: 8})
+    const [whole, own] = [await resultOf({...cell, original: pinned}), await resultOf(cell)]
+    const base = await resultOf(await swapCellOf('softmax', {model: original, texts: TEXTS}))
+    const weights = own.original_nats! - base.original_nats!
+    // what weights change is no rounding
+    expect(Math.abs(weights)).toBeGreaterThan(1e-4)
+    expect(whole.original_nats).toBe(base.original_nats)
+    const sum = own.causal_effects!.nats_added.mean! + weights
+    // sums of nats in float32, each rounded by at most 2^-24 of some three nats, a few hundred times
+    expect(Math.abs(whole.causal_effects!.nats_added.mean! - sum)).toBeLessThan(2e-5)
+    // attention is measured by itself, on the same hidden states
+    expect(whole.attention_errors!.rel_l2).toBe(own.attention_errors!.rel_l2)
+    expect(whole.attention_errors!.residual).toBe(own.attention_errors!.residual)
+  })
+
+  it('is as far off as the original is from it', async () => {
+    const {model, original, pinned} = await pairOf('bert', 'encoder.layer.1.output.dense.weight')
+    const there = await swapCellOf('softmax', {model, texts: TEXTS})
+    const back = await swapCellOf('softmax', {model: original, texts: TEXTS})
+    const [one, other] = [
+      await resultOf({...there, original: pinned}),
+      await resultOf({...back, original: there.model}),
+    ]
+    expect(one.encoder_effects!.cosine_loss.mean).toBeGreaterThan(1e-5)
+    // a cosine of float32 vectors of ten entries
+    const off = one.encoder_effects!.cosine_loss.mean! - other.encoder_effects!.cosine_loss.mean!
+    expect(Math.abs(off)).toBeLessThan(1e-6)
+    // weights of the first layer are the same: it is off by rounding, which the second one is not
+    expect(one.hidden_error[0]).toBeLessThan(1e-5)
+    expect(one.hidden_error[1]).toBeGreaterThan(1e-3)
+  })
+
+  it('with the weights of the original has the same effects, in any set of layers', async () => {
+    const {original, pinned} = await pairOf('gpt2', 'wte.weight')
+    const cell = await swapCellOf('elu', {model: original, texts: TEXTS})
+    for (const layers of [[0, 1], [1]]) {
+      const [own, same] = [
+        await resultOf({...cell, layers}),
+        await resultOf({...cell, layers, original: pinned}),
+      ]
+      expect(same).toEqual(own)
+    }
+  })
+
+  it('refuses other sizes and other tokens', async () => {
+    const bert = await modelFolder('bert')
+    const pinned = {folder: bert, digest: await modelDigest(bert)}
+    const cell = await swapCellOf('elu', {model: await modelFolder('gpt2'), texts: TEXTS})
+    await expect(runSwapCell({...cell, original: pinned})).rejects.toThrow(
+      /^the original: expected a causal model with 2 layers, hidden states of 10 and 13 tokens/,
+    )
+    expect(() => assertSameTokens([{ids: Int32Array.of(1, 2)}], [{ids: Int32Array.of(1, 3)}])).toThrow(
+      /^the original: expected the tokens that the exchanged model reads, got others/,
+    )
   })
 })
 
