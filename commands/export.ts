@@ -4,7 +4,7 @@ import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
 export default class Export extends RfaCommand {
   static override summary = 'Write q, k and v of the layers of a model into files'
   static override description = helpText(
-    'Runs a pretrained model on texts and writes what the attention of each layer reads, positions included, to one file for each layer. error-sweep, inputs, advise, bench and tune take these files as their input. Needs no Python; python/rfa_export.py does the same in PyTorch, for any model.',
+    'Runs a pretrained model on texts and writes what the attention of each layer reads, positions included, to one file for each layer. error-sweep, inputs, advise, bench and tune take these files as their input. Models of the kinds that swap --engine native runs need no Python; others are run by Transformers.',
   )
   static override examples = [
     '<%= config.bin %> export --output out',

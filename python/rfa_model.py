@@ -20,6 +20,10 @@ It speaks as `rfa_supervisor.answering` says. Of itself it says {"packages", "py
       there are no layers; and `Model.predictions`, or last hidden states, and of a model that predicts classes whether
       they are those of the original, [B]
 
+  {"do": "capture", "batch": i, "layer": n}  queries [B, H, L, D], keys and values [B, Hkv, L, D] of a batch that the original
+      has run, as attention reads them
+  {"do": "output", "layer": n}  the matrix [H D, W] that outputs of attention are multiplied by; nothing where there is none
+
 Arrays are float64, one after the other. Layers are those that attend. What cannot be run is refused by its name, with
 {"refused": message, "tries": [...]}.
 """

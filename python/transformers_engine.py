@@ -67,6 +67,10 @@ class Batch:
         self.original = None
 
 
+class Captured(Exception):
+    """Ends a forward pass at the attention that was asked for: queries, keys and values."""
+
+
 class Pass:
     """What one forward pass gives."""
 
@@ -497,6 +501,22 @@ class Model:
         finally:
             batch.original = kept
 
+    def captured(self, request, _data):
+        def capture(query, key, value, view, _scale):
+            raise Captured(query, key[:, :, : view[2]], value[:, :, : view[2]])
+
+        self.method = {"name": "softmax"}
+        try:
+            self.run(self.batches[request["batch"]], {request["layer"]: capture})
+        except Captured as found:
+            return found.args
+        raise refusal(f"a model that attends in layer {request['layer']}", self.kind)
+
+    def output(self, request, _data):
+        project = self.projections.get(request["layer"])
+        size = self.sizes["heads"] * self.sizes["head_dim"]
+        return [] if project is None else [project(torch.eye(size, device=self.device))]
+
     def draws_of(self, request, batch, original):
         layers, found, passes = request["layers"], [], []
         runner = self.changed or self
@@ -660,7 +680,8 @@ class Answers:
             return self.model.lengths(request["count"]), b""
         if do == "check":
             return self.model.check(request["length"]), b""
-        run = {"original": self.model.original, "exchanged": self.model.exchanged}[do]
+        own = self.model
+        run = {"original": own.original, "exchanged": own.exchanged, "capture": own.captured, "output": own.output}[do]
         floats = joined(run(request, data))
         return {"bytes": len(floats)}, floats
 

@@ -18,7 +18,10 @@ export class CapturedLayer {
   /** Which tokens are of texts, `[B, L]`. */
   private readonly present: NdArray & {data: Uint8Array}
 
-  constructor({heads, keyHeads, headDim}: ModelFacts, {texts, length}: TextSizes) {
+  constructor(
+    {heads, keyHeads, headDim}: Pick<ModelFacts, 'heads' | 'keyHeads' | 'headDim'>,
+    {texts, length}: TextSizes,
+  ) {
     const zeros = (own: number) => ({
       shape: [texts, own, length, headDim],
       dtype: 'float32' as const,
@@ -44,18 +47,31 @@ export class CapturedLayer {
   noting(texts: readonly number[], lengths: readonly number[]): LayerAttention {
     return (query, key, value, context) => {
       const data = hostData(() => ({q: tf.clone(query), k: tf.clone(key), v: tf.clone(value)}))
-      const [, , tokens] = query.shape
-      const [, most] = this.present.shape as [number, number]
-      texts.forEach((text, row) => {
-        this.present.data.fill(1, text * most, text * most + lengths[row]!)
-      })
-      for (const name of ['q', 'k', 'v'] as const) {
-        texts.forEach((text, row) => {
-          copyText(data[name], this.arrays[name], {tokens, row, text, length: lengths[row]!})
-        })
-      }
+      this.note(data, query.shape[2], texts, lengths)
       return exactLayerAttention(query, key, value, context)
     }
+  }
+
+  /**
+   * Takes the texts of a batch.
+   *
+   * @param data - `q` `[B, H, tokens, D]`, `k` and `v` `[B, Hkv, tokens, D]`
+   * @param texts - which of all texts its rows are
+   * @param lengths - their tokens, without padding
+   */
+  note(
+    data: Readonly<Record<'q' | 'k' | 'v', ArrayLike<number>>>,
+    tokens: number,
+    texts: readonly number[],
+    lengths: readonly number[],
+  ): void {
+    const [, most] = this.present.shape as [number, number]
+    texts.forEach((text, row) => {
+      this.present.data.fill(1, text * most, text * most + lengths[row]!)
+      for (const name of ['q', 'k', 'v'] as const) {
+        copyText(data[name], this.arrays[name], {tokens, row, text, length: lengths[row]!})
+      }
+    })
   }
 }
 

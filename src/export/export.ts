@@ -1,5 +1,6 @@
 /** Queries, keys and values of the layers of a pretrained model, written into files that other commands read. */
-import {basename, join} from 'node:path'
+import {availableParallelism} from 'node:os'
+import {join} from 'node:path'
 import {hostData} from '../attention/internal.js'
 import {useBackend} from '../backends/index.js'
 import {expected} from '../errors.js'
@@ -7,35 +8,38 @@ import {computedBy as backendFacts} from '../experiments/computed-by.js'
 import {writeArrays} from '../inputs/files/index.js'
 import {checkOutput} from '../inputs/files/output.js'
 import type {LayerChoice} from '../inputs/layers.js'
-import {DEFAULT_LAYOUT} from '../inputs/layout.js'
-import {assertMemory} from '../inputs/memory.js'
-import type {NdArray} from '../inputs/nd-array.js'
 import {readTexts} from '../inputs/texts.js'
-import {modelName} from '../model/hub.js'
+import {type Opened, openByEngine} from '../model/engines.js'
 import {
   exactLayerAttention,
   type LayerAttention,
   type Model,
   type ModelFacts,
   type ModelLayer,
-  openModel,
   type TokenBatch,
+  type TransformersModel,
 } from '../model/index.js'
 import {makeFolder} from '../results/files.js'
 import {takeLock} from '../results/lock/lock.js'
 import {tf} from '../tf.js'
 import {CapturedLayer, type TextSizes} from './captured-layer.js'
+import {fileOf, recordOf, requireFinite, sizesOf, textsOf, writeLayer} from './layer-file.js'
 import type {ExportedLayer, ExportRecord, ExportRequest} from './record.js'
+import {exportedByTransformers} from './transformers.js'
 
 /** Name of the file that keeps a folder from two exports at once. */
 const LOCK_FILE = 'export.lock'
 
-/** Listeners for progress. */
-export interface ExportListeners {
+/** Listeners for progress, and what else is done on the way. */
+export interface ExportOptions {
   /** Why `auto` passed over a backend. */
   note?(text: string): void
   /** Called when the file of a layer is written. */
   onLayer?(layer: ExportedLayer): void
+  /** Exchanges the attention of each layer in copies of the model before the next one is written. Default: there are none. */
+  inTurn?: InTurn
+  /** The model, where Transformers runs it and it is open: it stays so. */
+  opened?: TransformersModel | undefined
 }
 
 /** Layers with other attention, made one after the other. */
@@ -70,7 +74,6 @@ interface RunningBatch {
  * padded, the output matrix `o` `[H D, W]`, and `residual_norm`. The texts of the file say `causal`, `scale`, `layer` and
  * where they come from.
  *
- * @param inTurn - exchanges the attention of each layer in copies of the model before the next one is written. Default: there are none
  * @throws {WOULD_OVERWRITE} where a file exists and is not to be replaced
  * @throws {NOT_WRITABLE} where another export writes into the folder
  * @throws {BAD_RANGE} for a layer that the model does not have
@@ -79,13 +82,14 @@ interface RunningBatch {
  */
 export async function exportLayers(
   request: ExportRequest,
-  listeners: ExportListeners = {},
-  inTurn?: InTurn,
+  options: ExportOptions = {},
 ): Promise<ExportRecord> {
-  const {model: folder, output} = request
-  const model = await openModel(folder)
+  const {model: folder, output, engine = 'native', device, threads} = request
+  const {native, transformers}: Opened = options.opened
+    ? {transformers: options.opened}
+    : await openByEngine(folder, {engine, device, threads: threads ?? availableParallelism()})
   try {
-    const layers = chosenLayers(request.layers, model.facts, folder)
+    const layers = chosenLayers(request.layers, (native ?? transformers).facts, folder)
     await requireNew(request, layers)
     const {texts} = await readTexts(request.texts)
     await makeFolder(output)
@@ -93,17 +97,19 @@ export async function exportLayers(
     try {
       await requireNew(request, layers) // another export may have ended meanwhile
       const own = texts.slice(0, request.maxTexts)
-      return await exported(model, layers, own, request, listeners, inTurn)
+      if (native) return await exported(native, layers, own, request, options)
+      if (!options.inTurn) {
+        return await exportedByTransformers(transformers, layers, own, request, options.onLayer)
+      }
+      const what = 'a model that this program runs, for layers in turn'
+      throw expected('UNSUPPORTED', folder, what, 'one that Transformers runs')
     } finally {
       await lock.release()
     }
   } finally {
-    await model.close()
+    await native?.close()
+    if (!options.opened) transformers?.close()
   }
-}
-
-function fileOf({output}: ExportRequest, layer: number): string {
-  return join(output, `layer${layer}.safetensors`)
 }
 
 async function requireNew(request: ExportRequest, layers: readonly number[]): Promise<void> {
@@ -117,18 +123,14 @@ async function exported(
   layers: readonly number[],
   texts: readonly string[],
   request: ExportRequest,
-  {note, onLayer}: ExportListeners,
-  inTurn?: InTurn,
+  {note, onLayer, inTurn}: ExportOptions,
 ): Promise<ExportRecord> {
   const {facts} = model
   const {copies = 0} = inTurn ?? {}
   const backend = await useBackend(request.backend, {threads: request.threads, note})
   const {running, leftOut} = await embedded(model, texts, request, copies)
   const lengths = running.flatMap(({tokens}) => tokens.lengths)
-  const sizes = {texts: lengths.length, length: Math.max(...lengths)}
-  const entries = (1 + copies) * sizes.texts * sizes.length * facts.headDim
-  const fewer = 'read fewer texts with `maxTexts`, or cut them with `maxTokens`'
-  assertMemory(request.texts, 4 * entries * (facts.heads + 2 * facts.keyHeads), fewer)
+  const sizes = sizesOf(lengths, request, facts, copies)
   const written: ExportedLayer[] = []
   for (let index = 0; index <= layers.at(-1)!; index++) {
     const layer = await model.layer(index)
@@ -139,9 +141,8 @@ async function exported(
     for (const batch of running) passLayer(batch, layer, captured)
     let attention: CopyAttention = () => exactLayerAttention
     if (captured) {
-      const saved = {layer: index, path: fileOf(request, index), residual_norm: norm}
-      const arrays = {...captured.written(), ...outputOf(layer, facts, norm)}
-      await writeArrays(saved.path, arrays, textsOf(request, facts, index))
+      const matrix = outputOf(layer, facts)
+      const saved = await writeLayer(request, facts, {index, captured, norm, matrix})
       written.push(saved)
       onLayer?.(saved)
       if (exchanged) {
@@ -161,20 +162,17 @@ async function exported(
   }
   tf.dispose(running.flatMap(({hidden, copies}) => [hidden, ...copies]))
   return {
-    schema: 'rfa.export/1',
-    ...{model: request.model, texts: request.texts, texts_read: sizes.texts},
-    texts_left_out: leftOut,
-    tokens_read: lengths.reduce((sum, length) => sum + length, 0),
-    seq_len: sizes.length,
-    ...{heads: facts.heads, key_heads: facts.keyHeads, head_dim: facts.headDim},
-    ...{causal: facts.causal, logit_scale: facts.scale},
+    ...recordOf(request, facts, {lengths, leftOut, layers: written}),
     ...backendFacts(backend),
-    layers: written,
   }
 }
 
 /** @throws {BAD_RANGE} for a layer that the model does not have */
-function chosenLayers(choice: LayerChoice, {layers}: ModelFacts, folder: string): number[] {
+function chosenLayers(
+  choice: LayerChoice,
+  {layers}: Pick<ModelFacts, 'layers'>,
+  folder: string,
+): number[] {
   const all = Array.from({length: layers}, (_, layer) => layer)
   if (choice === 'all') return all
   const missing = choice.find(layer => layer >= layers)
@@ -241,43 +239,12 @@ function residualNorm(running: readonly RunningBatch[]): number {
   return Math.sqrt(squares / count)
 }
 
-/** @throws {NOT_FINITE} for hidden states that are not numbers, or too large for their squares */
-function requireFinite(norm: number, layer: number): void {
-  if (Number.isFinite(norm)) return
-  const what = 'hidden states with squares that float32 can hold'
-  throw expected('NOT_FINITE', `input of layer ${layer}`, what, `a norm of ${norm}`)
-}
-
-/** What becomes of outputs: the matrix that those of all heads are multiplied by, from what it makes of unit vectors, and the stream. */
-function outputOf(
-  layer: ModelLayer,
-  {heads, headDim, width}: ModelFacts,
-  norm: number,
-): Record<string, NdArray> {
+/** What becomes of outputs: the matrix that those of all heads are multiplied by, from what it makes of unit vectors. */
+function outputOf(layer: ModelLayer, {heads, headDim}: ModelFacts): Float32Array<ArrayBuffer> {
   const size = heads * headDim
   const {matrix} = hostData(() => {
     const units: tf.Tensor4D = tf.reshape(tf.eye(size), [1, size, heads, headDim])
     return {matrix: layer.project(tf.transpose(units, [0, 2, 1, 3]))}
   })
-  return {
-    o: {shape: [size, width], dtype: 'float32', data: Float32Array.from(matrix)},
-    residual_norm: {shape: [1], dtype: 'float32', data: Float32Array.of(norm)},
-  }
-}
-
-function textsOf(
-  {model, texts}: ExportRequest,
-  {causal, scale}: ModelFacts,
-  layer: number,
-): Record<string, string> {
-  const name = modelName(model)
-  return {
-    ...{
-      model: name,
-      model_folder: model,
-      origin: `layer ${layer} of ${name} on ${basename(texts)}`,
-    },
-    ...{layers: String(layer), layout: DEFAULT_LAYOUT},
-    ...{causal: String(causal), scale: String(scale)},
-  }
+  return Float32Array.from(matrix)
 }

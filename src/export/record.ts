@@ -1,7 +1,9 @@
 /** The request of `rfa export`, and the record of what it wrote. */
 import {z} from 'zod'
 import type {BackendChoice} from '../backends/index.js'
+import {engineBackend, engineFacts} from '../experiments/pretrained.js'
 import type {LayerChoice} from '../inputs/layers.js'
+import type {EngineChoice} from '../model/engine-names.js'
 import {computedBy, nullableNumber} from '../results/record.js'
 
 /** Layers of a model, and where they go. */
@@ -21,6 +23,10 @@ export interface ExportRequest {
   force: boolean
   backend: BackendChoice
   threads?: number | undefined
+  /** What runs the model. Default: this program. */
+  engine?: EngineChoice | undefined
+  /** Of PyTorch, where Transformers runs it. Default: the processor. */
+  device?: 'cpu' | 'cuda' | 'mps' | 'auto' | undefined
 }
 
 const exportedLayer = z.object({
@@ -47,6 +53,8 @@ export const exportRecord = z.object({
   causal: z.boolean().describe('Query i sees the keys up to i only.'),
   logit_scale: z.number().describe('beta: logits are beta q.k.'),
   ...computedBy,
+  backend: engineBackend,
+  engine: engineFacts,
   layers: z.array(exportedLayer).min(1).describe('The layers, one file each.'),
 })
 export type ExportRecord = z.infer<typeof exportRecord>

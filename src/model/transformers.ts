@@ -87,13 +87,17 @@ export interface TransformersModel {
    * @returns what the script says, one array after the other
    */
   original(at: number, batch: TokenBatch, rows: readonly number[]): Promise<Float64Array>
+  /** `q` `[B, H, L, D]`, `k` and `v` `[B, Hkv, L, D]` of a layer, one after the other, on a batch that the original has run. */
+  captured(at: number, layer: number): Promise<Float64Array>
+  /** The matrix `[H D, W]` after attention; empty where more than a matrix stands there. */
+  output(layer: number): Promise<Float64Array>
   /** Runs a batch that the original has run, with attention exchanged. */
   exchanged(at: number, exchange: Exchange): Promise<Float64Array>
   close(): void
 }
 
 /** Settings of `openTransformers`. */
-interface TransformersOptions {
+export interface TransformersOptions {
   threads?: number | undefined
   changed?: string | undefined
   inputs?: string | undefined
@@ -178,6 +182,12 @@ function modelOf(
       const data = new Uint8Array(ids.buffer, ids.byteOffset, ids.byteLength)
       const request = {do: 'original', batch: at, lengths, bytes: data.length}
       return numbersOf(await ask(request, arrays, [data]))
+    },
+    async captured(at, layer) {
+      return numbersOf(await ask({do: 'capture', batch: at, layer}, arrays))
+    },
+    async output(layer) {
+      return numbersOf(await ask({do: 'output', layer}, arrays))
     },
     async exchanged(at, exchange) {
       return numbersOf(await ask({do: 'exchanged', batch: at, ...exchange}, arrays))

@@ -30,7 +30,7 @@ describe('rfa export', () => {
     const {stdout, stderr} = await run(Export, 'export', argv)
     expect(runner.exportLayers.mock.lastCall?.[0]).toEqual({
       ...{model: 'm', texts: 't', maxTexts: 60, maxTokens: 128, layers: [0, 3]},
-      ...{output: 'out', force: false, backend: 'auto', threads: 2},
+      ...{output: 'out', force: false, backend: 'auto', engine: 'auto', threads: 2},
     })
     expect(stdout).toBe('')
     expect(stderr).toContain(

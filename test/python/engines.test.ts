@@ -1,13 +1,18 @@
 /** Both engines of `rfa swap` on the same models, and the one of Transformers on others. `npm run test:python`. */
+import {spawnSync} from 'node:child_process'
 import {writeFile} from 'node:fs/promises'
 import {join, resolve} from 'node:path'
 import {describe, expect, it} from 'vitest'
+import {z} from 'zod'
 import {swapFiles} from '../../src/cli/plans/swap-files.js'
 import {modelDigest} from '../../src/experiments/model-digest.js'
 import {runSwapCell} from '../../src/experiments/swap/measure/cell.js'
 import {type SwapCell, type SwapResult, swapResult} from '../../src/experiments/swap/schema.js'
+import {exportLayers} from '../../src/export/export.js'
+import {readArrays} from '../../src/inputs/files/index.js'
+import {packageRoot} from '../../src/package.js'
 import {newFolder} from '../helpers/folders.js'
-import {modelFolder, type TinyModel, writeJson} from '../helpers/model-folders.js'
+import {modelFolder, type TinyModel, WORDS, writeJson} from '../helpers/model-folders.js'
 import {swapCellOf} from '../helpers/swap-cells.js'
 import {PYTHON, python} from './python.js'
 
@@ -106,6 +111,66 @@ describe.runIf(PYTHON)('both engines', {timeout: PATIENCE}, () => {
     expect(apart).toEqual([])
   })
 
+  it.each(['gpt2', 'llama', 'bert'] as const)('export the same layers of %s', async kind => {
+    const folder = await newFolder()
+    const texts = join(folder, 'texts.txt')
+    await writeFile(texts, TEXTS.join('\n'))
+    const request = {
+      ...{model: await tiny(kind), texts, maxTexts: 9, maxTokens: 99, force: false},
+      ...{layers: 'all' as const, backend: 'cpu' as const},
+    }
+    const [own, other] = await Promise.all(
+      (['native', 'transformers'] as const).map(engine =>
+        exportLayers({...request, engine, output: join(folder, engine)}),
+      ),
+    )
+    const {backend, instruction_set, threads, processes, layers, ...facts} = own!
+    expect(other).toMatchObject({...facts, backend: 'torch'})
+    for (const [index, {path}] of layers.entries()) {
+      const [wanted, found] = [await readArrays(path), await readArrays(other!.layers[index]!.path)]
+      expect([...found.arrays.keys()].sort()).toEqual([...wanted.arrays.keys()].sort())
+      expect(found.metadata).toEqual(wanted.metadata)
+      for (const [name, array] of wanted.arrays) {
+        const {shape, data} = found.arrays.get(name)!
+        expect(shape).toEqual(array.shape)
+        const numbers = Float64Array.from(array.data as Float32Array)
+        const most = Math.max(...numbers.map(Math.abs))
+        const off = numbers.map((value, at) => Math.abs(Number(data[at]) - value) / most)
+        expect(Math.max(...off), name).toBeLessThan(TOLERANCE)
+      }
+    }
+  })
+
+  it('learn the same', async () => {
+    const folder = await newFolder()
+    const texts = join(folder, 'texts.txt')
+    const lines = Array.from({length: 12}, (_, at) => {
+      const word = (place: number) => WORDS[4 + ((at * (place + 3) + place) % 9)]
+      return Array.from({length: 8}, (_, place) => word(place)).join(' ')
+    })
+    await writeFile(texts, lines.join('\n'))
+    const model = await tiny('gpt2')
+    const losses = ['native', 'transformers'].map(engine => {
+      const sizes = ['--num-features', '8', '--draws', '1', '--steps', '3', '--threads', '1']
+      const flags = ['--model', model, '--texts', texts, '--engine', engine, ...sizes]
+      const argv = ['tune', ...flags, '--output', join(folder, engine), '--json']
+      const {status, stdout, stderr} = spawnSync(join(packageRoot(), 'bin', 'run.js'), argv, {
+        encoding: 'utf8',
+        env: {...process.env, RFA_PYTHON: PYTHON},
+      })
+      expect(status, stderr).toBe(0)
+      const {records} = z.object({records: z.array(learnedRecord)}).parse(JSON.parse(stdout))
+      expect(records.filter(({cell}) => cell.tuned)).toHaveLength(1)
+      return records.map(({result}) => result.causal_effects.nats_added.mean)
+    })
+    const [own, other] = losses as [number[], number[]]
+    expect(other).toHaveLength(own.length)
+    // gradients of the same arrays up to float32, three steps long
+    own.forEach((loss, at) => {
+      expect(Math.abs(other[at]! - loss)).toBeLessThan(TOLERANCE * Math.max(1, Math.abs(loss)))
+    })
+  })
+
   it('leave texts by lara what they are alone, and skip what rfa.torch lacks', async () => {
     const model = {model: await tiny('bert'), texts: TEXTS, M: 3}
     const cell: SwapCell = {...(await swapCellOf('lara', model)), projection: null}
@@ -122,6 +187,11 @@ describe.runIf(PYTHON)('both engines', {timeout: PATIENCE}, () => {
       expect(skipped).toEqual({status: 'skipped', reason})
     }
   })
+})
+
+const learnedRecord = z.object({
+  cell: z.object({tuned: z.unknown().optional()}),
+  result: z.object({causal_effects: z.object({nats_added: z.object({mean: z.number()})})}),
 })
 
 interface Tried {

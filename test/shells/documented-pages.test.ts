@@ -43,6 +43,9 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   'npx rfa swap --model ./all-MiniLM-L6-v2 --texts texts.txt --tuned tuned.safetensors':
     'test/python/tuned.test.ts',
   'pip install torch transformers': 'test/python/engines.test.ts',
+  'npx rfa tune --model ./pythia-70m --texts texts.txt': 'test/python/engines.test.ts',
+  'npx rfa swap --model distilled --original ./my-model --tuned distilled.safetensors --texts others.txt':
+    'test/python/torch-models.test.ts',
   'npx rfa swap --model ./vit-base --inputs images.npz --methods favor-pos,elu --num-features 64':
     'test/python/engines.test.ts',
   'npx rfa swap --model ./Qwen3-0.6B --texts texts.txt --engine transformers':

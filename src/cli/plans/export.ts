@@ -5,7 +5,7 @@ import {POSITIVE_INTEGER} from '../flags/ranges.js'
 import {computeFlags, layerList} from '../flags/shared.js'
 import {toLayers} from './input-spec.js'
 import {swapFlags} from './swap.js'
-import {namedModel, PACKAGED_TEXTS} from './swap-files.js'
+import {engineFor, namedModel, PACKAGED_TEXTS} from './swap-files.js'
 
 /** As many as learning from a layer takes, a fifth of them held out. */
 const MAX_TEXTS = 60
@@ -31,6 +31,8 @@ export const exportFlags = {
     description: 'folder for layer0.safetensors, layer1.safetensors and so on',
   }),
   force: toggle('replace files that exist'),
+  engine: ungrouped(swapFlags.engine),
+  device: ungrouped(swapFlags.device),
   backend: ungrouped(computeFlags.backend),
   threads: ungrouped(computeFlags.threads, 'threads to compute with (default: one per processor)'),
 }
@@ -47,6 +49,7 @@ export async function toExportRequest(flags: ExportFlags): Promise<ExportRequest
     layers: toLayers(flags) ?? 'all',
     output: flags.output,
     force: flags.force,
+    ...engineFor(flags),
     backend: flags.backend ?? 'auto',
     threads: flags.threads,
   }

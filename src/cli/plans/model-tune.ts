@@ -29,6 +29,8 @@ export const modelTuneFlags = {
     description:
       'folder of a model as Hugging Face writes it: learns every layer, then runs the model on other texts with what was learned and without',
   }),
+  engine: swapFlags.engine,
+  device: swapFlags.device,
   texts: swapFlags.texts,
   'max-texts': oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'MODEL',
@@ -51,7 +53,9 @@ export const modelTuneFlags = {
 }
 
 /** Flags of `--model` that say nothing without it. */
-const OF_MODEL = ['texts', 'max-texts', 'max-tokens', 'layers', 'sequential', 'budget'] as const
+const OF_MODEL = [
+  ...['engine', 'device', 'texts', 'max-texts', 'max-tokens', 'layers', 'sequential', 'budget'],
+] as const
 
 /** @throws {USAGE} for a flag of a model where there is none */
 export function refuseModelFlags(flags: Partial<Record<(typeof OF_MODEL)[number], unknown>>): void {

@@ -1,15 +1,17 @@
 /** What a swap reads, looked at while its plan is made. */
 import {existsSync} from 'node:fs'
 import {join} from 'node:path'
-import {expected, RfaError} from '../../errors.js'
+import {expected} from '../../errors.js'
 import {fileDigest, modelDigest} from '../../experiments/model-digest.js'
 import type {PretrainedModel} from '../../experiments/pretrained.js'
 import {assertSameShape} from '../../experiments/swap/changed-weights.js'
 import {leastTokens} from '../../experiments/swap/least-tokens.js'
 import {packagedFile} from '../../inputs/packaged.js'
 import {readTexts} from '../../inputs/texts.js'
+import {type Opened, openByEngine} from '../../model/engines.js'
 import {hubFolder} from '../../model/hub.js'
 import {
+  type Model,
   type ModelFacts,
   openModel,
   openTransformers,
@@ -53,20 +55,28 @@ export interface PretrainedFacts {
  */
 export async function pretrained(flags: {model?: string | undefined}): Promise<PretrainedFacts> {
   const folder = await namedModel(flags)
-  return {facts: await nativeFacts(folder), pinned: {folder, digest: await modelDigest(folder)}}
+  const model = await openModel(folder)
+  await requireHead(model)
+  await model.close()
+  return {facts: model.facts, pinned: {folder, digest: await modelDigest(folder)}}
+}
+
+/** A model of Transformers that stays open for what comes next, in the process that started it. */
+export interface KeptModel {
+  transformers?: TransformersModel | undefined
 }
 
 /**
  * Facts and digests of the model and the texts that flags name.
  *
- * @param flags - without an engine: the native one
+ * @param kept - takes the model, where Transformers runs it, and has it for the next call. Default: it is closed
  * @throws {USAGE} for arrays and devices that the native engine does not have
  * @throws {SHAPE_MISMATCH} for an original with other sizes
  * @throws what opening the model and reading the texts throw
  */
-export async function swapFiles(flags: Named): Promise<SwapFiles> {
+export async function swapFiles(flags: Named, kept?: KeptModel): Promise<SwapFiles> {
   const {original, ...own} = flags
-  const files = await ownFiles(own)
+  const files = await ownFiles(own, kept)
   if (original === undefined) return files
   const other = await ownFiles({...own, model: original, engine: files.engine?.name ?? 'native'})
   assertSameShape(files.facts, other.facts)
@@ -76,36 +86,44 @@ export async function swapFiles(flags: Named): Promise<SwapFiles> {
 }
 
 /** The same without another original. */
-async function ownFiles(flags: Omit<Named, 'original'>): Promise<SwapFiles> {
-  const engine = engineFor(flags)
+async function ownFiles(flags: Omit<Named, 'original'>, kept?: KeptModel): Promise<SwapFiles> {
+  const {engine, device} = engineFor(flags)
   const folder = await namedModel(flags)
   if (flags.inputs !== undefined) return arrayFiles(folder, flags.inputs, flags)
-  const own = engine === 'transformers' ? undefined : await nativeModel(folder, engine)
-  const {texts, ...read} = await namedTexts(flags)
-  if (own?.facts) {
-    return {facts: own.facts, model: {folder, digest: await modelDigest(folder)}, texts: read}
-  }
-  const model = await openTransformers(folder, {device: flags.device}).catch((error: unknown) => {
-    const isMissing = error instanceof RfaError && error.code === 'BACKEND_MISSING'
-    throw isMissing && own?.refused ? withRemedies(own.refused, error) : error
-  })
+  const {native, transformers}: Opened = kept?.transformers
+    ? {transformers: kept.transformers}
+    : await openByEngine(folder, {engine, device, look: requireHead})
+  if (kept) kept.transformers = transformers
   try {
-    const facts = await looked(model, texts, flags)
+    const {texts, ...read} = await namedTexts(flags)
+    if (native) {
+      await native.close()
+      return {facts: native.facts, model: {folder, digest: await modelDigest(folder)}, texts: read}
+    }
+    const facts = await looked(transformers, texts, flags)
     const pinned = {folder, digest: await modelDigest(folder, 'transformers')}
-    return {facts, model: pinned, texts: read, ...engineOf(model)}
+    return {facts, model: pinned, texts: read, ...engineOf(transformers)}
   } finally {
-    model.close()
+    if (!kept) transformers?.close()
   }
 }
 
-/** The engine of flags: arrays and other devices than the processor are for Transformers alone. */
-function engineFor({engine = 'native', inputs, device = 'cpu'}: Named) {
+/**
+ * The engine of flags: arrays and other devices than the processor are for Transformers alone.
+ *
+ * @throws {USAGE} for these with the native one
+ */
+export function engineFor({
+  engine = 'auto',
+  inputs,
+  device,
+}: Pick<Named, 'engine' | 'inputs' | 'device'>) {
   const [flag] = [
     ...(inputs === undefined ? [] : ['--inputs']),
-    ...(device === 'cpu' ? [] : ['--device']),
+    ...((device ?? 'cpu') === 'cpu' ? [] : ['--device']),
   ]
-  if (flag === undefined) return engine
-  if (engine !== 'native') return 'transformers'
+  if (flag === undefined) return {engine, device}
+  if (engine !== 'native') return {engine: 'transformers' as const, device}
   throw expected('USAGE', flag, '--engine transformers with it', 'native')
 }
 
@@ -134,23 +152,9 @@ export async function namedTexts({
   return {path, digest, texts, lines: texts.length}
 }
 
-/** A model that is run here, or why it is not and another engine may. @throws where no other could, or none is asked for */
-async function nativeModel(folder: string, engine: 'auto' | 'native') {
-  try {
-    return {facts: await nativeFacts(folder)}
-  } catch (error) {
-    const refused = error instanceof RfaError && error.code === 'UNSUPPORTED'
-    if (!refused || engine === 'native') throw error
-    return {refused: error}
-  }
-}
-
-async function nativeFacts(folder: string): Promise<ModelFacts> {
-  const model = await openModel(folder)
-  // a decoder is judged by its predictions
+/** A decoder is judged by its predictions. @throws where it has none */
+async function requireHead(model: Model): Promise<void> {
   if (model.facts.causal && !model.hasHead) await model.head()
-  await model.close()
-  return model.facts
 }
 
 /** Facts of a model that sees all tokens of these texts. */
@@ -178,9 +182,4 @@ function engineOf({facts, parameters, engine}: TransformersModel) {
     },
     ...(kind !== 'cpu' && {device: kind}),
   }
-}
-
-/** What does not run here, with what would make it run. */
-function withRemedies({code, message, suggestions}: RfaError, {suggestions: more}: RfaError) {
-  return new RfaError(code, message, {suggestions: [...more, ...suggestions]})
 }

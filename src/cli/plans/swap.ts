@@ -1,6 +1,7 @@
 import {expected} from '../../errors.js'
 import type {MethodSpec} from '../../experiments/axes.js'
 import {type SwapPlan, swapPlan} from '../../experiments/swap/schema.js'
+import {ENGINES} from '../../model/engine-names.js'
 import type {ModelFacts} from '../../model/index.js'
 import type {TunedFile} from '../../tuned/index.js'
 import {assertTunedFits} from '../../tuned/index.js'
@@ -43,8 +44,6 @@ const SWAP: Record<'standard' | 'quick', SwapGrid> = {
 /** What every other method is held against: averaging V, and exact attention with its queries rounded once more. */
 const YARDSTICKS = ['mean-value', 'softmax']
 
-/** What may run a model. */
-const ENGINES = ['auto', 'native', 'transformers'] as const
 /** What PyTorch may compute on. */
 const DEVICES = ['cpu', 'cuda', 'mps', 'auto'] as const
 

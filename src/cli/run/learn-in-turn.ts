@@ -57,7 +57,7 @@ export async function learnInTurn(asked: InTurn): Promise<TuneRecord[]> {
       return drawnAttention(cell, draw * layers + layer, tunedCall(tuned, layer, draw))
     }
   }
-  await services.exportLayers(request, {}, {copies, exchange})
+  await services.exportLayers(request, {inTurn: {copies, exchange}})
   return all
 }
 

@@ -8,7 +8,8 @@ import type {TuneRecord} from '../../experiments/tune/schema.js'
 import type {ExportRequest} from '../../export/record.js'
 import {writeAtomic} from '../../files.js'
 import {readTexts} from '../../inputs/texts.js'
-import {openModel} from '../../model/index.js'
+import type {EngineChoice} from '../../model/engine-names.js'
+import {openModel, type TransformersModel} from '../../model/index.js'
 import {commandText, typeablePath} from '../../report/command-line.js'
 import {plural} from '../../report/numbers.js'
 import {makeFolder} from '../../results/files.js'
@@ -23,7 +24,7 @@ import {
   textSizes,
 } from '../plans/model-tune.js'
 import {type SwapFlags, toSwapPlan} from '../plans/swap.js'
-import {swapFiles} from '../plans/swap-files.js'
+import {type KeptModel, swapFiles} from '../plans/swap-files.js'
 import {type TypedTuneFlags, toTunePlan} from '../plans/tune.js'
 import type {Invocation} from '../program/services.js'
 import {OwnRuns} from './own-folder-run.js'
@@ -56,15 +57,38 @@ export async function runModelTune(
   estimators: EstimatorFacts,
   invocation: Invocation,
 ): Promise<EndedModelTune> {
+  const kept: KeptModel = {}
+  const runs = new OwnRuns(invocation)
+  try {
+    return await learnedAndJudged({flags, estimators, invocation, kept, runs})
+  } finally {
+    kept.transformers?.close()
+    await runs.end()
+  }
+}
+
+interface ModelTune {
+  flags: TypedTuneFlags & {quiet: boolean}
+  estimators: EstimatorFacts
+  invocation: Invocation
+  /** The model, where Transformers runs it. */
+  kept: KeptModel
+  runs: OwnRuns
+}
+
+async function learnedAndJudged(asked: ModelTune): Promise<EndedModelTune> {
+  const {flags, estimators, invocation, kept, runs} = asked
   const {services} = invocation
   const {maxTokens, texts: most} = textSizes(flags)
   const folder = await runFolder(flags)
   await refuseResumeOfNothing({...flags, ...folder})
-  const files = await swapFiles(flags)
+  const files = await swapFiles(flags.sequential ? inTurn(flags) : flags, kept)
   const layers = learnedLayers(flags, files.facts.layers)
   const {path} = files.texts
   const read = (await readTexts(path)).texts.slice(0, most)
-  const split = splitTexts(await cutTexts(files.model.folder, read, maxTokens), path)
+  const model = kept.transformers ?? (await openModel(files.model.folder))
+  const split = splitTexts(await cutTexts(model, read, maxTokens), path)
+  if (model !== kept.transformers) await model.close()
   const {causal} = files.facts
   const planOf = (input?: string[]) => toTunePlan({...flags, causal, input}, estimators)
   const planned = planOf() // flags that make no plan are refused before anything is written
@@ -81,9 +105,8 @@ export async function runModelTune(
     ...{layers, output: exported, force: true, backend, threads},
   }
   const own = {directory, resume, quiet, threads, force, timeout}
-  const runs = new OwnRuns(invocation)
   const learnAlone = async () => {
-    const {layers: arrays} = await services.exportLayers(request)
+    const {layers: arrays} = await services.exportLayers(request, {opened: kept.transformers})
     const plan = planOf(arrays.map(({path}) => path))
     const records = await runs.recordsOf<TuneRecord>(plan, {...own, name: 'learn'})
     requireLearned(records)
@@ -95,33 +118,36 @@ export async function runModelTune(
       ...{request, layers: files.facts.layers, planOf, runName: layerRun},
       ...{runs, own, services, requireLearned},
     })
-  try {
-    const records = await (flags.sequential ? learnInTurn() : learnAlone())
-    const learnRuns = flags.sequential ? layers.map(layerRun) : ['learn']
-    const file = tunedFileOf(directory)
-    await saveTuned(records, directory)
-    const tuned = await readTuned(file)
-    const asked: SwapFlags = {
-      ...flags,
-      ...{texts: judged, 'max-texts': split.judged.length, 'max-tokens': maxTokens},
-      ...{layers: layers.join(), tuned: file, parameters: undefined, yardsticks: undefined},
-      ...{methods: [tuned.method], preset: flags.preset && [flags.preset]},
-      replicates: planned.draws,
-      projections: tuned.projection === null ? undefined : [tuned.projection],
-      'num-features': tuned.numFeatures === null ? undefined : featuresOf(tuned.numFeatures),
-    }
-    const judgedFiles = await swapFiles(asked)
-    const swap = toSwapPlan(asked, judgedFiles, estimators, tuned)
-    const run = await runs.runOf(swap, {...own, name: 'swap'})
-    await rm(exported, {recursive: true, force: true})
-    return {
-      run,
-      texts: textsLine(split),
-      closing: closingLines(directory, learnRuns, tuned, invocation.argv),
-    }
-  } finally {
-    await runs.end()
+  const records = await (flags.sequential ? learnInTurn() : learnAlone())
+  const learnRuns = flags.sequential ? layers.map(layerRun) : ['learn']
+  const file = tunedFileOf(directory)
+  await saveTuned(records, directory)
+  const tuned = await readTuned(file)
+  const swapFlags: SwapFlags = {
+    ...flags,
+    ...{texts: judged, 'max-texts': split.judged.length, 'max-tokens': maxTokens},
+    ...{layers: layers.join(), tuned: file, parameters: undefined, yardsticks: undefined},
+    ...{methods: [tuned.method], preset: flags.preset && [flags.preset]},
+    ...{original: undefined, inputs: undefined},
+    replicates: planned.draws,
+    projections: tuned.projection === null ? undefined : [tuned.projection],
+    'num-features': tuned.numFeatures === null ? undefined : featuresOf(tuned.numFeatures),
   }
+  const swap = toSwapPlan(swapFlags, await swapFiles(swapFlags, kept), estimators, tuned)
+  kept.transformers?.close()
+  const run = await runs.runOf(swap, {...own, name: 'swap'})
+  await rm(exported, {recursive: true, force: true})
+  return {
+    run,
+    texts: textsLine(split),
+    closing: closingLines(directory, learnRuns, tuned, invocation.argv),
+  }
+}
+
+/** Flags of layers that learn in turn, which only this program runs. @throws {USAGE} for another engine */
+function inTurn<F extends {engine?: EngineChoice | undefined}>(flags: F): F {
+  if (flags.engine !== 'transformers') return {...flags, engine: 'native'}
+  throw expected('USAGE', '--sequential', '--engine native with it', flags.engine)
 }
 
 /** Name of the run of a layer that learns after others. */
@@ -131,24 +157,19 @@ function layerRun(layer: number): string {
 
 /** Texts as the model reads them; without those that it has no token of. */
 async function cutTexts(
-  folder: string,
+  model: Pick<TransformersModel, 'tokenize'>,
   texts: readonly string[],
   maxTokens: number,
 ): Promise<CutText[]> {
-  const model = await openModel(folder)
-  try {
-    const {batches, order, taken} = await model.tokenize(texts, {maxTokens})
-    const cut: CutText[] = []
-    batches.forEach(({ids, length, lengths}, at) => {
-      order[at]!.forEach((place, row) => {
-        const own = ids.subarray(row * length, row * length + lengths[row]!)
-        cut[place] = {text: texts[taken[place]!]!, ids: [...own]}
-      })
+  const {batches, order, taken} = await model.tokenize(texts, {maxTokens, least: 1})
+  const cut: CutText[] = []
+  batches.forEach(({ids, length, lengths}, at) => {
+    order[at]!.forEach((place, row) => {
+      const own = ids.subarray(row * length, row * length + lengths[row]!)
+      cut[place] = {text: texts[taken[place]!]!, ids: [...own]}
     })
-    return cut
-  } finally {
-    await model.close()
-  }
+  })
+  return cut
 }
 
 /** @throws {UNSUPPORTED | CELL_CRASHED} where a layer did not learn */

@@ -9,7 +9,7 @@ import {
   seed,
 } from '../../results/record.js'
 import {drawAxes, drawPoint, methodAxes, methodSpec} from '../axes.js'
-import {digest, layerNumbers, pretrainedModel} from '../pretrained.js'
+import {digest, engineBackend, engineFacts, layerNumbers, pretrainedModel} from '../pretrained.js'
 
 const shared = {
   model: pretrainedModel,
@@ -198,17 +198,8 @@ export type SwapPart = z.output<typeof part>
 
 export const swapResult = z.object({
   ...computedBy,
-  backend: z.string().describe('Backend that computed; `torch` where Transformers ran the model.'),
-  engine: z
-    .object({
-      name: z.literal('transformers').describe('Name of the engine.'),
-      torch: z.string().describe('Version of PyTorch.'),
-      transformers: z.string().describe('Version of Transformers.'),
-      python: z.string().describe('Version of Python.'),
-      device: z.string().describe('Device of PyTorch.'),
-    })
-    .optional()
-    .describe('What ran the model; absent: the program itself.'),
+  backend: engineBackend,
+  engine: engineFacts,
   model_kind: z.string().describe('Architecture.'),
   model_layers: z.number().int().describe('Layers of the model.'),
   heads: z.number().int().describe('H, heads of queries.'),

@@ -132,6 +132,12 @@ export const NUMBERS: readonly Row[] = [
   ['swap --inputs a.npz --engine native', 2, /--inputs: expected --engine transformers with it/],
   ['swap --device cuda --engine native', 2, /--device: expected --engine transformers with it/],
   ['swap --quick --original nowhere', 3, /nowhere/],
+  ['tune --quick --engine transformers', 2, /--engine: expected --model with it/],
+  [
+    'tune --model charlm --sequential --engine transformers',
+    2,
+    /--sequential: expected --engine native with it, got "?transformers/,
+  ],
   ['swap --device gpu', 2, /--device: expected one of the devices cpu, cuda, mps, auto, got "gpu"/],
   ['swap --quick --dry-run', 0, /^swap, causal: 8 cells[\s\S]*favor-pos \(tuned\) orth M=64/],
   ['swap --quick --budget 0.01 --dry-run', 0, /^swap, causal: 7 cells/],

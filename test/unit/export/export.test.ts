@@ -135,10 +135,8 @@ describe('queries, keys and values of a model', () => {
     const request = await requestOf('bert')
     const nothing: LayerAttention = query => tf.zerosLike(query)
     const seen: string[] = []
-    const {layers} = await exportLayers(
-      request,
-      {},
-      {
+    const {layers} = await exportLayers(request, {
+      inTurn: {
         copies: 2,
         exchange: async ({layer}, inputs) => {
           seen.push(inputs)
@@ -146,7 +144,7 @@ describe('queries, keys and values of a model', () => {
           return copy => (copy === 0 ? exactLayerAttention : nothing)
         },
       },
-    )
+    })
     const files = await Promise.all(seen.map(path => readArrays(path)))
     const originals = await Promise.all(layers.map(({path}) => readArrays(path)))
     for (const [index, {arrays}] of files.entries()) {

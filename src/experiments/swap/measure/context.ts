@@ -2,12 +2,7 @@
 import type {tf} from '../../../attention/index.js'
 import {fileChanged} from '../../../inputs/files/recorded-source.js'
 import {readTexts} from '../../../inputs/texts.js'
-import {
-  exactLayerAttention,
-  type Model,
-  openModel,
-  type TokenBatch,
-} from '../../../model/index.js'
+import {exactLayerAttention, type Model, openModel, type TokenBatch} from '../../../model/index.js'
 import {modelDigest} from '../../model-digest.js'
 import {assertSameShape, assertSameTokens} from '../changed-weights.js'
 import {leastTokens} from '../least-tokens.js'

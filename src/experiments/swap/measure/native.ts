@@ -187,7 +187,10 @@ async function predictionsOf(original: Original, finals: Finals): Promise<NextTo
 }
 
 /** Embeddings in the order of the texts. */
-function embeddingsOf({model, batches}: Pick<Original, 'model' | 'batches'>, hidden: readonly tf.Tensor3D[]): Embeddings {
+function embeddingsOf(
+  {model, batches}: Pick<Original, 'model' | 'batches'>,
+  hidden: readonly tf.Tensor3D[],
+): Embeddings {
   const found: Float32Array[] = []
   batches.forEach(({tokens, texts}, at) => {
     const {vectors} = hostData(() => ({vectors: model.embedding(hidden[at]!, tokens)}))

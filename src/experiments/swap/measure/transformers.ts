@@ -17,6 +17,7 @@ import {
 import {tf} from '../../../tf.js'
 import type {CellContext} from '../../experiment.js'
 import {fileDigest, modelDigest} from '../../model-digest.js'
+import {transformersFacts} from '../../pretrained.js'
 import {leastTokens} from '../least-tokens.js'
 import {ATTENTION_ERRORS, type SwapCell} from '../schema.js'
 import {forEachError} from './attention-errors.js'
@@ -57,15 +58,11 @@ export async function transformersEngine(
     throw error
   })
   const {model, pooling} = original
-  const {packages, python, device} = model.engine
   return {
     ...original,
     facts: model.facts,
     pooledBy: pooling?.text ?? null,
-    result: {
-      ...{backend: 'torch', instruction_set: null, threads, processes: how.processes ?? 1},
-      engine: {name: 'transformers', ...packages, python, device},
-    },
+    result: {...transformersFacts(model.engine, threads), processes: how.processes ?? 1},
     refuses: own => whyNot(model, own),
     embeddings: () => original.embeddings,
     exchanged: run =>
@@ -117,7 +114,12 @@ async function runOriginal(
 async function onTexts(
   model: TransformersModel,
   texts: readonly string[] | undefined,
-  {model: exchanged, original: {folder} = exchanged, max_tokens: maxTokens, texts: {count}}: SwapCell,
+  {
+    model: exchanged,
+    original: {folder} = exchanged,
+    max_tokens: maxTokens,
+    texts: {count},
+  }: SwapCell,
   onPass: OnPass,
 ): Promise<Original> {
   const {layers, causal, width} = model.facts

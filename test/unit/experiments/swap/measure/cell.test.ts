@@ -303,9 +303,9 @@ describe('a swap against an original with other weights', () => {
     await expect(runSwapCell({...cell, original: pinned})).rejects.toThrow(
       /^the original: expected a causal model with 2 layers, hidden states of 10 and 13 tokens/,
     )
-    expect(() => assertSameTokens([{ids: Int32Array.of(1, 2)}], [{ids: Int32Array.of(1, 3)}])).toThrow(
-      /^the original: expected the tokens that the exchanged model reads, got others/,
-    )
+    expect(() =>
+      assertSameTokens([{ids: Int32Array.of(1, 2)}], [{ids: Int32Array.of(1, 3)}]),
+    ).toThrow(/^the original: expected the tokens that the exchanged model reads, got others/)
   })
 })
 
