@@ -2,7 +2,7 @@ import type {AdviceRequest} from '../src/advice/plans.js'
 import {adviseFlags, type ModelAdviseFlags, toAdviceRequest} from '../src/cli/plans/advise.js'
 import {withCausal} from '../src/cli/plans/input-spec.js'
 import {tunedFile} from '../src/cli/plans/tuned.js'
-import {EXIT_CELLS_FAILED} from '../src/cli/program/exit-codes.js'
+import {EXIT_CELLS_FAILED, EXIT_UNDECIDED} from '../src/cli/program/exit-codes.js'
 import type {AdviceForecast, ModelAdviceDocument} from '../src/cli/program/json-documents.js'
 import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
 import type {Block} from '../src/report/document.js'
@@ -60,6 +60,7 @@ export default class Advise extends RfaCommand {
     const next = nextCommand(this.config.bin, flags, document)
     if (next) this.note(next)
     this.caution(failure)
+    if (document.obstacle === 'untimed') process.exitCode = EXIT_UNDECIDED
     if (failure !== undefined) process.exitCode = EXIT_CELLS_FAILED
     return document
   }

@@ -7,7 +7,7 @@ import type {Estimate} from '../stats/index.js'
 import type {AdviceMetric} from './candidates.js'
 import type {LayerFacts} from './joined.js'
 import type {Choice, Obstacle, Offer} from './recommend.js'
-import {errorText, exactError, isUnsettled, speedText} from './words.js'
+import {errorText, exactError, isUnsettled, notFasterText, speedText} from './words.js'
 
 /** What {@link statementOf} says. */
 interface Stated {
@@ -94,7 +94,7 @@ const WHY: Record<Obstacle, Reason> = {
     const accurate = within(metric, wish.tolerance, nearest)
     return nearest && !isTold(nearest.gain)
       ? `${accurate} not timed at L=${length}: the machine was too busy.`
-      : `${accurate} not faster for certain at L=${length}${nearest ? `: ${fast(nearest.gain)}` : ''}.`
+      : `${accurate} ${notFasterText(nearest?.gain)} at L=${length}${nearest ? `: ${fast(nearest.gain)}` : ''}.`
   },
   budget: ({metric, wish}, nearest) =>
     `${within(metric, wish.tolerance, nearest)} faster, but over the budget of ${nanoseconds(wish.budget)}${nearest ? `: it takes ${timeText(nearest.time)}` : ''}.`,

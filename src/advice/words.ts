@@ -48,6 +48,11 @@ export function speedText(gain: Estimate): string {
     : `over ${significant(low)}x`
 }
 
+/** What a speed-up says of a method that no speed is gained by. */
+export function notFasterText(gain: Pick<Estimate, 'high'> | undefined): string {
+  return gain && gain.high < 1 ? 'slower' : 'not measurably faster'
+}
+
 /** Whether a speed-up is known too roughly for a single number. */
 export function isUnsettled(gain: Estimate): boolean {
   return Number.isFinite(gain.value) && gain.low !== gain.high && !isSettled(gain)

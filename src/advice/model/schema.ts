@@ -19,7 +19,7 @@ const timeFields = {
  * - `budget`: no method keeps the budget in any layer
  * - `average`: where a method keeps it, averaging V does, too
  * - `untimed`: times of what keeps it are not known: the machine was too busy, or cells failed
- * - `time`: with what keeps it the model is not faster for certain
+ * - `time`: with what keeps it the model is not measurably faster
  */
 const MODEL_OBSTACLES = ['guess', 'budget', 'average', 'untimed', 'time'] as const
 
@@ -87,7 +87,7 @@ export const modelAdviceFacts = z.object({
     .enum(MODEL_OBSTACLES)
     .nullable()
     .describe(
-      'Why nothing: the model guesses on the texts, or no method keeps the budget in any layer, or averaging V keeps it in the same layers, or the times of what keeps it are not known, or with what keeps it the model is not faster for certain; `null` with a candidate.',
+      'Why nothing: the model guesses on the texts, or no method keeps the budget in any layer, or averaging V keeps it in the same layers, or the times of what keeps it are not known, or with what keeps it the model is not measurably faster; `null` with a candidate.',
     ),
   statement: z.string().describe('The recommendation in sentences.'),
   candidates: z.array(candidate).describe('What was measured, the fastest model first.'),

@@ -4,7 +4,7 @@ import {layersText} from '../../experiments/layers-text.js'
 import {damageText, unitsOf} from '../../experiments/swap/report/damage.js'
 import {nanoseconds, plural, significant} from '../../report/numbers.js'
 import {capital, gainOf} from '../report.js'
-import {speedText} from '../words.js'
+import {notFasterText, speedText} from '../words.js'
 import type {ModelAdvice, ModelCandidate} from './schema.js'
 
 type Stated = Omit<ModelAdvice, 'statement'>
@@ -86,7 +86,8 @@ function untimedText(advice: Stated): string {
 
 function slowText({candidates, seq_len, model_layers}: Stated): string {
   const best = candidates.find(({gain}) => gain !== null)!
-  return `${best.label} keeps the budget in ${layersText(best.layers, model_layers)}, but the model is not faster for certain at ${seq_len} tokens: ${speedText(gainOf(best))}.`
+  const gain = gainOf(best)
+  return `${best.label} keeps the budget in ${layersText(best.layers, model_layers)}, but the model is ${notFasterText(gain)} at ${seq_len} tokens: ${speedText(gain)} as fast.`
 }
 
 /** `0.02 nats per token`. */

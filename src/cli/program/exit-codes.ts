@@ -14,7 +14,7 @@ export const EXIT_CODES = [
   {
     exit: 5,
     meaning:
-      'undecided: --fail-on could judge nothing (with --strict, not everything), or claims --strict found a claim inconclusive',
+      'undecided: --fail-on could judge nothing (with --strict, not everything), claims --strict found a claim inconclusive, or advise --model could not time the model',
   },
   {exit: 70, meaning: 'a fault of rfa itself'},
   {exit: 130, meaning: 'interrupted by SIGINT, SIGTERM or SIGHUP; finished cells are kept'},
@@ -28,7 +28,7 @@ export const EXIT_CLAIM_NOT_SHOWN = 1
 export const EXIT_REGRESSION = 1
 /** Exit code when at least one cell of a run failed, or all that were asked for were skipped. */
 export const EXIT_CELLS_FAILED = 4
-/** Exit code when a comparison could not judge what it was asked to, or no claim that `--strict` asks for was decided otherwise. */
+/** Exit code when a comparison, claims with `--strict`, or advice on a model could not judge what it was asked to. */
 export const EXIT_UNDECIDED = 5
 /** Exit code of an error without an {@link RfaErrorCode}: a bug. */
 export const EXIT_INTERNAL = 70

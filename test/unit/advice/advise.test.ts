@@ -203,7 +203,7 @@ describe('advise', () => {
     expect(short).toMatchObject({candidate: null, obstacle: 'time'})
     expect(short.changes.map(({kind}) => kind)).toEqual(['length', 'tolerance'])
     expect(short.statement).toMatch(
-      /favor-pos orth M=64 is within 5 % and not faster for certain at L=256: 0\.\d+-1\.\d+x as fast \(unsettled\)\.$/,
+      /favor-pos orth M=64 is within 5 % and not measurably faster at L=256: 0\.\d+-1\.\d+x as fast \(unsettled\)\.$/,
     )
     const late = adviceOn(accurate, {budgetMs: 1})
     expect(late).toMatchObject({candidate: null, obstacle: 'budget'})
@@ -315,7 +315,7 @@ describe('advise', () => {
   it('tells times of one process without the ends that they do not have', () => {
     const once = time.map(({cell, result}) => timed(cell, 1, oneProcess([result.median_ns])))
     const {statement} = adviceOn([erring(0.04, [0.04, 0.04])], {}, once)
-    expect(statement).toContain('not faster for certain at L=4096: about 16.0x as fast (unsettled)')
+    expect(statement).toContain('not measurably faster at L=4096: about 16.0x as fast (unsettled)')
     const short = adviceOn([erring(0.04, [0.04, 0.04])], {seqLen: 256}, once)
     expect(short.changes[0]!.statement).toMatch(/would be faster from L=about \d+ on, /)
   })
