@@ -44,6 +44,7 @@ const REGISTRY = {
   H31: ['depends', 'noise adds up, bias compounds', () => import('./h31.js')],
   H32: [undefined, 'Performer fails on ListOps', () => import('./h32.js')],
   H33: [undefined, 'the Taylor map recalls best', () => import('./h33.js')],
+  H34: [undefined, 'learned features carry over', () => import('./h34.js')],
 } as const satisfies Record<string, Entry>
 
 export const CLAIM_IDS = Object.keys(REGISTRY) as readonly (keyof typeof REGISTRY)[]

@@ -16,8 +16,6 @@ import {failed} from '../../../helpers/records/outcomes.js'
 import {swap} from '../../../helpers/records/swap.js'
 import {learned} from '../../../helpers/records/tune.js'
 
-const claim = await claimOf('H29')
-
 /** Where runs would go, and what was exported there. */
 async function place(): Promise<{request: FollowRequest; exported: ExportRequest[]}> {
   const exported: ExportRequest[] = []
@@ -36,20 +34,23 @@ const runsOf = (records: Record<string, readonly CellRecord[]>) =>
 /** One layer after the other, as tune leaves them. */
 const LEARNED = [0, 1, 2, 3].flatMap(layer => [0, 1, 2, 3, 4, 5].map(draw => learned(layer, draw)))
 
-describe('H29', () => {
+describe.each(['h29', 'h34'])('%s', async id => {
+  const claim = await claimOf(id.toUpperCase())
+  const [tuneRun, swapRun] = [`${id}-tune`, `${id}-swap`] as const
+
   it('learns on the first texts, and judges the model on others', async () => {
     const {request, exported} = await place()
     const first = await claim.following!(runsOf({}), request)
-    expect(Object.keys(first)).toEqual(['h29-tune'])
-    const tune = first['h29-tune'] as TunePlan
+    expect(Object.keys(first)).toEqual([tuneRun])
+    const tune = first[tuneRun] as TunePlan
     expect(tune).toMatchObject({experiment: 'tune', learn: 'maps,rows', causal: true, seed: 5})
     const [asked] = exported
     expect(tune.input).toMatchObject({
       paths: [0, 1, 2, 3].map(at => join(asked!.output, `layer${at}.safetensors`)),
     })
-    const second = await claim.following!(runsOf({'h29-tune': LEARNED}), request)
-    expect(Object.keys(second)).toEqual(['h29-swap'])
-    const {texts, methods, layer_sets} = second['h29-swap'] as SwapPlan
+    const second = await claim.following!(runsOf({[tuneRun]: LEARNED}), request)
+    expect(Object.keys(second)).toEqual([swapRun])
+    const {texts, methods, layer_sets} = second[swapRun] as SwapPlan
     expect(layer_sets).toEqual([[0, 1, 2, 3]])
     const [plain, tuned] = methods
     expect(plain!.tuned).toBeUndefined()
@@ -60,15 +61,15 @@ describe('H29', () => {
     const [used, judged] = [lines(asked!.texts), lines(texts.path)]
     expect([used.size, judged.size]).toEqual([asked!.maxTexts, texts.count])
     expect([...judged].filter(text => used.has(text))).toEqual([])
-    const all = runsOf({'h29-tune': LEARNED, 'h29-swap': []})
+    const all = runsOf({[tuneRun]: LEARNED, [swapRun]: []})
     expect(await claim.following!(all, request)).toEqual({})
   })
 
   it('exchanges nothing where a layer was not learned', async () => {
     const {request} = await place()
-    const broken = runsOf({'h29-tune': [...LEARNED.slice(1), failed<CellRecord>(LEARNED[0]!)]})
+    const broken = runsOf({[tuneRun]: [...LEARNED.slice(1), failed<CellRecord>(LEARNED[0]!)]})
     expect(await claim.following!(broken, request)).toEqual({})
-    expect(existsSync(join(request.directory, 'h29-tune.safetensors'))).toBe(false)
+    expect(existsSync(join(request.directory, `${tuneRun}.safetensors`))).toBe(false)
     const [found] = await outcomes([claim], broken, () => [])
     expect(found!.verdict).toBe('inconclusive')
   })
@@ -81,11 +82,11 @@ describe('H29', () => {
   it.each(cases)('%s where %s of the loss is left', async (verdict, left, spread = 0.02) => {
     const {request} = await place()
     await claim.following!(runsOf({}), request)
-    const {'h29-swap': plan} = await claim.following!(runsOf({'h29-tune': LEARNED}), request)
+    const {[swapRun]: plan} = await claim.following!(runsOf({[tuneRun]: LEARNED}), request)
     const records = [...(await swapGrid(plan as SwapPlan)).cells()].map(cell =>
       swap(cell, {damage: cell.tuned ? 0.4 * left : 0.4, spread}),
     )
-    const [found] = await outcomes([claim], runsOf({'h29-swap': records}), () => [])
+    const [found] = await outcomes([claim], runsOf({[swapRun]: records}), () => [])
     expect(found!.verdict).toBe(verdict)
     if (verdict === 'inconclusive') return
     const [{value, low, high} = {value: 0}] = found!.quantities
