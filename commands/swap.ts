@@ -1,8 +1,9 @@
-import {asksEstimators} from '../src/cli/plans/method-specs.js'
-import {swapFlags, toSwapPlan} from '../src/cli/plans/swap.js'
+import {asksEstimators, type EstimatorFacts} from '../src/cli/plans/method-specs.js'
+import {type SwapFlags, swapFlags, toSwapPlan} from '../src/cli/plans/swap.js'
 import {fewerDraws, learnedElsewhere, tunedFile} from '../src/cli/plans/tuned.js'
 import {helpText} from '../src/cli/run/base-command.js'
 import {ExperimentCommand} from '../src/cli/run/experiment-command.js'
+import type {Plan} from '../src/results/record.js'
 
 export default class Swap extends ExperimentCommand {
   static override summary = 'Exchange the attention of a pretrained model and measure what it loses'
@@ -22,15 +23,28 @@ export default class Swap extends ExperimentCommand {
     const {flags} = await this.parse(Swap)
     const saved = await this.savedPlan(flags)
     const estimators = await this.estimators(!saved && asksEstimators(flags))
-    if (saved) return this.runOrDescribe(saved, flags)
+    const isFirst = this.gridFlags(flags).join() === '--quick'
+    const plan = saved ?? (await this.planOf(flags, estimators, isFirst))
+    const run = await this.runOrDescribe(plan, flags)
+    if ('records' in run) {
+      const {afterSwap} = await import('../src/cli/run/after-swap.js')
+      for (const line of afterSwap(run, this.config.bin)) this.note(line)
+    }
+    return run
+  }
+
+  /** @param isFirst - it also has what the packaged model has learned */
+  private async planOf(
+    flags: SwapFlags,
+    estimators: EstimatorFacts,
+    isFirst: boolean,
+  ): Promise<Plan> {
     const {PACKAGED_TUNED, swapFiles} = await import('../src/cli/plans/swap-files.js')
     const {packagedFile} = await import('../src/inputs/packaged.js')
-    const isFirst = this.gridFlags(flags).join() === '--quick'
     const tuned = await tunedFile(isFirst ? {parameters: packagedFile(PACKAGED_TUNED)} : flags)
     this.caution(fewerDraws(flags.replicates, tuned))
-    const files = await swapFiles({...flags, engine: flags.engine ?? 'auto'})
+    const files = await swapFiles(flags)
     for (const text of learnedElsewhere(tuned, files.facts)) this.caution(text)
-    const plan = toSwapPlan(flags, files, estimators, tuned)
-    return this.runOrDescribe(plan, flags)
+    return toSwapPlan(flags, files, estimators, tuned)
   }
 }
