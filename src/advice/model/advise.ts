@@ -16,6 +16,7 @@ import {
 import {type Estimate, finiteOrNull} from '../../stats/index.js'
 import {completedOf, nothingIn} from '../advise.js'
 import {gainFields} from '../layer.js'
+import {isFaster} from '../recommend.js'
 import {isTimeOf} from '../times.js'
 import type {ModelAdviceRequest} from './plans.js'
 import type {ModelAdvice, ModelCandidate} from './schema.js'
@@ -73,7 +74,7 @@ export function adviseModel(
         (b.row.result.chosen_layers ?? []).length - (a.row.result.chosen_layers ?? []).length,
     )
   const timed = joined.filter(one => one.timed !== undefined)
-  const faster = timed.find(one => one.timed!.gain.low > 1)
+  const faster = timed.find(one => isFaster(one.timed!))
   const keeps = rows.some(
     ({cell, result}) => cell.method !== YARDSTICK && (result.chosen_layers ?? []).length > 0,
   )

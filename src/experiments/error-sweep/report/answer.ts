@@ -1,4 +1,5 @@
 /** What a sweep answers, in sentences: of its first screen, and of pages. */
+import {byInterval, byOverlap, differs, endsOf, isWithin, tiesWith} from '../../../answers/index.js'
 import {groupBy, spanOf} from '../../../report/groups.js'
 import {
   errorSpan,
@@ -66,8 +67,8 @@ function sideBySide(
 /** Where nothing but the factor on q and k differs, and the lowest errors do beyond their intervals; `undefined` elsewhere. */
 function sizeDecides(places: readonly Place[]): string[] | undefined {
   const [a, b] = places.map(([first]) => first) as [CompletedSweep, CompletedSweep]
-  const [own, other] = placeAnswers(places).map(({lowest}) => lowest && endsOf(lowest))
-  const differ = own && other && (own[1] < other[0] || other[1] < own[0])
+  const [own, other] = placeAnswers(places).map(({lowest}) => lowest && endsOf(medianOf(lowest)))
+  const differ = own && other && differs(byOverlap(own, other))
   if (a.cell.scale === b.cell.scale || a.cell.target !== 'raw' || !differ) return undefined
   const [size, changed] = [a, b].map(({result}) => significant(result.statistics.sum_norm2, 2))
   return [`The size of logits decides: mean ${logitSizeName(a.result)} is ${size} and ${changed}.`]
@@ -161,12 +162,6 @@ function errorPhrase(row: CompletedSweep): string {
   return `${errorText(median)} (${errorSpan(min, max)} in ${plural(replicatesOf(row), 'draw')})`
 }
 
-/** The interval of an error; the error itself where it has none. */
-function endsOf(row: CompletedSweep): [low: number, high: number] {
-  const {value, low, high} = medianOf(row)
-  return Number.isNaN(low) || Number.isNaN(high) ? [value, value] : [low, high]
-}
-
 /** @param of.other - ` other` where some methods are exact, else nothing */
 function bestSentence(
   best: CompletedSweep,
@@ -175,14 +170,14 @@ function bestSentence(
   const name = variantLabel(best.cell)
   const target = targetName(best)
   const off = offBy(errorPhrase(best))
-  const [low, high] = endsOf(best)
+  const ends = endsOf(medianOf(best))
   const methods = methodsOf(estimates)
   const lone = estimates.length === 1
   const ofOne = methods.length === 1
-  if (high <= CLOSE) {
+  if (isWithin(ends, CLOSE)) {
     return `${name} comes within 5 % of ${target}: it is ${off}.`
   }
-  if (low >= FAR) {
+  if (ends.low >= FAR) {
     if (lone) return `${name} does not come close to ${target}: it is ${off}.`
     const most = upToFeatures(estimates)
     const subject = ofOne ? `${methods[0]}${most} does not come` : `No${other} method${most} comes`
@@ -213,7 +208,7 @@ function tieSentence(
       `${plural(few, 'draw')} ${verb} too few to rank them; use --replicates ${LEAST_FOR_FLIPS} or more.`,
     ]
   }
-  const ties = others.filter(row => compare(best, row).answer !== 'less')
+  const ties = tiesWith(best, others, (a, b) => compare(a, b).answer)
   const names = tieNames(best, ties)
   return names.length > 0 ? [`Not distinguishable from it: ${listed(names, 4)}.`] : []
 }
@@ -261,9 +256,8 @@ function againstAverage(best: CompletedSweep, yardstick: Yardstick): string[] {
 /** Whether a row is not distinguishable from averaging V, as far as there are draws enough to say. */
 function tiesWithAverage(row: CompletedSweep, {ranking, average, yardstick}: Yardstick): boolean {
   if (isDrawn(row) && replicatesOf(row) < LEAST_FOR_FLIPS) return false
-  if (yardstick) return !['less', 'more'].includes(ranking.compare(row, yardstick).answer)
-  const [low, high] = endsOf(row)
-  return average !== undefined && low <= average && average <= high
+  if (yardstick) return !differs(ranking.compare(row, yardstick).answer)
+  return average !== undefined && !differs(byInterval(endsOf(medianOf(row)), average))
 }
 
 interface NoneBetter {
@@ -371,7 +365,7 @@ function spanSentence(
   named: (place: Place) => string,
 ): string {
   const rows = sorted.map(({lowest}) => lowest!)
-  const ends = rows.map(endsOf)
+  const ends = rows.map(row => endsOf(medianOf(row)))
   const errors = rows.map(row => errorText(errorOf(row)))
   const one = (at: number) => {
     const place = named(sorted.at(at)!.place)
@@ -379,10 +373,10 @@ function spanSentence(
   }
   const target = rows[0]!.cell.target === 'raw' ? 'exact attention' : 'what methods converge to'
   const span = errors[0] === errors.at(-1) ? `is ${one(0)}` : `goes from ${one(0)} to ${one(-1)}`
-  if (rest === 0 && ends.every(([, high]) => high <= CLOSE)) {
+  if (rest === 0 && ends.every(one => isWithin(one, CLOSE))) {
     return `For all ${count} a method comes within 5 % of ${target}: the lowest error ${span}.`
   }
-  if (ends.every(([low]) => low >= FAR)) {
+  if (ends.every(({low}) => low >= FAR)) {
     const where = rest === 0 ? `for any of the ${count}` : 'for the others'
     return `No method${most} comes close to ${target} ${where}: the lowest error ${span}.`
   }

@@ -1,14 +1,6 @@
 /** Errors of two cells: of two sweeps, or of two methods of one. */
-import {
-  type Estimate,
-  hodgesLehmann,
-  logRatios,
-  mapped,
-  pairedSuperiority,
-  ratioOf,
-  superiority,
-  welchTest,
-} from '../../../stats/index.js'
+import {pairedRatio, type TestedRatio, unpairedRatio} from '../../../answers/index.js'
+import {type Estimate, ratioOf} from '../../../stats/index.js'
 import {FLOAT32_ROUNDOFF} from '../../../theory/rounding.js'
 import type {ComparedLine, Comparison, Related, UncomparedLine} from '../../comparison.js'
 import {inputLabel, methodLabel, projectionLabel} from '../../labels.js'
@@ -95,11 +87,11 @@ export function errorLine(
   if (!own || !other) return lineOfMedians(a, b)
   const line = {...QUANTITY, a: leadingError(a).median!, b: leadingError(b).median!}
   const shared = a.cell.seed === b.cell.seed || !isDrawn(a) || !isDrawn(b)
-  if (!shared) return {...line, ...unpaired(own, other)}
+  if (!shared) return {...line, ...unpairedRatio(other, own, EQUAL)}
   const rounding = roundingOf(a)
   const drawn = isDrawn(a) || isDrawn(b)
   const alike = own.length === other.length && own.every((x, at) => near(x, other[at]!, rounding))
-  return {...line, ...(drawn && !alike ? paired(own, other) : exactly(line, rounding))}
+  return {...line, ...(drawn && !alike ? pairedRatio(other, own) : exactly(line, rounding))}
 }
 
 function near(a: number, b: number, rounding: number): boolean {
@@ -168,10 +160,8 @@ export function isDrawn({result}: CompletedSweep): boolean {
   return result.mse_standard_error !== 0
 }
 
-type Found = Pick<ComparedLine, 'ratio' | 'pValue' | 'differences' | 'effect' | 'basis' | 'pairs'>
-
 /** Nothing is drawn, or the same was: what remains is rounding. */
-function exactly({a, b}: {a: number; b: number}, rounding: number): Found {
+function exactly({a, b}: {a: number; b: number}, rounding: number): TestedRatio {
   const value = b / a
   const ratio =
     a === b
@@ -182,38 +172,6 @@ function exactly({a, b}: {a: number; b: number}, rounding: number): Found {
           high: a > rounding ? (b + rounding) / (a - rounding) : Number.POSITIVE_INFINITY,
         }
   return {ratio, pValue: Number.NaN, effect: Number.NaN, basis: 'exact'}
-}
-
-/** Logarithms of ratios of paired errors; an error without draws is paired with each of the others. */
-export function pairedLogs(above: readonly number[], below: readonly number[]): Float64Array {
-  return logRatios(...inPairs(above, below))
-}
-
-function inPairs(a: readonly number[], b: readonly number[]): [Float64Array, Float64Array] {
-  const drawn = [a, b].map(({length}) => length).filter(length => length > 1)
-  const pairs = drawn.length === 0 ? 1 : Math.min(...drawn)
-  const paired = (values: readonly number[]) =>
-    Float64Array.from({length: pairs}, (_, at) => values[values.length > 1 ? at : 0]!)
-  return [paired(a), paired(b)]
-}
-
-function paired(a: readonly number[], b: readonly number[]): Found {
-  const differences = pairedLogs(b, a)
-  const ratio = mapped(hodgesLehmann(differences), Math.exp)
-  const effect = pairedSuperiority(...inPairs(b, a))
-  const pairs = differences.length
-  return {ratio, pValue: Number.NaN, differences, effect, basis: 'pairs', pairs}
-}
-
-function unpaired(a: readonly number[], b: readonly number[]): Found {
-  const [own, other] = [a, b].map(errors => errors.map(Math.log)) as [number[], number[]]
-  const {estimate} = welchTest(other, own)
-  // towards the other by the margin: a difference within it does not count
-  const moved = Math.sign(estimate.value) * Math.log1p(EQUAL)
-  const beyond = Math.abs(estimate.value) > Math.abs(moved)
-  const shifted = other.map(value => value - moved)
-  const pValue = beyond ? welchTest(shifted, own).pValue : 1
-  return {ratio: mapped(estimate, Math.exp), pValue, effect: superiority(b, a), basis: 'samples'}
 }
 
 /** Where single replicates are not known. */

@@ -1,10 +1,10 @@
 /** Paired differences of a sweep as blocks of its report, and as verdicts of `--json`. */
 
+import type {Answer} from '../../../answers/index.js'
 import {type Block, type ColumnSpec, heading, list, table, text} from '../../../report/document.js'
 import {groupBy} from '../../../report/groups.js'
 import {significant, withInterval} from '../../../report/numbers.js'
 import type {Verdict} from '../../../results/verdict.js'
-import type {Answer} from '../../answers.js'
 import {methodLabel, projectionLabel, variantLabel} from '../../labels.js'
 import type {CompletedSweep, ErrorSweepRecord} from '../schema.js'
 import {isRounding} from './comparison.js'

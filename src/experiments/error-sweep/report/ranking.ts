@@ -7,20 +7,19 @@
  * made of the same Gaussians in every block of D rows. What two cells do not share is independent: pairs are valid
  * then, too, and only gain nothing.
  */
-import {randomStream} from '../../../random/index.js'
-import {groupBy} from '../../../report/groups.js'
-import {type Estimate, LEAST_FOR_FLIPS, signFlips} from '../../../stats/index.js'
-import {ALPHA, type Answer, answerOf} from '../../answers.js'
-import {type CompletedSweep, replicatesOf} from '../schema.js'
 import {
-  EQUAL,
-  errorLine,
-  errorsOf,
-  isDrawn,
-  isRounding,
-  medianOf,
-  pairedLogs,
-} from './comparison.js'
+  type Answer,
+  byTest,
+  type DrawTests,
+  drawTests,
+  frontOf,
+  isFoundHigher,
+  mayBeHigher,
+} from '../../../answers/index.js'
+import {groupBy} from '../../../report/groups.js'
+import {type Estimate, LEAST_FOR_FLIPS} from '../../../stats/index.js'
+import {type CompletedSweep, replicatesOf} from '../schema.js'
+import {EQUAL, errorLine, errorsOf, isDrawn, isRounding, medianOf} from './comparison.js'
 import {leadingError} from './leading.js'
 
 /** The yardstick: compared with others, and never marked. */
@@ -94,37 +93,23 @@ const tableKeys = new WeakMap<CompletedSweep, string>()
 export function rankingOf(rows: readonly CompletedSweep[]): Ranking {
   const measured = rows.filter(row => leadingError(row).median !== null && !isRounding(row))
   const errors = measured.length > MOST_TESTED ? () => undefined : remembered(errorsOf)
-  const tests = testsOf(measured, errors)
+  const tests = drawTests(measured.flatMap(drawnOf(errors)), EQUAL)
   const compare = (a: CompletedSweep, b: CompletedSweep) => compared(a, b, tests, errors)
-  const isHigher = (a: Competitor, b: Competitor) => {
-    const test = tests.get(a.row)?.get(b.row)
-    // the ratio takes longer than these
-    const may = test ? test.higher <= ALPHA : mayBeHigher(a, b)
-    return may && compare(a.row, b.row).answer === 'more'
-  }
   const competing = rows.filter(isCompeting)
   const competitors = competing.map(row => ({row, ...sizeOf(row)!, ...medianOf(row)}))
-  // most rows are higher than one of the first
-  const rivals = competitors.toSorted((a, b) => a.value - b.value)
-  const differ =
-    rows.some(isWorseThanAverage) ||
-    competitors.some(own => rivals.some(rival => isHigher(own, rival)))
-  const front = competitors.filter(
-    own => !rivals.some(rival => isNoLarger(rival, own) && isHigher(own, rival)),
-  )
+  const {front, differ} = frontOf(competitors, {
+    isHigher(a, b) {
+      const test = tests.get(a.row)?.get(b.row)
+      // the ratio takes longer than these
+      const may = test ? isFoundHigher(test) : mayBeHigher(a, b)
+      return may && compare(a.row, b.row).answer === 'more'
+    },
+    costsNoMore: (a, b) => a.name === b.name && a.size <= b.size,
+  })
   const basis = basisOf(competing, tests)
-  const starred = differ && basis !== 'few_draws' ? front.map(({row}) => row) : []
+  const some = differ || rows.some(isWorseThanAverage)
+  const starred = some && basis !== 'few_draws' ? front.map(({row}) => row) : []
   return {rows, compare, competing, front: new Set(starred), basis}
-}
-
-/** A row that competes, with what is asked of it for each pair. */
-interface Competitor extends Size, Estimate {
-  row: CompletedSweep
-}
-
-/** Whether a row may have the higher error without a test: only where each median lies beyond the interval of the other. */
-function mayBeHigher(a: Estimate, b: Estimate): boolean {
-  return a.low > b.value && a.value > b.high
 }
 
 /** What may have to be read again is asked once of each row. */
@@ -137,7 +122,10 @@ function remembered<Of>(of: (row: CompletedSweep) => Of): (row: CompletedSweep) 
   }
 }
 
-function basisOf(competing: readonly CompletedSweep[], tests: Tests): Ranking['basis'] {
+function basisOf(
+  competing: readonly CompletedSweep[],
+  tests: DrawTests<CompletedSweep>,
+): Ranking['basis'] {
   const drawn = competing.filter(isDrawn)
   if (drawn.some(row => replicatesOf(row) < LEAST_FOR_FLIPS)) return 'few_draws'
   return drawn.length === 0 || tests.size > 0 ? 'tests' : 'intervals'
@@ -147,7 +135,7 @@ function basisOf(competing: readonly CompletedSweep[], tests: Tests): Ranking['b
 function compared(
   a: CompletedSweep,
   b: CompletedSweep,
-  tests: Tests,
+  tests: DrawTests<CompletedSweep>,
   errors: typeof errorsOf,
 ): Compared {
   const line = errorLine(b, a, 'methods', errors)
@@ -158,42 +146,17 @@ function compared(
   const {ratio} = line
   const [own, other] = [tests.get(a)?.get(b), tests.get(b)?.get(a)]
   const pValue = (ratio.value > 1 ? own : other)?.higher ?? Number.NaN
-  return {a, b, answer: answerOf(ratio, pValue, EQUAL), ratio, pValue, pairs: own?.pairs ?? 0}
+  return {a, b, answer: byTest(ratio, pValue, EQUAL), ratio, pValue, pairs: own?.pairs ?? 0}
 }
 
 const NO_RATIO: Estimate = {value: Number.NaN, low: Number.NaN, high: Number.NaN}
 
-/** A row against another one, by replicates. */
-interface Test {
-  /** That the row is not higher than the other by more than the margin, adjusted for all others. */
-  higher: number
-  pairs: number
-}
-type Tests = ReadonlyMap<CompletedSweep, ReadonlyMap<CompletedSweep, Test>>
-
-/** Each row against all others, where both have enough replicates and at least one is drawn. */
-function testsOf(rows: readonly CompletedSweep[], errorsBy: typeof errorsOf): Tests {
-  const able = rows.flatMap(row => {
+/** What is tested of a row. */
+function drawnOf(errorsBy: typeof errorsOf) {
+  return (row: CompletedSweep) => {
     const errors = errorsBy(row)
-    return errors?.every(error => error > 0) ? [{row, errors, drawn: isDrawn(row)}] : []
-  })
-  const tests = able.map(({row, errors, drawn}) => {
-    const rivals = able.flatMap(other => {
-      if (other.row === row || !(drawn || other.drawn)) return []
-      const differences = pairedLogs(errors, other.errors)
-      return differences.length >= LEAST_FOR_FLIPS ? [{row: other.row, differences}] : []
-    })
-    const pValues = signFlips(
-      rivals.map(({differences}) => differences),
-      {stream: randomStream(0, 'ranking'), margin: Math.log1p(EQUAL), alternative: 'greater'},
-    )
-    const own = rivals.map((other, at): [CompletedSweep, Test] => [
-      other.row,
-      {higher: pValues[at]!, pairs: other.differences.length},
-    ])
-    return [row, new Map(own)] as const
-  })
-  return new Map(tests.filter(([, own]) => own.size > 0))
+    return errors ? [{item: row, errors, drawn: isDrawn(row)}] : []
+  }
 }
 
 /** Broken replicates leave an error that cannot be compared. */
@@ -206,11 +169,6 @@ function isCompeting(row: CompletedSweep): boolean {
     sizeOf(row) !== undefined &&
     !isWorseThanAverage(row)
   )
-}
-
-/** Whether a row costs no more than another one, by the same measure. */
-function isNoLarger(a: Size, b: Size): boolean {
-  return a.name === b.name && a.size <= b.size
 }
 
 /** Whether a row is worse than averaging V by the number in its table. */

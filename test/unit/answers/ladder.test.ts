@@ -1,6 +1,6 @@
 import {describe, expect, it} from 'vitest'
-import type {ClaimVerdict} from '../../../../src/claims/claim.js'
-import {allOf, answersOf, verdictOf} from '../../../../src/claims/evidence/ladder.js'
+import {allOf, answersOf, verdictOf} from '../../../src/answers/index.js'
+import type {ClaimVerdict} from '../../../src/claims/claim.js'
 
 describe('the ladder of verdicts', () => {
   it.each<[ClaimVerdict, Parameters<typeof verdictOf>[0]]>([
