@@ -93,6 +93,12 @@ const INNER_FLOORS = {
     ['grid.ts'],
     ['index.ts'],
   ],
+  'src/experiments/error-sweep/report/': [
+    ['errors/', 'groups/'],
+    ['sentences/'],
+    ['tables/'],
+    ['figures/', 'report.ts', 'screen.ts'],
+  ],
   'src/experiments/inputs/': [['schema.ts'], ['measure/'], ['grid.ts', 'report/'], ['index.ts']],
   'src/experiments/swap/': [
     ['schema.ts', 'least-tokens.ts'],

@@ -98,13 +98,13 @@ describe('directions of imports', () => {
     name => {
       const folder = `src/experiments/${name}`
       const problems = check({
-        [`${folder}/schema.ts`]: "import './report/a.js'",
-        [`${folder}/report/a.ts`]: '',
+        [`${folder}/schema.ts`]: "import './report/report.js'",
+        [`${folder}/report/report.ts`]: '',
         [`${folder}/odd.ts`]: '',
       })
       expect(problems).toEqual([
         `${folder}/odd.ts stands on no floor`,
-        `${folder}/schema.ts:1 imports ${folder}/report/a.ts: ${folder}/report/ is on a higher floor`,
+        `${folder}/schema.ts:1 imports ${folder}/report/report.ts: ${folder}/report/ is on a higher floor`,
       ])
     },
   )

@@ -4,7 +4,7 @@ import {attentionShare, shareSentence} from '../../experiments/bench/report/mode
 import type {BenchRecord, TimedRecord} from '../../experiments/bench/schema.js'
 import {PairedTimes} from '../../experiments/bench/times/paired-times.js'
 import {isTold, medianOf} from '../../experiments/bench/times/time-estimates.js'
-import {YARDSTICK} from '../../experiments/error-sweep/report/ranking.js'
+import {YARDSTICK} from '../../experiments/error-sweep/report/errors/ranking.js'
 import {backendItems, troubleItems, variantLabel} from '../../experiments/labels.js'
 import {
   type CompletedSwap,
