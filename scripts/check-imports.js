@@ -51,7 +51,7 @@ const FLOORS = [
 /** Floors within a folder, by the same rule, names from the folder on; a digit of a name may be written `#`. */
 const INNER_FLOORS = {
   'src/answers/': [
-    ['answer.ts', 'ladder.ts'],
+    ['answer.ts', 'ladder.ts', 'settled.ts'],
     ['intervals.ts', 'draws.ts', 'seeds.ts', 'theory.ts'],
     ['crossed.ts'],
     ['index.ts'],

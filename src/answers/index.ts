@@ -1,4 +1,4 @@
-/** What is distinguishable from what: one rule for each kind of data, and what all rules have in common. */
+/** What is distinguishable from what, and what is known well enough: one rule for each kind of data. */
 export {
   ALPHA,
   ANSWERS,
@@ -32,4 +32,5 @@ export {
 } from './intervals.js'
 export {allOf, answerOf, answersOf, type ConditionAnswer, verdictOf} from './ladder.js'
 export {worseThanFirst} from './seeds.js'
+export {isSettled, isSettledSlope, isTold, SETTLED_FACTOR, SETTLED_SLOPE} from './settled.js'
 export {boundOn, byDistance} from './theory.js'

@@ -1,6 +1,7 @@
 /** Times of methods, their ratios and their growth with length, as claims about speed read them. */
 
 import type {ConditionAnswer} from '../../answers/index.js'
+import {isTold} from '../../answers/index.js'
 import type {TimedRecord} from '../../experiments/bench/schema.js'
 import {
   exponentParts,
@@ -10,7 +11,6 @@ import {
   pAbove,
   pBelow,
 } from '../../experiments/bench/times/paired-times.js'
-import {isTold} from '../../experiments/bench/times/time-estimates.js'
 import {significant, UNSETTLED} from '../../report/numbers.js'
 import {type Estimate, logLogSlope, mapped} from '../../stats/index.js'
 import {Unmeasured} from '../runs.js'
