@@ -1,4 +1,4 @@
-import {mkdirSync, mkdtempSync, rmSync, writeFileSync} from 'node:fs'
+import {mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs'
 import {tmpdir} from 'node:os'
 import {dirname, join} from 'node:path'
 import {afterEach, beforeAll, beforeEach, describe, expect, it} from 'vitest'
@@ -108,6 +108,28 @@ describe('directions of imports', () => {
       ])
     },
   )
+
+  it('lead from experiments to answers, by their door, and not back', () => {
+    const problems = check({
+      'src/experiments/a.ts': "import '../answers/index.js'\nimport '../answers/draws.js'",
+      'src/answers/index.ts': '',
+      'src/answers/draws.ts': "import '../experiments/a.js'",
+    })
+    expect(problems).toEqual([
+      'src/answers/draws.ts:1 imports src/experiments/a.ts: src/experiments/ is on a higher floor',
+      'src/experiments/a.ts:2 imports src/answers/draws.ts: its doors are src/answers/index.ts',
+      expect.stringContaining('a circle'),
+    ])
+  })
+
+  it('of tests that judge several numbers together are in src/answers', () => {
+    const src = join(import.meta.dirname, '../../src')
+    const files = readdirSync(src, {recursive: true, encoding: 'utf8'})
+    const places = files
+      .filter(file => file.endsWith('.ts') && !/^(answers|stats)\//.test(file))
+      .filter(file => /\b(holm|signFlips)\b/.test(readFileSync(join(src, file), 'utf8')))
+    expect(places).toEqual([])
+  })
 
   it('go down within the claims, which do not know each other', () => {
     const problems = check({
