@@ -18,6 +18,7 @@ const FLOORS = [
   ['src/files.ts'],
   ['src/free-memory.ts', 'src/random/'],
   ['src/theory/', 'src/stats/', 'src/tasks/'],
+  ['src/answers/'],
   ['src/attention/types.ts', 'src/attention/host-data.ts', 'src/attention/registered.ts'],
   ['src/attention/check-tensor.ts', 'src/attention/reference.ts'],
   ['src/attention/kernels/', 'src/attention/projections/', 'src/attention/exact.ts'],
@@ -49,6 +50,12 @@ const FLOORS = [
 
 /** Floors within a folder, by the same rule, names from the folder on; a digit of a name may be written `#`. */
 const INNER_FLOORS = {
+  'src/answers/': [
+    ['answer.ts', 'ladder.ts', 'settled.ts'],
+    ['intervals.ts', 'draws.ts', 'seeds.ts', 'theory.ts'],
+    ['crossed.ts'],
+    ['index.ts'],
+  ],
   'src/claims/': [
     ['runs.ts'],
     ['claim.ts'],
@@ -85,6 +92,12 @@ const INNER_FLOORS = {
     ['cost/', 'report/'],
     ['grid.ts'],
     ['index.ts'],
+  ],
+  'src/experiments/error-sweep/report/': [
+    ['errors/', 'groups/'],
+    ['sentences/'],
+    ['tables/'],
+    ['figures/', 'report.ts', 'screen.ts'],
   ],
   'src/experiments/inputs/': [['schema.ts'], ['measure/'], ['grid.ts', 'report/'], ['index.ts']],
   'src/experiments/swap/': [
@@ -134,6 +147,7 @@ const INNER_FLOORS = {
 
 /** Folders that others enter by these files only; a door may be for some of them. */
 const DOORS = [
+  {folder: 'src/answers/', doors: [{file: 'src/answers/index.ts'}]},
   {
     folder: 'src/attention/',
     doors: [

@@ -7,22 +7,19 @@
  * Half of the runs, those with even numbers, say what the quiet machine measures and how far the floor is that processes of one
  * run do not show; the intervals of the others are held against it.
  */
+
 import {spawn} from 'node:child_process'
 import {mkdir, mkdtemp, readFile, rm, writeFile} from 'node:fs/promises'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
+import {isTold} from '../../src/answers/index.js'
 import {compareSides} from '../../src/cli/compare/run-compare.js'
 import {BENCH} from '../../src/cli/plans/bench.js'
 import type {Side} from '../../src/compare/match.js'
 import experiment from '../../src/experiments/bench/index.js'
 import type {BenchPlan, TimedRecord} from '../../src/experiments/bench/schema.js'
 import {intervalOf, PairedTimes} from '../../src/experiments/bench/times/paired-times.js'
-import {
-  FLOOR,
-  isTold,
-  medianOf,
-  undisturbedTime,
-} from '../../src/experiments/bench/times/time-estimates.js'
+import {FLOOR, medianOf, undisturbedTime} from '../../src/experiments/bench/times/time-estimates.js'
 import {percent} from '../../src/report/numbers.js'
 import {machineFacts} from '../../src/results/folder/machine.js'
 import {openRun} from '../../src/results/folder/run-directory.js'

@@ -1,8 +1,8 @@
 /** From records of an error sweep to errors with intervals, over all heads and of each. */
-
+import {around, byInterval} from '../answers/index.js'
 import {headsOf, replicateMetricsOf} from '../experiments/error-sweep/heavy-lists.js'
-import {EQUAL} from '../experiments/error-sweep/report/comparison.js'
-import {YARDSTICK} from '../experiments/error-sweep/report/ranking.js'
+import {EQUAL} from '../experiments/error-sweep/report/errors/comparison.js'
+import {YARDSTICK} from '../experiments/error-sweep/report/errors/ranking.js'
 import type {CompletedSweep, ErrorSweepResult} from '../experiments/error-sweep/schema.js'
 import {variantLabel} from '../experiments/labels.js'
 import {type Estimate, mapped, medianInterval, pairedRatio} from '../stats/index.js'
@@ -49,7 +49,7 @@ export interface Candidate {
 
 /** Whether it has a lower error than averaging V for certain, by more than {@link EQUAL}; averaging V itself counts. */
 export function beatsMean({cell}: Pick<Candidate, 'cell'>, overMean: Estimate): boolean {
-  return cell.method === YARDSTICK || overMean.high < 1 / (1 + EQUAL)
+  return cell.method === YARDSTICK || byInterval(overMean, around(EQUAL)) === 'less'
 }
 
 /** The candidate that a record is of. @param length - L advised for; default: that of the record */

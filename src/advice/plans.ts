@@ -4,7 +4,7 @@ import type {CausalAlign} from '../causal-view.js'
 import type {MethodSpec} from '../experiments/axes.js'
 import {BASELINES} from '../experiments/bench/fields/baselines.js'
 import {type BenchPlan, benchPlan} from '../experiments/bench/schema.js'
-import {YARDSTICK} from '../experiments/error-sweep/report/ranking.js'
+import {YARDSTICK} from '../experiments/error-sweep/report/errors/ranking.js'
 import {
   type CompletedSweep,
   type ErrorSweepPlan,

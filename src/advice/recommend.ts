@@ -1,4 +1,5 @@
 /** Which candidate to take, or why none. */
+import {byInterval, isWithin} from '../answers/index.js'
 import type {Estimate} from '../stats/index.js'
 
 /** A candidate as the rule sees it, of one head or of all. */
@@ -38,16 +39,16 @@ export type Choice = {offer: Offer} | {obstacle: Obstacle; nearest?: Offer}
 
 /** Whether the error is within the tolerance for certain: the upper end of its interval is. */
 export function isAccurate({error, unfit}: Offer, {tolerance}: Wish): boolean {
-  return !unfit && error.high <= tolerance
+  return !unfit && isWithin(error, tolerance)
 }
 
 /** Whether it is faster than exact attention for certain. */
-export function isFaster({gain}: Offer): boolean {
-  return gain.low > 1
+export function isFaster({gain}: Pick<Offer, 'gain'>): boolean {
+  return byInterval(gain) === 'more'
 }
 
 export function isWithinBudget({time}: Offer, {budget}: Wish): boolean {
-  return budget === null || time.high <= budget
+  return budget === null || isWithin(time, budget)
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Errors, speed-ups and lengths of advice as people read them. */
-import {isSettled} from '../experiments/bench/times/time-estimates.js'
+import {isSettled} from '../answers/index.js'
 import {MISSING, significant, UNSETTLED} from '../report/numbers.js'
 import type {Estimate} from '../stats/index.js'
 import type {AdviceMetric} from './candidates.js'

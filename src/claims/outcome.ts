@@ -1,7 +1,8 @@
 /** From records to verdicts, with chance accounted for over all claims of a run together. */
 import {z} from 'zod'
+import {ALPHA, rejections} from '../answers/index.js'
 import {nullableNumber} from '../results/record.js'
-import {finiteOrNull, holm} from '../stats/index.js'
+import {finiteOrNull} from '../stats/index.js'
 import {
   type Claim,
   type ClaimVerdict,
@@ -14,9 +15,6 @@ import {
 } from './claim.js'
 import {referenceVerdict} from './claims/index.js'
 import {type ClaimRuns, Unmeasured} from './runs.js'
-
-/** Probability of a false alarm among all tests of a run. */
-const FAMILY_WISE = 0.05
 
 const quantity = z.object({
   name: z.string().describe('What it is.'),
@@ -34,7 +32,7 @@ const test = z.object({
   hypothesis: z.string().describe('What is tested; a small p speaks against it.'),
   p: z.number().describe('Probability of what was seen, or more, if it is true.'),
   adjusted_p: z.number().describe('The same over all tests of the run, by the method of Holm.'),
-  rejected: z.boolean().describe(`adjusted_p is below ${FAMILY_WISE}.`),
+  rejected: z.boolean().describe(`adjusted_p is below ${ALPHA}.`),
 })
 
 /** A claim and its experiment, before anything is run. */
@@ -84,16 +82,16 @@ export async function outcomes(
     if (claim.kind === 'tested') judged.set(claim.id, await judgedBy(claim, runs))
   }
   const tests = [...judged.values()].flatMap(one => ('judgement' in one ? one.judgement.tests : []))
-  const adjusted = holm(tests.map(({p}) => p))
+  const adjusted = rejections(tests.map(({p}) => p))
   let next = 0
   return claims.map(claim => {
     if (claim.kind === 'quoted') return quoted(claim)
     const judgedClaim = judged.get(claim.id)!
     const count = 'judgement' in judgedClaim ? judgedClaim.judgement.tests.length : 0
-    const ps = adjusted.slice(next, next + count)
+    const own = adjusted.slice(next, next + count)
     next += count
     const names = [...runsOf(claim)]
-    return {...outcomeOf(judgedClaim, ps, runs.openReason(names)), runs: names}
+    return {...outcomeOf(judgedClaim, own, runs.openReason(names)), runs: names}
   })
 }
 
@@ -117,7 +115,7 @@ const REMEDIES: Readonly<Record<OpenReason, string>> = {
 /** @param reason - why the runs leave a claim open, should they */
 function outcomeOf(
   judged: Judged,
-  adjusted: readonly number[],
+  adjusted: ReturnType<typeof rejections>,
   reason: OpenReason,
 ): Omit<ClaimOutcome, 'runs'> {
   const facts = factsOf(judged.claim)
@@ -129,7 +127,7 @@ function outcomeOf(
     return {...facts, ...withReason(verdict, message, because), ...nothing}
   }
   const {quantities, tests, decide} = judged.judgement
-  const rejected = adjusted.map(p => p < FAMILY_WISE)
+  const rejected = adjusted.map(one => one.rejected)
   const {verdict, statement, explanation} = decide(rejected)
   return {
     ...facts,
@@ -145,8 +143,8 @@ function outcomeOf(
     tests: tests.map(({hypothesis, p}, at) => ({
       hypothesis,
       p,
-      adjusted_p: adjusted[at]!,
-      rejected: rejected[at]!,
+      adjusted_p: adjusted[at]!.p,
+      rejected: adjusted[at]!.rejected,
     })),
   }
 }

@@ -1,5 +1,5 @@
 /** Two runs, or two methods of one, line by line. */
-import {adjustedPValues, answerOf} from '../experiments/answers.js'
+import {adjustedPValues, byTest} from '../answers/index.js'
 import type {
   ComparedLine,
   Comparison,
@@ -112,7 +112,7 @@ function rowsOf(
       effect: finiteOrNull(line.effect),
       basis,
       pairs: line.pairs ?? null,
-      answer: answerOf(ratio, p, margin),
+      answer: byTest(ratio, p, margin),
       limit_percent: limit?.percent ?? null,
       judgement: limit ? judged(line, limit) : null,
     }

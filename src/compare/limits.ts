@@ -1,4 +1,5 @@
 /** Limits of regressions, as `--fail-on` takes them, and how lines are judged by them. */
+import {byInterval, isWithin} from '../answers/index.js'
 import {describe, expected} from '../errors.js'
 import type {ComparedLine, QuantityName} from '../experiments/comparison.js'
 import {QUANTITIES} from '../experiments/comparison.js'
@@ -43,11 +44,8 @@ export function checkLimits(limits: readonly Limit[], where: string): readonly L
  * Judges a ratio by a limit: a regression where the lower end of its interval exceeds `1 + limit`, within where the upper end
  * does not, and not judged where the limit lies in the interval, or there is none.
  */
-export function judged(
-  {ratio: {low, high}}: Pick<ComparedLine, 'ratio'>,
-  {percent}: Limit,
-): Judgement {
+export function judged({ratio}: Pick<ComparedLine, 'ratio'>, {percent}: Limit): Judgement {
   const most = 1 + percent / 100
-  if (low > most) return 'regression'
-  return high <= most ? 'within' : 'cannot_be_told'
+  if (byInterval(ratio, most) === 'more') return 'regression'
+  return isWithin(ratio, most) ? 'within' : 'cannot_be_told'
 }

@@ -1,7 +1,7 @@
 /** A comparison as `--json` prints it. */
 import {z} from 'zod'
-import {ANSWERS} from '../experiments/answers.js'
-import {BASES, QUANTITIES} from '../experiments/comparison.js'
+import {ANSWERS, BASES} from '../answers/index.js'
+import {QUANTITIES} from '../experiments/comparison.js'
 import {nullableNumber} from '../results/record.js'
 import {JUDGEMENTS} from './limits.js'
 

@@ -1,7 +1,7 @@
 /** What else differs between two runs than what is to be compared. */
 
-import {fewPairsNote} from '../experiments/answers.js'
 import type {Related} from '../experiments/comparison.js'
+import {fewPairsNote} from '../experiments/few-pairs.js'
 import {spanOf} from '../report/groups.js'
 import {plural, ratio as ratioText} from '../report/numbers.js'
 import type {Machine} from '../results/folder/manifest.js'

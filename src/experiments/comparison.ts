@@ -1,6 +1,6 @@
 /** Comparisons of two cells of an experiment that measured the same thing twice, or by two methods. */
+import type {TestedRatio} from '../answers/index.js'
 import type {Completed, ComputedBy} from '../results/record.js'
-import type {Estimate} from '../stats/index.js'
 
 /** What can be compared, as `--fail-on` names it. */
 export const QUANTITIES = ['time', 'memory', 'error', 'variance'] as const
@@ -22,42 +22,16 @@ export interface Quantity {
 /** How two cells belong together: from two runs, or from one run that measured them side by side. */
 export type Related = 'runs' | 'methods'
 
-/**
- * What a ratio rests on:
- * - `exact`: nothing is drawn and nothing varies
- * - `processes`: cells with processes that took turns, process by process
- * - `medians`: medians of independent measurements
- * - `pairs`: replicates of the same draws
- * - `samples`: replicates of independent draws
- * - `spreads`: variances over draws, by their standard errors
- */
-export const BASES = ['exact', 'processes', 'medians', 'pairs', 'samples', 'spreads'] as const
-type Basis = (typeof BASES)[number]
-
 /** Names and values that distinguish rows of a table, in order. */
 export type Place = Readonly<Record<string, string>>
 
 /** A quantity of two cells, B over A. */
-export interface ComparedLine {
+export interface ComparedLine extends TestedRatio {
   quantity: QuantityName
   /** Where, in addition to what the cells say. */
   at: Place
   a: number
   b: number
-  /** B over A; ends are `NaN` where too little is known, and the value itself where nothing varies. */
-  ratio: Estimate
-  /**
-   * Two-sided, of the null hypothesis that the ratio is 1, or no farther from it than the margin; `NaN` where there is no test,
-   * and where `differences` has it.
-   */
-  pValue: number
-  /** Logarithms of the ratios of paired replicates, which are tested together with those of other lines. */
-  differences?: Float64Array
-  /** Probability that a value of B exceeds one of A; `NaN` where single values are not known. */
-  effect: number
-  basis: Basis
-  /** Pairs that were compared, where values are paired. */
-  pairs?: number
 }
 
 /** A quantity that cannot be compared between two cells. */

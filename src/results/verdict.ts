@@ -1,9 +1,7 @@
 /** Answers to the questions that an experiment asks, as reports print them and `--json` has them. */
 import {z} from 'zod'
+import {REPLIES} from '../answers/index.js'
 import {nullableNumber} from './record.js'
-
-/** What can be said of a question. */
-const ANSWERS = ['yes', 'no', 'cannot_be_told'] as const
 
 /** One question, answered from intervals of all rows that ask it. */
 export const verdictSchema = z.object({
@@ -22,7 +20,7 @@ export const verdictSchema = z.object({
   projection: z.string().nullable().describe('Random matrix; `null`: all.'),
   against: z.string().optional().describe('For `errs_less`: the variant to compare errors with.'),
   answer: z
-    .enum(ANSWERS)
+    .enum(REPLIES)
     .describe(
       '`cannot_be_told`: inconclusive, because rows were not measured or intervals contain both answers.',
     ),

@@ -1,10 +1,39 @@
 /** The next character of a text. */
+import {z} from 'zod'
 import {expected} from '../errors.js'
 import {randomStream} from '../random/index.js'
+import {defineTask, FIELDS} from './kind.js'
 import {type Examples, type Task, type TaskPart, unlabelled} from './task.js'
 
+const schema = z.object({
+  name: z.literal('chars').describe('The next character of a text.'),
+  length: FIELDS.length,
+  texts: z
+    .object({
+      path: z.string().describe('File of texts, or folder of .txt files.'),
+      digest: z.string().describe('SHA-256 of its bytes: a run is not resumed with another one.'),
+    })
+    .describe('What characters are from.'),
+})
+
+const MODEL = {layers: 2, width: 64, heads: 2, mlp: 128, convolution: 0, positions: true}
+
+export default defineTask({
+  schema,
+  purpose: 'the next character of a text',
+  settings: ['texts'],
+  defaults: {
+    standard: {length: 128, steps: 300, batch: 16, heldOut: 256, model: MODEL},
+    quick: {length: 64, steps: 60, batch: 16, heldOut: 64, model: MODEL},
+  },
+  score: 'bits',
+  plan: ({length, typed: {texts}}) => [{name: 'chars' as const, length, texts: texts!}],
+  make: ({length}, seed, text) => characters({text, length}, seed),
+  title: ([task]) => `characters, ${task!.length} at a time`,
+})
+
 /** Everything that determines the task, save the seed. */
-export interface CharactersOptions {
+interface CharactersOptions {
   text: string
   /** L */
   length: number

@@ -1,19 +1,42 @@
 /** ListOps: nested operations on lists of digits. */
+import {z} from 'zod'
 import {expected} from '../errors.js'
 import {type RandomStream, randomStream} from '../random/index.js'
+import {defineTask, FIELDS} from './kind.js'
 import {type Task, unlabelled} from './task.js'
 
-/** Everything that determines the task, save the seed. */
-export interface ListOpsOptions {
-  /** L: an expression has at most `L - 1` tokens, as the place after it asks for its value. */
-  length: number
-  /** An expression has more tokens than that. */
-  shortest: number
-  /** Nested operations, digits counted as one. */
-  depth: number
-  /** Most arguments of an operation; the fewest are two. */
-  args: number
-}
+const {positive, length} = FIELDS
+
+/** An expression has at most `L - 1` tokens, as the place after it asks for its value; the fewest arguments are two. */
+const schema = z.object({
+  name: z.literal('listops').describe('The value of nested operations on digits.'),
+  length,
+  shortest: positive.describe('Expressions have more tokens than that.'),
+  depth: positive.describe('Nested operations, digits counted as one.'),
+  args: positive.describe('Most arguments of an operation.'),
+})
+type ListOpsOptions = Omit<z.infer<typeof schema>, 'name'>
+
+/** Depth and arguments of expressions as Long Range Arena has them, and the shortest as a share of L. */
+const EXPRESSIONS = {depth: 10, args: 10, shortest: 0.25}
+const MODEL = {layers: 2, width: 64, heads: 2, mlp: 128, convolution: 0, positions: true}
+
+export default defineTask({
+  schema,
+  purpose: 'the value of nested operations',
+  settings: [],
+  defaults: {
+    standard: {length: 64, steps: 600, batch: 32, heldOut: 512, model: MODEL},
+    quick: {length: 32, steps: 60, batch: 16, heldOut: 128, model: MODEL},
+  },
+  score: 'accuracy',
+  plan({length}) {
+    const shortest = Math.max(1, Math.floor(EXPRESSIONS.shortest * length))
+    return [{name: 'listops' as const, length, ...EXPRESSIONS, shortest}]
+  },
+  make: listOps,
+  title: ([task]) => `ListOps, ${task!.shortest + 1} to ${task!.length - 1} tokens`,
+})
 
 /** What an operation makes of its arguments: `[MIN`, `[MAX`, `[MED` (rounded down) and `[SM`, the sum modulo 10. */
 const OPERATIONS: readonly ((values: readonly number[]) => number)[] = [

@@ -1,21 +1,63 @@
 /** Multi-query associative recall. */
+import {z} from 'zod'
 import {expected} from '../errors.js'
 import {type RandomStream, randomStream} from '../random/index.js'
 import {chooseDistinct, chooseWeighted} from './choose.js'
+import {defineTask, FIELDS} from './kind.js'
 import {type Examples, type Task, unlabelled} from './task.js'
 
-/** Everything that determines the task, save the seed. */
-export interface MqarOptions {
-  /** V */
-  vocabulary: number
-  /** L */
-  length: number
-  /** Keys with a value each. */
-  pairs: number
-  /** a: weights of gaps are `(g + 1)^(a - 1)`; 1 makes all gaps equally likely. */
-  power: number
-  /** Whether places without key and value hold random tokens; otherwise they hold token 0. */
-  filled: boolean
+const {positive, length} = FIELDS
+
+const schema = z.object({
+  name: z.literal('mqar').describe('Multi-query associative recall.'),
+  length,
+  vocabulary: positive.describe('V, tokens that there are.'),
+  pairs: positive.describe('Keys with a value each.'),
+  power: z
+    .number()
+    .positive()
+    .describe('a: gaps before the queries have weights (g + 1)^(a - 1); 1: all gaps alike.'),
+  filled: z.boolean().describe('Whether places without key and value hold random tokens.'),
+})
+export type MqarOptions = Omit<z.infer<typeof schema>, 'name'>
+
+/** a of gaps, as Zoology has it. */
+const POWER = 0.01
+const PAIRS = {standard: [8], quick: [4]}
+const VOCABULARY = {standard: 256, quick: 64}
+const MODEL = {layers: 1, width: 64, heads: 1, mlp: 0, convolution: 3, positions: false}
+
+export default defineTask({
+  schema,
+  purpose: 'to recall values by their keys',
+  settings: ['pairs', 'vocabulary'],
+  defaults: {
+    standard: {length: 64, steps: 600, batch: 32, heldOut: 512, model: MODEL},
+    quick: {length: 32, steps: 200, batch: 16, heldOut: 128, model: MODEL},
+  },
+  score: 'accuracy',
+  plan({length, size, typed: {vocabulary = VOCABULARY[size], pairs = PAIRS[size]}}) {
+    return pairs.map(pairs => ({
+      name: 'mqar',
+      length,
+      vocabulary,
+      pairs,
+      power: POWER,
+      filled: true,
+    }))
+  },
+  make: mqar,
+  title(tasks) {
+    const {length, vocabulary} = tasks[0]!
+    const pairs = tasks.map(task => task.pairs)
+    const counted = pairs.length > 1 ? `${pairs.join(', ')} pairs` : pairsText(pairs[0]!)
+    return `recall (mqar), ${length} tokens, ${counted}, V=${vocabulary}`
+  },
+  short: ({pairs}) => pairsText(pairs),
+})
+
+function pairsText(pairs: number): string {
+  return `${pairs} pair${pairs === 1 ? '' : 's'}`
 }
 
 /**

@@ -1,18 +1,42 @@
 /** Selective copying. */
+import {z} from 'zod'
 import {expected} from '../errors.js'
 import {randomStream} from '../random/index.js'
 import {chooseDistinct} from './choose.js'
+import {defineTask, FIELDS} from './kind.js'
 import {type Task, unlabelled} from './task.js'
 
-/** Everything that determines the task, save the seed. */
-export interface SelectiveCopyOptions {
-  /** V: noise, data and the marker. */
-  vocabulary: number
-  /** L */
-  length: number
-  /** Tokens to copy. */
-  data: number
-}
+const {positive, length} = FIELDS
+
+const schema = z.object({
+  name: z.literal('copy').describe('Selective copying.'),
+  length,
+  vocabulary: positive.describe('V, tokens that there are: noise, data and a marker.'),
+  data: positive.describe('Tokens to copy.'),
+})
+type SelectiveCopyOptions = Omit<z.infer<typeof schema>, 'name'>
+
+const DATA = {standard: 8, quick: 4}
+const MODEL = {layers: 2, width: 64, heads: 1, mlp: 0, convolution: 3, positions: false}
+
+export default defineTask({
+  schema,
+  purpose: 'to copy tokens from noise',
+  settings: ['vocabulary', 'data'],
+  defaults: {
+    standard: {length: 64, steps: 600, batch: 32, heldOut: 512, model: MODEL},
+    quick: {length: 32, steps: 200, batch: 16, heldOut: 128, model: MODEL},
+  },
+  score: 'accuracy',
+  plan: ({length, size, typed: {vocabulary = 16, data = DATA[size]}}) => [
+    {name: 'copy' as const, length, vocabulary, data},
+  ],
+  make: selectiveCopy,
+  title([task]) {
+    const {data, length, vocabulary} = task!
+    return `selective copying, ${data} of ${length} tokens, V=${vocabulary}`
+  },
+})
 
 /**
  * Selective copying: data tokens among noise, then a marker for each; at the markers the data are to be predicted in their order.

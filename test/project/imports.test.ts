@@ -1,4 +1,4 @@
-import {mkdirSync, mkdtempSync, rmSync, writeFileSync} from 'node:fs'
+import {mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs'
 import {tmpdir} from 'node:os'
 import {dirname, join} from 'node:path'
 import {afterEach, beforeAll, beforeEach, describe, expect, it} from 'vitest'
@@ -98,16 +98,38 @@ describe('directions of imports', () => {
     name => {
       const folder = `src/experiments/${name}`
       const problems = check({
-        [`${folder}/schema.ts`]: "import './report/a.js'",
-        [`${folder}/report/a.ts`]: '',
+        [`${folder}/schema.ts`]: "import './report/report.js'",
+        [`${folder}/report/report.ts`]: '',
         [`${folder}/odd.ts`]: '',
       })
       expect(problems).toEqual([
         `${folder}/odd.ts stands on no floor`,
-        `${folder}/schema.ts:1 imports ${folder}/report/a.ts: ${folder}/report/ is on a higher floor`,
+        `${folder}/schema.ts:1 imports ${folder}/report/report.ts: ${folder}/report/ is on a higher floor`,
       ])
     },
   )
+
+  it('lead from experiments to answers, by their door, and not back', () => {
+    const problems = check({
+      'src/experiments/a.ts': "import '../answers/index.js'\nimport '../answers/draws.js'",
+      'src/answers/index.ts': '',
+      'src/answers/draws.ts': "import '../experiments/a.js'",
+    })
+    expect(problems).toEqual([
+      'src/answers/draws.ts:1 imports src/experiments/a.ts: src/experiments/ is on a higher floor',
+      'src/experiments/a.ts:2 imports src/answers/draws.ts: its doors are src/answers/index.ts',
+      expect.stringContaining('a circle'),
+    ])
+  })
+
+  it('of tests that judge several numbers together are in src/answers', () => {
+    const src = join(import.meta.dirname, '../../src')
+    const files = readdirSync(src, {recursive: true, encoding: 'utf8'})
+    const places = files
+      .filter(file => file.endsWith('.ts') && !/^(answers|stats)\//.test(file))
+      .filter(file => /\b(holm|signFlips)\b/.test(readFileSync(join(src, file), 'utf8')))
+    expect(places).toEqual([])
+  })
 
   it('go down within the claims, which do not know each other', () => {
     const problems = check({

@@ -1,10 +1,11 @@
 /** From the records of a swap and of benchmarks to advice on a model. */
+import {isTold} from '../../answers/index.js'
 import {MODELS_OWN, PASS_THROUGH} from '../../experiments/bench/fields/baselines.js'
 import {attentionShare, shareSentence} from '../../experiments/bench/report/model.js'
 import type {BenchRecord, TimedRecord} from '../../experiments/bench/schema.js'
 import {PairedTimes} from '../../experiments/bench/times/paired-times.js'
-import {isTold, medianOf} from '../../experiments/bench/times/time-estimates.js'
-import {YARDSTICK} from '../../experiments/error-sweep/report/ranking.js'
+import {medianOf} from '../../experiments/bench/times/time-estimates.js'
+import {YARDSTICK} from '../../experiments/error-sweep/report/errors/ranking.js'
 import {backendItems, troubleItems, variantLabel} from '../../experiments/labels.js'
 import {
   type CompletedSwap,
@@ -16,6 +17,7 @@ import {
 import {type Estimate, finiteOrNull} from '../../stats/index.js'
 import {completedOf, nothingIn} from '../advise.js'
 import {gainFields} from '../layer.js'
+import {isFaster} from '../recommend.js'
 import {isTimeOf} from '../times.js'
 import type {ModelAdviceRequest} from './plans.js'
 import type {ModelAdvice, ModelCandidate} from './schema.js'
@@ -73,7 +75,7 @@ export function adviseModel(
         (b.row.result.chosen_layers ?? []).length - (a.row.result.chosen_layers ?? []).length,
     )
   const timed = joined.filter(one => one.timed !== undefined)
-  const faster = timed.find(one => one.timed!.gain.low > 1)
+  const faster = timed.find(one => isFaster(one.timed!))
   const keeps = rows.some(
     ({cell, result}) => cell.method !== YARDSTICK && (result.chosen_layers ?? []).length > 0,
   )

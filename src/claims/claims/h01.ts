@@ -1,6 +1,6 @@
+import {allOf, answersOf, type ConditionAnswer, verdictOf} from '../../answers/index.js'
 import type {ClaimVerdict, Judgement, TestedClaim} from '../claim.js'
 import {sentencesRun, speedUps, TOKENS} from '../evidence/decoding.js'
-import {type Answer, allOf, answersOf, verdictOf} from '../evidence/ladder.js'
 import {testsAbove} from '../evidence/tests.js'
 import {ratiosText} from '../evidence/times.js'
 import type {ClaimRuns} from '../runs.js'
@@ -10,7 +10,7 @@ const GAIN = 1.5
 const LENGTHS = [...TOKENS.sentences, TOKENS.text]
 
 /** @param answers - to the lengths of sentences, then to that of a text */
-function verdictOn(answers: readonly Answer[]): ClaimVerdict {
+function verdictOn(answers: readonly ConditionAnswer[]): ClaimVerdict {
   if (allOf(answers.slice(0, -1)) === 'yes') return 'holds'
   if (answers[0] === 'no' && answers.at(-1) === 'yes') return 'depends'
   return verdictOf(answers) === 'refuted' ? 'refuted' : 'inconclusive'

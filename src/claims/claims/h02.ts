@@ -1,6 +1,6 @@
+import {answersOf, verdictOf} from '../../answers/index.js'
 import type {Judgement, TestedClaim} from '../claim.js'
 import {decodeRun, speedUps, TOKENS} from '../evidence/decoding.js'
-import {answersOf, verdictOf} from '../evidence/ladder.js'
 import {testsBetween} from '../evidence/tests.js'
 import {ratiosText} from '../evidence/times.js'
 import type {ClaimRuns} from '../runs.js'

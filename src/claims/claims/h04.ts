@@ -1,5 +1,5 @@
+import {allOf, answersOf, verdictOf} from '../../answers/index.js'
 import type {Judgement, TestedClaim} from '../claim.js'
-import {allOf, answersOf, verdictOf} from '../evidence/ladder.js'
 import {ofMethod, ratiosText, relativeGrowth, timeRatios} from '../evidence/times.js'
 import {lengthsRun} from '../plans.js'
 import type {ClaimRuns} from '../runs.js'

@@ -1,5 +1,5 @@
+import {allOf, answerOf, verdictOf} from '../../answers/index.js'
 import type {Judgement, TestedClaim} from '../claim.js'
-import {allOf, answerOf, verdictOf} from '../evidence/ladder.js'
 import {exponentText, growth, memoryGrowth, ofMethod} from '../evidence/times.js'
 import {lengthsRun} from '../plans.js'
 import type {ClaimRuns} from '../runs.js'

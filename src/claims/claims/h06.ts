@@ -1,5 +1,5 @@
+import {allOf, type ConditionAnswer, verdictOf} from '../../answers/index.js'
 import type {Judgement, PlanRequest, TestedClaim} from '../claim.js'
-import {type Answer, allOf, verdictOf} from '../evidence/ladder.js'
 import {ratioRow, worstZ} from '../evidence/ratio-rows.js'
 import {boundsOf, pBetween, powerLaw} from '../evidence/tests.js'
 import {variancePlanOf} from '../plans.js'
@@ -60,7 +60,7 @@ function judge(runs: ClaimRuns): Judgement {
 }
 
 /** What follows the numbers. */
-const BESIDES: Record<Answer, string> = {
+const BESIDES: Record<ConditionAnswer, string> = {
   yes: '',
   no: ': not as the formula says',
   open: `: too few draws to tell the exponent from others within ${MARGIN}`,

@@ -1,7 +1,7 @@
+import {allOf, answersOf, verdictOf} from '../../answers/index.js'
 import type {Judgement, PlanRequest, TestedClaim} from '../claim.js'
 import {biasOf} from '../evidence/bias.js'
 import {cellOf, compared, logErrors, openText, ratioQuantity} from '../evidence/comparisons.js'
-import {allOf, answersOf, verdictOf} from '../evidence/ladder.js'
 import {layerPlanOf} from '../plans.js'
 import type {ClaimRuns} from '../runs.js'
 

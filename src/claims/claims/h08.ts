@@ -1,3 +1,4 @@
+import {verdictOf} from '../../answers/index.js'
 import {attend} from '../../attention/index.js'
 import {hostData} from '../../attention/internal.js'
 import {useBackend} from '../../backends/index.js'
@@ -5,7 +6,6 @@ import {normals, randomStream} from '../../random/index.js'
 import {weightedLine} from '../../stats/index.js'
 import {tf} from '../../tf.js'
 import type {Judgement, TestedClaim} from '../claim.js'
-import {verdictOf} from '../evidence/ladder.js'
 
 const [LENGTH, HEAD_DIM, FEATURES] = [48, 16, 64]
 const GATES = [0.8, 0.95, 0.99]

@@ -1,6 +1,6 @@
+import {verdictOf} from '../../answers/index.js'
 import {positiveVariance, softmaxKernel, trigonometricVariance} from '../../theory/kernels.js'
 import type {Judgement, PlanRequest, TestedClaim} from '../claim.js'
-import {verdictOf} from '../evidence/ladder.js'
 import {ratioRow, worstZ} from '../evidence/ratio-rows.js'
 import {variancePlanOf} from '../plans.js'
 import type {ClaimRuns} from '../runs.js'

@@ -1,9 +1,9 @@
+import {answersOf, type ConditionAnswer, verdictOf} from '../../answers/index.js'
 import type {CompletedVariance} from '../../experiments/variance/schema.js'
 import {ratioToIid} from '../../theory/dependent-rows.js'
 import type {RowProduct} from '../../theory/row-product.js'
 import type {Judgement, PlanRequest, TestedClaim} from '../claim.js'
 import {cellOf, compared, logHeadErrors, ratioQuantity} from '../evidence/comparisons.js'
-import {type Answer, answersOf, verdictOf} from '../evidence/ladder.js'
 import {ratioRow, worstZ} from '../evidence/ratio-rows.js'
 import {sweepPlanOf, variancePlanOf} from '../plans.js'
 import type {ClaimRuns} from '../runs.js'
@@ -77,7 +77,7 @@ function exactExtremes(shape: RowProduct['shape']): Extremes {
 }
 
 /** Whether variances are lower everywhere, or somewhere, or nowhere. */
-function kernelAnswers({least, most}: Extremes): Answer[] {
+function kernelAnswers({least, most}: Extremes): ConditionAnswer[] {
   return [...(least.value < 1 ? ['yes' as const] : []), ...(most.value < 1 ? [] : ['no' as const])]
 }
 
@@ -139,7 +139,7 @@ function judge(runs: ClaimRuns): Judgement {
     ],
     decide([wrong, ...rejected]) {
       const answers = answersOf(rejected)
-      const named = (answer: Answer) => {
+      const named = (answer: ConditionAnswer) => {
         const settings = rows.filter((_, index) => answers[index] === answer)
         return (
           settings.map(({label, ratio}) => `${label} ${ratio.value.toFixed(2)}`).join(', ') ||

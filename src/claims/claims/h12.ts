@@ -1,3 +1,4 @@
+import {answersOf, verdictOf} from '../../answers/index.js'
 import type {CompletedSweep} from '../../experiments/error-sweep/schema.js'
 import {significant} from '../../report/numbers.js'
 import {positiveOvertakesAt} from '../../theory/crossover.js'
@@ -10,7 +11,6 @@ import {
   openText,
   ratioQuantity,
 } from '../evidence/comparisons.js'
-import {answersOf, verdictOf} from '../evidence/ladder.js'
 import {sweepPlanOf} from '../plans.js'
 import type {ClaimRuns} from '../runs.js'
 

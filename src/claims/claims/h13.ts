@@ -1,5 +1,5 @@
+import {allOf, verdictOf} from '../../answers/index.js'
 import type {Judgement, PlanRequest, TestedClaim} from '../claim.js'
-import {allOf, verdictOf} from '../evidence/ladder.js'
 import {ratioRow} from '../evidence/ratio-rows.js'
 import {bonferroni, twoSided} from '../evidence/tests.js'
 import {variancePlanOf} from '../plans.js'

@@ -1,6 +1,6 @@
+import {verdictOf} from '../../answers/index.js'
 import {smregRatio, smregRatioBound} from '../../theory/sphere.js'
 import type {Judgement, TestedClaim} from '../claim.js'
-import {verdictOf} from '../evidence/ladder.js'
 
 const DIMS = [16, 64, 256, 1024, 4096]
 const STEPS = 400

@@ -1,6 +1,6 @@
+import {answersOf, verdictOf} from '../../answers/index.js'
 import type {BenchPlan} from '../../experiments/bench/schema.js'
 import type {Judgement, PlanRequest, TestedClaim} from '../claim.js'
-import {answersOf, verdictOf} from '../evidence/ladder.js'
 import {testsBetween} from '../evidence/tests.js'
 import {exponentText, ofMethod, ratiosText, relativeGrowth, timeRatios} from '../evidence/times.js'
 import {benchPlanOf} from '../plans.js'

@@ -1,6 +1,6 @@
+import {answersOf, verdictOf} from '../../answers/index.js'
 import {significant} from '../../report/numbers.js'
 import type {Judgement, PlanRequest, TestedClaim} from '../claim.js'
-import {answersOf, verdictOf} from '../evidence/ladder.js'
 import {testsAbove} from '../evidence/tests.js'
 import {
   bitsOf,

@@ -1,8 +1,8 @@
+import {allOf, answersOf, type ConditionAnswer, verdictOf} from '../../answers/index.js'
 import type {CompletedSweep} from '../../experiments/error-sweep/schema.js'
 import {type Estimate, mean, variance} from '../../stats/index.js'
 import type {Judgement, PlanRequest, Test, TestedClaim} from '../claim.js'
 import {cellOf, compared, logErrors, ratioQuantity} from '../evidence/comparisons.js'
-import {type Answer, allOf, answersOf, verdictOf} from '../evidence/ladder.js'
 import {boundsOf, powerLaw, testsAbove, testsBelow} from '../evidence/tests.js'
 import {samplingPlanOf} from '../plans.js'
 import type {ClaimRuns} from '../runs.js'
@@ -90,7 +90,8 @@ function judge(runs: ClaimRuns): Judgement {
       const answers = settings.map((_, at) =>
         allOf(answersOf(rejected.slice(TESTS * at, TESTS * (at + 1)))),
       )
-      const named = (answer: Answer) => GENERATORS.filter((_, at) => answers[at] === answer)
+      const named = (answer: ConditionAnswer) =>
+        GENERATORS.filter((_, at) => answers[at] === answer)
       const open = named('open')
       const ratios = settings.map(
         ({generator, rows}) =>

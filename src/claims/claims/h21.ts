@@ -1,5 +1,5 @@
+import {answersOf, verdictOf} from '../../answers/index.js'
 import type {Judgement, TestedClaim} from '../claim.js'
-import {answersOf, verdictOf} from '../evidence/ladder.js'
 import {testsBetween} from '../evidence/tests.js'
 import {ratiosText, timeRatios} from '../evidence/times.js'
 import {samplersRun} from '../plans.js'

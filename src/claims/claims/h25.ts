@@ -1,7 +1,7 @@
+import {allOf, answersOf, verdictOf} from '../../answers/index.js'
 import {loadInput} from '../../inputs/load.js'
 import type {Judgement, PlanRequest, TestedClaim} from '../claim.js'
 import {cellOf, compared, logErrors, openText, ratioQuantity} from '../evidence/comparisons.js'
-import {allOf, answersOf, verdictOf} from '../evidence/ladder.js'
 import {canonicalHeads, denseGain} from '../evidence/second-moments.js'
 import {boundsOf, testsAbove} from '../evidence/tests.js'
 import {layerPlanOf} from '../plans.js'

@@ -1,8 +1,8 @@
+import {answersOf, type ConditionAnswer, verdictOf} from '../../answers/index.js'
 import type {ProjectionName} from '../../attention/names.js'
 import type {CompletedVariance} from '../../experiments/variance/schema.js'
 import {groupBy} from '../../report/groups.js'
 import type {Judgement, PlanRequest, TestedClaim} from '../claim.js'
-import {type Answer, answersOf, verdictOf} from '../evidence/ladder.js'
 import {upperTail} from '../evidence/tests.js'
 import {variancePlanOf} from '../plans.js'
 import {type ClaimRuns, Unmeasured} from '../runs.js'
@@ -107,7 +107,7 @@ function judge(runs: ClaimRuns): Judgement {
           : []),
       ]
       // what is not distinguishable leaves a refutation as it is
-      const open: Answer[] = unsettled.length > 0 && less.length === 0 ? ['open'] : []
+      const open: ConditionAnswer[] = unsettled.length > 0 && less.length === 0 ? ['open'] : []
       return {
         verdict: verdictOf([...answers.filter(answer => answer !== 'open'), ...open]),
         statement: `lower variance than ${more.length} of ${rows.length} others; ${lines.join('; ')}`,

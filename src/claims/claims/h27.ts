@@ -1,8 +1,8 @@
+import {answersOf, type ConditionAnswer, verdictOf} from '../../answers/index.js'
 import type {TimedRecord} from '../../experiments/bench/schema.js'
 import type {PairedTimes} from '../../experiments/bench/times/paired-times.js'
 import type {Judgement, TestedClaim} from '../claim.js'
 import {decodeRun, decodesTo, prefixRun, speedUps, TOKENS} from '../evidence/decoding.js'
-import {type Answer, answersOf, verdictOf} from '../evidence/ladder.js'
 import {testsAbove} from '../evidence/tests.js'
 import {measuredRatio, ofMethod, ratiosText, type TimeRatio} from '../evidence/times.js'
 import type {ClaimRuns} from '../runs.js'
@@ -64,7 +64,7 @@ function judge(runs: ClaimRuns): Judgement {
 }
 
 /** What all of them say. */
-function unanimous([first = 'open', ...others]: readonly Answer[]): Answer {
+function unanimous([first = 'open', ...others]: readonly ConditionAnswer[]): ConditionAnswer {
   return others.every(answer => answer === first) ? first : 'open'
 }
 

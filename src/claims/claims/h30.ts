@@ -1,8 +1,8 @@
+import {answersOf, verdictOf} from '../../answers/index.js'
 import type {AttentionErrorName, CompletedSwap} from '../../experiments/swap/schema.js'
 import {significant} from '../../report/numbers.js'
 import {type CrossedEstimate, mean, spearman} from '../../stats/index.js'
 import type {Judgement, TestedClaim} from '../claim.js'
-import {answersOf, verdictOf} from '../evidence/ladder.js'
 import {
   damageTable,
   meanOfParts,

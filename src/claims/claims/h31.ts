@@ -1,7 +1,7 @@
+import {answersOf, type ConditionAnswer, verdictOf} from '../../answers/index.js'
 import {significant} from '../../report/numbers.js'
 import {ratioOfMeans} from '../../stats/index.js'
 import type {Judgement, Test, TestedClaim} from '../claim.js'
-import {type Answer, answersOf, verdictOf} from '../evidence/ladder.js'
 import {combined, damageTable, type Variant, variantsOf} from '../evidence/swaps.js'
 import {testsAbove, testsBetween} from '../evidence/tests.js'
 import {CHARLM_RUN, charlmRun} from '../plans.js'
@@ -65,7 +65,7 @@ function ratioText({value, low, high}: {value: number; low: number; high: number
   return `${significant(value)}x [${significant(low)}, ${significant(high)}]`
 }
 
-function openText(rows: readonly Row[], answers: readonly Answer[]): string {
+function openText(rows: readonly Row[], answers: readonly ConditionAnswer[]): string {
   const open = rows.filter((_, at) => answers[at] === 'open').map(({label}) => label)
   return open.length > 0 ? `; not settled for ${open.join(', ')}` : ''
 }

@@ -1,7 +1,7 @@
+import {answersOf, verdictOf} from '../../answers/index.js'
 import {significant} from '../../report/numbers.js'
 import {mean} from '../../stats/index.js'
 import type {Judgement, PlanRequest, TestedClaim} from '../claim.js'
-import {answersOf, verdictOf} from '../evidence/ladder.js'
 import {testsBelow} from '../evidence/tests.js'
 import {differenceOf, listOpsPlan, trainedMethod, trainedRow} from '../evidence/trainings.js'
 import type {ClaimRuns} from '../runs.js'

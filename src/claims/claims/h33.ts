@@ -1,7 +1,7 @@
+import {answersOf, verdictOf} from '../../answers/index.js'
 import {significant} from '../../report/numbers.js'
 import {mean} from '../../stats/index.js'
 import type {Judgement, PlanRequest, TestedClaim} from '../claim.js'
-import {answersOf, verdictOf} from '../evidence/ladder.js'
 import {testsAbove} from '../evidence/tests.js'
 import {differenceOf, recallPlan, trainedMethod, trainedRow} from '../evidence/trainings.js'
 import {type ClaimRuns, Unmeasured} from '../runs.js'

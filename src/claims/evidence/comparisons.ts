@@ -1,4 +1,6 @@
 /** Errors of cells against those of others, replicate by replicate. */
+
+import type {ConditionAnswer} from '../../answers/index.js'
 import {replicateMetricsOf} from '../../experiments/error-sweep/heavy-lists.js'
 import type {CompletedSweep, ErrorSweepCell} from '../../experiments/error-sweep/schema.js'
 import {
@@ -12,7 +14,6 @@ import {
 } from '../../stats/index.js'
 import type {Quantity, Test} from '../claim.js'
 import {Unmeasured} from '../runs.js'
-import type {Answer} from './ladder.js'
 import {PLANNED_ALPHA} from './tests.js'
 
 /** The one cell of these properties. @throws {Unmeasured} where there is none */
@@ -112,7 +113,10 @@ export function ratioQuantity({name, ratio}: Comparison): Quantity {
 }
 
 /** `; inconclusive: a (takes about 90 pairs)`, where there is one. */
-export function openText(comparisons: readonly Comparison[], answers: readonly Answer[]): string {
+export function openText(
+  comparisons: readonly Comparison[],
+  answers: readonly ConditionAnswer[],
+): string {
   const open = comparisons.filter((_, at) => answers[at] === 'open')
   if (open.length === 0) return ''
   const parts = open.map(({name, needed}) => `${name} (takes about ${needed} pairs)`)

@@ -1,6 +1,7 @@
 /** The packaged model with features that every layer has learned by itself, run on texts that nothing was learned from. */
 import {mkdir} from 'node:fs/promises'
 import {join} from 'node:path'
+import {answersOf, verdictOf} from '../../answers/index.js'
 import {modelDigest} from '../../experiments/model-digest.js'
 import {type SwapPlan, swapPlan} from '../../experiments/swap/schema.js'
 import {saveTuned, tunedFileOf} from '../../experiments/tune/save.js'
@@ -14,7 +15,6 @@ import {ratioOfMeans} from '../../stats/index.js'
 import {readTuned, tunedSpecOf} from '../../tuned/index.js'
 import type {FollowRequest, Judgement, TestedClaim} from '../claim.js'
 import {type ClaimRuns, Unmeasured} from '../runs.js'
-import {answersOf, verdictOf} from './ladder.js'
 import {damageTable} from './swaps.js'
 import {testsBelow} from './tests.js'
 

@@ -1,4 +1,7 @@
 /** Times of methods, their ratios and their growth with length, as claims about speed read them. */
+
+import type {ConditionAnswer} from '../../answers/index.js'
+import {isTold} from '../../answers/index.js'
 import type {TimedRecord} from '../../experiments/bench/schema.js'
 import {
   exponentParts,
@@ -8,11 +11,9 @@ import {
   pAbove,
   pBelow,
 } from '../../experiments/bench/times/paired-times.js'
-import {isTold} from '../../experiments/bench/times/time-estimates.js'
 import {significant, UNSETTLED} from '../../report/numbers.js'
 import {type Estimate, logLogSlope, mapped} from '../../stats/index.js'
 import {Unmeasured} from '../runs.js'
-import type {Answer} from './ladder.js'
 import type {Bounds} from './tests.js'
 
 /** What was measured, and what it says of any bound. */
@@ -72,7 +73,10 @@ export function timeRatios(
 }
 
 /** `3.2x [3.0, 3.4] at 196, 1.9x [1.8, 2.0] at 784; not settled at 25`. @param answers - of each row */
-export function ratiosText(rows: readonly TimeRatio[], answers: readonly Answer[]): string {
+export function ratiosText(
+  rows: readonly TimeRatio[],
+  answers: readonly ConditionAnswer[],
+): string {
   const settled = rows.filter((_, at) => answers[at] !== 'open')
   const open = rows.filter((_, at) => answers[at] === 'open')
   const lengths = open.map(({length}) => length).join(', ')

@@ -4,13 +4,16 @@ import {methodNames, unknownMethod} from '../../attention/names.js'
 import {expected} from '../../errors.js'
 import type {MethodSpec} from '../../experiments/axes.js'
 import {GUARDS} from '../../experiments/train/guards.js'
+import {type TrainPlan, trainPlan} from '../../experiments/train/schema.js'
+import type {Plan} from '../../results/record.js'
 import {
   TASK_NAMES,
+  TASKS,
+  type TaskDefaults,
   type TaskName,
-  type TrainPlan,
-  trainPlan,
-} from '../../experiments/train/schema.js'
-import type {Plan} from '../../results/record.js'
+  type TaskRequest,
+  type TaskSettings,
+} from '../../tasks/index.js'
 import {gridOf} from '../flags/defaults.js'
 import {
   eitherWay,
@@ -56,51 +59,19 @@ const TRAIN: Record<'standard' | 'quick', TrainGrid> = {
   },
 }
 
-/** What a task is learned with. */
-interface TaskDefaults {
-  length: number
-  steps: number
-  batch: number
-  heldOut: number
-  model: TrainPlan['model']
-}
-
-const RECALL = {layers: 1, width: 64, heads: 1, mlp: 0, convolution: 3, positions: false}
-const STANDARD: Record<TaskName, TaskDefaults> = {
-  mqar: {length: 64, steps: 600, batch: 32, heldOut: 512, model: RECALL},
-  copy: {length: 64, steps: 600, batch: 32, heldOut: 512, model: {...RECALL, layers: 2}},
-  listops: {
-    ...{length: 64, steps: 600, batch: 32, heldOut: 512},
-    model: {layers: 2, width: 64, heads: 2, mlp: 128, convolution: 0, positions: true},
-  },
-  chars: {
-    ...{length: 128, steps: 300, batch: 16, heldOut: 256},
-    model: {layers: 2, width: 64, heads: 2, mlp: 128, convolution: 0, positions: true},
-  },
-}
-const QUICK: Record<TaskName, TaskDefaults> = {
-  mqar: {length: 32, steps: 200, batch: 16, heldOut: 128, model: RECALL},
-  copy: {length: 32, steps: 200, batch: 16, heldOut: 128, model: {...RECALL, layers: 2}},
-  listops: {...STANDARD.listops, length: 32, steps: 60, batch: 16, heldOut: 128},
-  chars: {...STANDARD.chars, length: 64, steps: 60, heldOut: 64},
-}
-const PAIRS = {standard: [8], quick: [4]}
-const VOCABULARY = {mqar: {standard: 256, quick: 64}, copy: {standard: 16, quick: 16}}
-const DATA = {standard: 8, quick: 4}
-/** Depth and arguments of expressions as Long Range Arena has them, and the shortest as a share of L. */
-const EXPRESSIONS = {depth: 10, args: 10, shortest: 0.25}
-/** a of gaps, as Zoology has it. */
-const POWER = 0.01
 /** D of methods with as many features as pairs of entries, as Based has it. */
 const SMALL_DIMS = {taylor: 16}
 
-/** Names of flags by the tasks that have them. */
-const OF_TASKS = {
-  pairs: ['mqar'],
-  vocabulary: ['mqar', 'copy'],
-  data: ['copy'],
-  texts: ['chars'],
-} as const satisfies Record<string, readonly TaskName[]>
+const DEFAULT_TASK = 'mqar' satisfies TaskName
+
+/** Flags that not every task has. */
+const OF_TASKS = ['pairs', 'vocabulary', 'data', 'texts'] as const satisfies (keyof TaskSettings)[]
+
+/** The tasks in words: `to recall values by their keys (mqar, default), ...`. */
+const PURPOSES = TASK_NAMES.map((name, at) => {
+  const text = `${TASKS[name].purpose} (${name}${name === DEFAULT_TASK ? ', default' : ''})`
+  return at === TASK_NAMES.length - 1 ? `or ${text}` : text
+})
 
 /** `--key-dim`: a number for all methods, or `METHOD=N` for one. */
 const keyDim = Flags.custom<readonly [method: string | null, dim: number]>({
@@ -134,8 +105,7 @@ export const trainFlags = {
     TASK_NAMES,
   )({
     helpGroup: 'TASK',
-    description:
-      'what is learned: to recall values by their keys (mqar, default), to copy tokens from noise (copy), the value of nested operations (listops), or the next character of a text (chars)',
+    description: `what is learned: ${PURPOSES.join(', ')}`,
   }),
   length: oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'TASK',
@@ -228,14 +198,11 @@ export const trainFlags = {
 export type TrainFlags = FlagValues<typeof trainFlags>
 
 /** Texts of a plan. */
-export interface TrainTexts {
-  path: string
-  digest: string
-}
+export type TrainTexts = TaskSettings['texts']
 
 /** Whether a plan needs {@link TrainTexts}. */
-export function readsTexts({task}: Pick<TrainFlags, 'task'>): boolean {
-  return task === 'chars'
+export function readsTexts({task = DEFAULT_TASK}: Pick<TrainFlags, 'task'>): boolean {
+  return TASKS[task].settings.includes('texts')
 }
 
 /**
@@ -250,10 +217,10 @@ export function toTrainPlan(
   estimators: EstimatorFacts,
   texts?: TrainTexts,
 ): TrainPlan {
-  const name = flags.task ?? 'mqar'
+  const name = flags.task ?? DEFAULT_TASK
   checkTaskFlags(flags, name)
   const grid = gridOf(TRAIN, flags)
-  const own = (flags.quick ? QUICK : STANDARD)[name]
+  const own = TASKS[name].defaults[flags.quick ? 'quick' : 'standard']
   const model = modelOf(flags, own.model)
   return checkedPlan(trainPlan, {
     experiment: 'train',
@@ -319,9 +286,9 @@ function withGuard(
 
 /** @throws {USAGE} for a flag of another task */
 function checkTaskFlags(flags: TrainFlags, task: TaskName): void {
-  for (const [name, tasks] of Object.entries(OF_TASKS)) {
-    const typed = flags[name as keyof typeof OF_TASKS] !== undefined
-    if (!typed || (tasks as readonly TaskName[]).includes(task)) continue
+  for (const name of OF_TASKS) {
+    const tasks = TASK_NAMES.filter(one => TASKS[one].settings.includes(name))
+    if (flags[name] === undefined || tasks.includes(task)) continue
     const what = `with --task ${tasks.join(' or --task ')}`
     throw expected('USAGE', `--${name}`, what, `--task ${task}`, 'leave it out')
   }
@@ -365,16 +332,13 @@ function tasksOf(
   name: TaskName,
   own: TaskDefaults,
   texts: TrainTexts | undefined,
-): TrainPlan['tasks'] {
-  const size = flags.quick ? 'quick' : 'standard'
-  const length = flags.length ?? own.length
-  if (name === 'listops') {
-    const shortest = Math.max(1, Math.floor(EXPRESSIONS.shortest * length))
-    return [{name, length, ...EXPRESSIONS, shortest}]
+) {
+  const {pairs, vocabulary, data, length = own.length} = flags
+  const typed: TaskRequest['typed'] = {
+    ...(pairs && {pairs: listOr(pairs, '--pairs', [])}),
+    ...(vocabulary !== undefined && {vocabulary}),
+    ...(data !== undefined && {data}),
+    ...(texts && {texts}),
   }
-  if (name === 'chars') return [{name, length, texts: texts!}]
-  const vocabulary = flags.vocabulary ?? VOCABULARY[name][size]
-  if (name === 'copy') return [{name, length, vocabulary, data: flags.data ?? DATA[size]}]
-  const pairs = listOr(flags.pairs, '--pairs', PAIRS[size])
-  return pairs.map(pairs => ({name, length, vocabulary, pairs, power: POWER, filled: true}))
+  return TASKS[name].plan({length, size: flags.quick ? 'quick' : 'standard', typed})
 }

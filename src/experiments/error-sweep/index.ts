@@ -49,12 +49,15 @@ export default defineExperiment({
   load: () => Promise.all([import('./grid.js'), import('./measure/cell.js')]),
   run: async (cell, context) =>
     (await import('./measure/cell.js')).runErrorSweepCell(cell, context),
-  verdicts: async records => (await import('./report/paired.js')).errorSweepVerdicts(records),
-  highlights: async records => (await import('./report/answer.js')).errorSweepHighlights(records),
-  errors: async records => (await import('./report/measured-errors.js')).measuredErrors(records),
+  verdicts: async records =>
+    (await import('./report/tables/paired.js')).errorSweepVerdicts(records),
+  highlights: async records =>
+    (await import('./report/sentences/answer.js')).errorSweepHighlights(records),
+  errors: async records =>
+    (await import('./report/figures/measured-errors.js')).measuredErrors(records),
   figures: async (records, x) =>
-    (await import('./report/figures.js')).errorSweepFigures(records, x),
-  comparison: async () => (await import('./report/comparison.js')).errorSweepComparison,
+    (await import('./report/figures/figures.js')).errorSweepFigures(records, x),
+  comparison: async () => (await import('./report/errors/comparison.js')).errorSweepComparison,
   screen: async records => (await import('./report/screen.js')).errorSweepScreen(records),
   report: async records => (await import('./report/report.js')).errorSweepReport(records),
   earlier: async () => (await import('./earlier.js')).asPresentRecord,

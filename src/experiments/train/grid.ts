@@ -1,6 +1,7 @@
 /** What is trained as cells and jobs: tasks, methods, draws, rates and runs. */
 import {meteredBackend} from '../../backends/index.js'
 import {expected} from '../../errors.js'
+import type {TrainTask} from '../../tasks/index.js'
 import {drawGrid, type MethodSpec} from '../axes.js'
 import {distinct, distinctMethods} from '../cells.js'
 import type {Grid, PredictedCell} from '../experiment.js'
@@ -9,7 +10,7 @@ import {type ResolvedMethod, resolveMethod} from '../method.js'
 import {predictions} from './cost.js'
 import {asCalled} from './guards.js'
 import {openTask} from './measure/task.js'
-import type {TrainCell, TrainPlan, TrainTask} from './schema.js'
+import type {TrainCell, TrainPlan} from './schema.js'
 
 /** The entry of `key_dims` for methods without one. */
 export const OTHERS = 'default'

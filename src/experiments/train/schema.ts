@@ -8,62 +8,11 @@ import {
   nullableNumber,
   seed,
 } from '../../results/record.js'
+import {trainTask} from '../../tasks/index.js'
 import {drawAxes, drawPoint, featureDim, methodAxes, methodSpec} from '../axes.js'
 import {untilCi} from '../until-ci.js'
 
 const positive = z.number().int().positive()
-
-const length = positive.describe('L, tokens of a sequence.')
-
-/** Tasks, with everything that determines them save the seed. */
-const trainTask = z
-  .discriminatedUnion('name', [
-    z.object({
-      name: z.literal('mqar').describe('Multi-query associative recall.'),
-      length,
-      vocabulary: positive.describe('V, tokens that there are.'),
-      pairs: positive.describe('Keys with a value each.'),
-      power: z
-        .number()
-        .positive()
-        .describe('a: gaps before the queries have weights (g + 1)^(a - 1); 1: all gaps alike.'),
-      filled: z.boolean().describe('Whether places without key and value hold random tokens.'),
-    }),
-    z.object({
-      name: z.literal('copy').describe('Selective copying.'),
-      length,
-      vocabulary: positive.describe('V, tokens that there are: noise, data and a marker.'),
-      data: positive.describe('Tokens to copy.'),
-    }),
-    z.object({
-      name: z.literal('listops').describe('The value of nested operations on digits.'),
-      length,
-      shortest: positive.describe('Expressions have more tokens than that.'),
-      depth: positive.describe('Nested operations, digits counted as one.'),
-      args: positive.describe('Most arguments of an operation.'),
-    }),
-    z.object({
-      name: z.literal('chars').describe('The next character of a text.'),
-      length,
-      texts: z
-        .object({
-          path: z.string().describe('File of texts, or folder of .txt files.'),
-          digest: z
-            .string()
-            .describe('SHA-256 of its bytes: a run is not resumed with another one.'),
-        })
-        .describe('What characters are from.'),
-    }),
-  ])
-  .describe('What is learned.')
-export type TrainTask = z.infer<typeof trainTask>
-export type TaskName = TrainTask['name']
-export const TASK_NAMES = [
-  'mqar',
-  'copy',
-  'listops',
-  'chars',
-] as const satisfies readonly TaskName[]
 
 /** Most layers, runs and steps: their products number random vectors, below 2^32. */
 export const [MOST_LAYERS, MOST_RUNS] = [100, 1000]

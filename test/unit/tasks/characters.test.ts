@@ -1,5 +1,5 @@
 import {describe, expect, it} from 'vitest'
-import {characters} from '../../../src/tasks/index.js'
+import {characters} from '../../../src/tasks/characters.js'
 
 /** 400 characters, each of which says where it is. */
 const TEXT = String.fromCodePoint(...Array.from({length: 400}, (_, at) => 0x4e00 + at))

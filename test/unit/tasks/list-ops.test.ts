@@ -1,5 +1,6 @@
 import {describe, expect, it} from 'vitest'
-import {listOps, NO_LABEL} from '../../../src/tasks/index.js'
+import {NO_LABEL} from '../../../src/tasks/index.js'
+import {listOps} from '../../../src/tasks/list-ops.js'
 
 const SMALL = {length: 23, shortest: 5, depth: 4, args: 5}
 const COUNT = 300

@@ -1,6 +1,7 @@
 import {describe, expect, it} from 'vitest'
 import {bonferroniZ} from '../../../src/stats/index.js'
-import {type MqarOptions, mqar, NO_LABEL} from '../../../src/tasks/index.js'
+import {NO_LABEL} from '../../../src/tasks/index.js'
+import {type MqarOptions, mqar} from '../../../src/tasks/mqar.js'
 
 const SMALL: MqarOptions = {vocabulary: 41, length: 22, pairs: 5, power: 0.01, filled: true}
 const COUNT = 300

@@ -1,5 +1,6 @@
 import {describe, expect, it} from 'vitest'
-import {NO_LABEL, selectiveCopy} from '../../../src/tasks/index.js'
+import {NO_LABEL} from '../../../src/tasks/index.js'
+import {selectiveCopy} from '../../../src/tasks/selective-copy.js'
 
 const SMALL = {vocabulary: 7, length: 13, data: 4}
 const COUNT = 400

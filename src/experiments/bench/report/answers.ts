@@ -1,4 +1,5 @@
 /** What a benchmark found, in sentences: those of the first screen and of pages. */
+import {endsOf, isTold} from '../../../answers/index.js'
 import {groupBy} from '../../../report/groups.js'
 import {nanoseconds, ratioWithInterval} from '../../../report/numbers.js'
 import {listed} from '../../../report/words.js'
@@ -7,8 +8,9 @@ import type {Estimate} from '../../../stats/index.js'
 import {methodLabel} from '../../labels.js'
 import type {BenchRecord, TimedRecord} from '../schema.js'
 import {PairedTimes} from '../times/paired-times.js'
-import {isTold, undisturbedTime} from '../times/time-estimates.js'
+import {undisturbedTime} from '../times/time-estimates.js'
 import {backendGain} from './backends.js'
+import {orderOf} from './crossover.js'
 import {fastestExact, type Line, linesByBackend, type Shape, shapeLines} from './lines.js'
 import {shareSentence} from './model.js'
 import {rowsInOrder, shapesOf} from './variants.js'
@@ -84,7 +86,7 @@ function speedSentence(lines: readonly Line[], shape: Shape): string {
   const all = lines.flatMap(({times}) => times.get(place) ?? [])
   const exact = fastestExact(all, best.row)!
   const form = `exact attention (${exact.cell.method}, ${nanoseconds(exact.result.median_ns)})`
-  const faster = rivals.filter(({gain}) => orderOf(gain) === 'faster')
+  const faster = rivals.filter(({gain}) => orderOf(endsOf(gain)) === 'faster')
   if (rivals.length === 1) return onlyText(best, form, where)
   const lead = `${best.line.name}, ${ratioWithInterval(best.gain)}`
   if (faster.length === 1) {
@@ -93,7 +95,7 @@ function speedSentence(lines: readonly Line[], shape: Shape): string {
   if (faster.length > 1) {
     return `${manyText(faster.length, rivals)} are faster than ${form} ${where}; the fastest is ${lead}.`
   }
-  const open = rivals.filter(({gain}) => orderOf(gain) === 'open').length
+  const open = rivals.filter(({gain}) => orderOf(endsOf(gain)) === 'open').length
   const rest = open > 0 ? ` (${open} of ${rivals.length} inconclusive)` : ''
   return `None of ${rivals.length} ${nounOf(rivals)} is faster than ${form} ${where}${rest}; the fastest is ${lead}.`
 }
@@ -111,17 +113,10 @@ function nounOf(rivals: readonly Rival[]): string {
 
 function onlyText({line, gain}: Rival, form: string, where: string): string {
   const ratio = ratioWithInterval(gain)
-  const order = orderOf(gain)
+  const order = orderOf(endsOf(gain))
   if (order === 'faster') return `${line.name} is ${ratio} faster than ${form} ${where}.`
   if (order === 'slower') return `${line.name} is slower than ${form} ${where}: ${ratio} its speed.`
   return `${line.name} is not distinguishable from ${form} ${where}: ${ratio} its speed.`
-}
-
-/** One process has no interval: then the number itself counts. */
-function orderOf({value, low, high}: Estimate): 'faster' | 'slower' | 'open' {
-  const [from, to] = Number.isNaN(low) ? [value, value] : [low, high]
-  if (from > 1) return 'faster'
-  return to < 1 ? 'slower' : 'open'
 }
 
 /** Where methods or exact forms are missing. */

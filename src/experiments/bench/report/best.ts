@@ -1,4 +1,5 @@
 /** Which times and sizes of a benchmark's tables are marked as the lowest, within noise. */
+import {reaches} from '../../../answers/index.js'
 import {type BestRule, type Contest, leastOf} from '../../../report/best.js'
 import type {Estimate} from '../../../stats/index.js'
 import {PASS_THROUGH} from '../fields/baselines.js'
@@ -49,7 +50,7 @@ export function leastToken(timeOf: (row: TimedRecord) => Estimate | undefined): 
     value: row => timeOf(row)?.value ?? null,
     ties: {
       what: '95 % intervals overlap',
-      hold: (row, least) => timeOf(row)!.low <= timeOf(least)!.high,
+      hold: (row, least) => reaches(timeOf(row)!, timeOf(least)!.high),
     },
   })
 }
@@ -71,5 +72,5 @@ function lengthOf({cell: {method, seq_len}}: TimedRecord): string | undefined {
 
 /** Whether a row may be as fast as another one; one process has no interval, and says nothing. */
 function tiesWithFastest(times: PairedTimes, row: TimedRecord, least: TimedRecord): boolean {
-  return times.ratio(row, least).low <= 1
+  return reaches(times.ratio(row, least), 1)
 }

@@ -1,10 +1,9 @@
 /** From which length on a method is faster than an exact form, as far as noise lets one say. */
-
+import {type Answer, byInterval, isSettled, isTold} from '../../../answers/index.js'
 import {significant} from '../../../report/numbers.js'
 import {listed} from '../../../report/words.js'
 import type {CrossoverAnswer} from '../../../results/findings.js'
-import {type Estimate, passesOne} from '../../../stats/index.js'
-import {isSettled, isTold} from '../times/time-estimates.js'
+import {type Estimate, type Interval, passesOne} from '../../../stats/index.js'
 
 /** Speed-up over an exact form at one length. */
 export interface Point {
@@ -22,7 +21,7 @@ export interface Crossover {
 }
 
 /** Which of two is faster; `open` where the interval of their ratio holds 1, or there is none. */
-type Order = 'faster' | 'slower' | 'open'
+type Order = (typeof ORDERS)[Answer]
 
 /**
  * Where lengths say for certain which is faster their order counts, however wide their intervals are; a length is named as
@@ -32,7 +31,7 @@ type Order = 'faster' | 'slower' | 'open'
  * @param baseline - name of the exact form
  */
 export function crossover(points: readonly Point[], baseline: string): Crossover {
-  const orders = points.map(orderOf)
+  const orders = points.map(({gain}) => orderOf(gain))
   if (orders.every(order => order === 'faster')) {
     return without('faster', `is faster than ${baseline} at ${everywhere(points)}`)
   }
@@ -106,10 +105,12 @@ function lengthsOf(points: readonly Point[], orders: readonly Order[], order: Or
     .join(', ')
 }
 
-function orderOf({gain: {low, high}}: Point): Order {
-  if (low > 1) return 'faster'
-  return high < 1 ? 'slower' : 'open'
+/** The order of two times. @param gain - one over the other, by its ends */
+export function orderOf(gain: Interval): Order {
+  return ORDERS[byInterval(gain)]
 }
+
+const ORDERS = {more: 'faster', less: 'slower', same: 'open', cannot_be_told: 'open'} as const
 
 /**
  * Where the speed-up passes 1 for the last time, on straight lines between points in log-log axes. The ends come

@@ -1,5 +1,6 @@
 /** The report of decodes: time to some number of tokens, latency of one, state, and speed-ups over exact attention. */
 
+import {isSettled} from '../../../answers/index.js'
 import {type Block, type ColumnSpec, heading, list, table} from '../../../report/document.js'
 import {bytes, MISSING, nanoseconds, significant} from '../../../report/numbers.js'
 import type {Estimate} from '../../../stats/index.js'
@@ -9,7 +10,6 @@ import {headsText, keyHeads} from '../fields/grouped.js'
 import type {DecodeMark} from '../fields/token-marks.js'
 import type {TimedRecord} from '../schema.js'
 import type {PairedTimes} from '../times/paired-times.js'
-import {isSettled} from '../times/time-estimates.js'
 import {backendColumns, backendMarks, byBackend} from './backends.js'
 import {leastState, leastToken, leastTotal} from './best.js'
 import {type Crossover, crossover} from './crossover.js'

@@ -1,10 +1,10 @@
 /** Growth and crossovers of a benchmark as data. */
+import {isSettledSlope} from '../../../answers/index.js'
 import type {Findings, Fit} from '../../../results/findings.js'
 import {variantLabel} from '../../labels.js'
 import {kvHeadsOf} from '../fields/grouped.js'
 import type {BenchRecord, TimedRecord} from '../schema.js'
 import {PairedTimes} from '../times/paired-times.js'
-import {isSettledSlope} from '../times/time-estimates.js'
 import {backendMarks} from './backends.js'
 import {decodeCrossover, exactDecode} from './decode-report.js'
 import {machineVerdictOf} from './machine-verdict.js'

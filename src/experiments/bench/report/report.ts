@@ -1,5 +1,6 @@
 /** The report of a benchmark: times, speed-ups over both exact forms, growth, crossover. */
 
+import {isSettledSlope, isTold} from '../../../answers/index.js'
 import {type Block, type ColumnSpec, heading, list, table} from '../../../report/document.js'
 import {groupBy} from '../../../report/groups.js'
 import {bytes, MISSING, nanoseconds, significant, UNSETTLED} from '../../../report/numbers.js'
@@ -10,7 +11,7 @@ import {PASS_THROUGH} from '../fields/baselines.js'
 import {headsText, keyHeads} from '../fields/grouped.js'
 import type {BenchRecord, TimedRecord} from '../schema.js'
 import {PairedTimes} from '../times/paired-times.js'
-import {isSettledSlope, isTold, LEAST_FOR_QUARTILES, medianOf} from '../times/time-estimates.js'
+import {LEAST_FOR_QUARTILES, medianOf} from '../times/time-estimates.js'
 import {backendColumns} from './backends.js'
 import {LEAST_LIVE, leastTime} from './best.js'
 import {BREAKDOWN_LEGEND, breakdownBlocks} from './breakdown-report.js'

@@ -1,4 +1,5 @@
 /** Rows of a benchmark's tables: what was timed, in which order, and how estimates are printed. */
+import {isSettled, isTold} from '../../../answers/index.js'
 import type {ColumnSpec} from '../../../report/document.js'
 import {groupBy, inOrder} from '../../../report/groups.js'
 import {
@@ -15,7 +16,6 @@ import {BASELINES} from '../fields/baselines.js'
 import {keyHeads} from '../fields/grouped.js'
 import {COMPUTERS} from '../fields/peers.js'
 import type {BenchRecord, TimedRecord} from '../schema.js'
-import {isSettled, isTold} from '../times/time-estimates.js'
 
 /** Records with times, by the shape of what was timed: only within one do they compare. */
 export function shapesOf(records: readonly BenchRecord[]): TimedRecord[][] {

@@ -1,6 +1,7 @@
-/** How far times can be believed: intervals, what is unsettled, and signs of a machine that had other things to do. */
+/** How far times can be believed: intervals, and signs of a machine that had other things to do. */
 
-import {type Estimate, factorOf, mean, median, variance} from '../../../stats/index.js'
+import {SETTLED_FACTOR} from '../../../answers/index.js'
+import {type Estimate, mean, median, variance} from '../../../stats/index.js'
 import type {TimedRecord} from '../schema.js'
 import {
   type InProcesses,
@@ -10,14 +11,6 @@ import {
   turnMediansByProcess,
   undisturbedTimes,
 } from './processes.js'
-
-/**
- * A ratio is printed where its 95 % interval lies within this factor of it, to either side. The ratios of two
- * benchmarks then differ, in all but one case in twenty, by less than 1.25^sqrt(2) = 1.37.
- */
-export const SETTLED_FACTOR = 1.25
-/** A slope is printed where its 95 % interval ends within this distance: 1 and 2, linear and quadratic, stay apart. */
-export const SETTLED_SLOPE = 0.25
 
 /** Logarithm that ratios of undisturbed and of usual calls may differ by: beyond, the machine was too busy to tell them. */
 export const MOST_APART = Math.log(1.25)
@@ -31,21 +24,6 @@ export const FLOOR = 0.0055
 
 /** Fewest runs that have quartiles: one in each quarter. */
 export const LEAST_FOR_QUARTILES = 4
-
-/** Whether anything is known of a ratio, or of a slope: on a busy machine its interval may have no end. */
-export function isTold({high}: Estimate): boolean {
-  return high !== Number.POSITIVE_INFINITY
-}
-
-/** Whether a ratio, or a time, is known well enough to be printed as a number. */
-export function isSettled(estimate: Estimate): boolean {
-  return factorOf(estimate) <= SETTLED_FACTOR
-}
-
-/** The same of a slope. */
-export function isSettledSlope({value, low, high}: Estimate): boolean {
-  return Math.max(high - value, value - low) <= SETTLED_SLOPE
-}
 
 /** Time of a record with its 95 % interval; ends are `NaN` of one process, and of records made before there were several. */
 export function medianOf({result}: TimedRecord): Estimate {

@@ -7,13 +7,8 @@ import {significant} from '../../../report/numbers.js'
 import {backendItems, methodLabel, projectionLabel, troubleItems} from '../../labels.js'
 import {headsOf} from '../heavy-lists.js'
 import type {CompletedSweep, ErrorSweepRecord} from '../schema.js'
-import {columnsOf, legend, overAverage, variantColumns} from './columns.js'
-import {type Limits, limitItems, limitsOf, withoutPartner} from './limits.js'
-import {featureNotes, inputNotes, precisionNotes, predictionNotes, tableNotes} from './notes.js'
-import {pairedBlocks, pairedLegend} from './paired.js'
-import {positionBlocks} from './positions.js'
-import {type Ranking, rankingsOf} from './ranking.js'
-import {rowsAskedNotes} from './row-columns.js'
+import {type Ranking, rankingsOf} from './errors/ranking.js'
+import {type Standing, standingOf} from './errors/standing.js'
 import {
   atLargestFeatures,
   byLayer,
@@ -21,8 +16,19 @@ import {
   sectionsOf,
   sectionTitle,
   sorted,
-} from './sections.js'
-import {type Standing, standingOf} from './standing.js'
+} from './groups/sections.js'
+import {columnsOf, legend, overAverage, variantColumns} from './tables/columns.js'
+import {type Limits, limitItems, limitsOf, withoutPartner} from './tables/limits.js'
+import {
+  featureNotes,
+  inputNotes,
+  precisionNotes,
+  predictionNotes,
+  tableNotes,
+} from './tables/notes.js'
+import {pairedBlocks, pairedLegend} from './tables/paired.js'
+import {positionBlocks} from './tables/positions.js'
+import {rowsAskedNotes} from './tables/row-columns.js'
 
 /** Sections that a report has, evenly chosen, and rows of all their tables of errors. */
 const [MOST_SECTIONS, MOST_ROWS] = [100, 10_000]

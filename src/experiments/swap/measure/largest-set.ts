@@ -1,4 +1,5 @@
 /** The largest set of layers that keeps a budget. */
+import {isWithin} from '../../../answers/index.js'
 import type {Effect, SwapResult} from '../schema.js'
 
 /** A set of layers that was run, with what it loses. */
@@ -33,7 +34,7 @@ export async function largestSet(
     if (known) return known
     const loss = await measure(set)
     const most = loss.high ?? loss.mean
-    const own = {set, loss, within: most !== null && most <= budget}
+    const own = {set, loss, within: most !== null && isWithin({high: most}, budget)}
     tried.push(own)
     return own
   }

@@ -1,4 +1,5 @@
 /** How many layers each method may replace within a budget. */
+import {reaches} from '../../../answers/index.js'
 import {type Block, type ColumnSpec, table, text} from '../../../report/document.js'
 import {MISSING, plural} from '../../../report/numbers.js'
 import {variantLabel} from '../../labels.js'
@@ -66,7 +67,7 @@ function leastLoss(rows: readonly CompletedSwap[]): string {
   const [least] = single.toSorted((a, b) => a.mean - b.mean)
   if (!least) return ''
   const name = `Layer ${least.layer} with ${variantLabel(least.row.cell)}`
-  return least.loss.low !== null && least.loss.low <= 0
+  return reaches(least.loss, 0)
     ? `${name} does not lose measurably, but its interval reaches beyond that: ${interval(least.loss)}.`
     : `${name} loses least: ${interval(least.loss)}.`
 }

@@ -1,7 +1,14 @@
 /** The effect by which a swap orders its rows: one number for each kind of model. */
+import {
+  type Answer,
+  byCrossedDifference,
+  byOverlap,
+  crossedRatio,
+  reaches,
+} from '../../../answers/index.js'
 import {groupBy} from '../../../report/groups.js'
 import {MISSING, significant} from '../../../report/numbers.js'
-import {type Estimate, meanOfTable, ratioOfMeans} from '../../../stats/index.js'
+import type {Estimate} from '../../../stats/index.js'
 import {type CompletedSwap, type Effect, lossOf} from '../schema.js'
 
 /** The yardstick that looks at nothing. */
@@ -53,50 +60,27 @@ export function damageText({mean, low, high}: Effect, causal: boolean): string {
 
 /** Loss of a row over that of another on the same draws and texts; `undefined` where records keep no parts, or too few for an interval. */
 export function lossRatio(row: CompletedSwap, other: CompletedSwap): Estimate | undefined {
-  const tables = pairedLosses(row, other)
-  const estimate = tables && ratioOfMeans(...tables).estimate
-  return estimate && isKnown(estimate) ? estimate : undefined
+  return crossedRatio(lossesOf(row), lossesOf(other))
 }
 
-/**
- * Whether a row loses less or more than another, beyond the 95 % interval of the difference on the same draws and texts, or where
- * records keep no parts, beyond both intervals; `undefined`: they are not distinguishable.
- */
-export function comparedLoss(
-  row: CompletedSwap,
-  other: CompletedSwap,
-): 'less' | 'more' | undefined {
-  const tables = pairedLosses(row, other)
-  const off = tables && meanOfTable(difference(...tables)).estimate
-  if (off && isKnown(off)) return off.high < 0 ? 'less' : off.low > 0 ? 'more' : undefined
-  const [own, its] = [row, other].map(one => damageOf(one).effect) as [Effect, Effect]
-  if (own.high !== null && its.low !== null && own.high < its.low) return 'less'
-  return own.low !== null && its.high !== null && own.low > its.high ? 'more' : undefined
+/** What a row loses, compared with another: on the same draws and texts, or where records keep no parts, by both intervals. */
+export function comparedLoss(row: CompletedSwap, other: CompletedSwap): Answer {
+  return (
+    byCrossedDifference(lossesOf(row), lossesOf(other)) ??
+    byOverlap(damageOf(row).effect, damageOf(other).effect)
+  )
 }
 
-type Losses = number[][]
-
-/** Losses of both by draws, and in each by groups of texts. What draws nothing is the same in every draw of the other. */
-function pairedLosses(row: CompletedSwap, other: CompletedSwap): [Losses, Losses] | undefined {
-  const [a, b] = [row, other].map(({result: {parts}}) =>
-    groupBy(parts ?? [], ({draw}) => String(draw)).map(own =>
-      own.map(({damage}) => damage ?? Number.NaN),
-    ),
-  ) as [Losses, Losses]
-  const draws = Math.max(a.length, b.length)
-  const [own, its] = [a, b].map(table =>
-    table.length === 1 ? Array<number[]>(draws).fill(table[0]!) : table,
-  ) as [Losses, Losses]
-  const alike = own.length === its.length && own.every((all, at) => all.length === its[at]!.length)
-  return alike && own.flat().length > 0 ? [own, its] : undefined
+/** Whether no loss was measured: the interval reaches down to 0. */
+export function losesNothing(row: CompletedSwap): boolean {
+  return reaches(damageOf(row).effect, 0)
 }
 
-function difference(a: Losses, b: Losses): Losses {
-  return a.map((own, draw) => own.map((loss, text) => loss - b[draw]![text]!))
-}
-
-function isKnown({value, low, high}: Estimate): boolean {
-  return [value, low, high].every(Number.isFinite)
+/** Losses by draws, and in each by groups of texts. */
+function lossesOf({result: {parts}}: CompletedSwap): number[][] {
+  return groupBy(parts ?? [], ({draw}) => String(draw)).map(own =>
+    own.map(({damage}) => damage ?? Number.NaN),
+  )
 }
 
 /** Layers with exchanged attention: with a budget those that were chosen. */

@@ -1,4 +1,5 @@
 /** The first screen of a swap: the answer in sentences, and the rows with the least damage. */
+import {tiesWith} from '../../../answers/index.js'
 import {modelName} from '../../../model/hub.js'
 import {type Block, type ColumnSpec, list, table, text} from '../../../report/document.js'
 import {groupBy} from '../../../report/groups.js'
@@ -16,6 +17,7 @@ import {
   isAverage,
   isEstimate,
   isExact,
+  losesNothing,
   lossRatio,
   share,
   two,
@@ -131,7 +133,7 @@ function setSentences(rows: readonly CompletedSwap[]): string[] {
       `${where}, no method loses less than averaging V, which loses ${lossText(average)}. The best is ${variantLabel(best.cell)}: ${lossText(best)}.`,
     ]
   }
-  const ties = others.filter(other => comparedLoss(best, other) !== 'less')
+  const ties = tiesWith(best, others, comparedLoss)
   const [tie] = ties
   const alike =
     tie === undefined
@@ -193,12 +195,6 @@ function nothingLost(rows: readonly CompletedSwap[]): string {
 function averageText(average: CompletedSwap): string {
   if (losesNothing(average)) return 'Averaging V does not lose measurably either.'
   return `Averaging V loses ${lossText(average)}.`
-}
-
-/** Whether no loss was measured: the interval reaches down to 0. Without an interval nothing is known of it. */
-function losesNothing(row: CompletedSwap): boolean {
-  const {low} = damageOf(row).effect
-  return low !== null && low <= 0
 }
 
 /** The layers that lose least and most, by the best method of each; or those that lose nothing that was measured. */

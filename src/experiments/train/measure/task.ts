@@ -1,8 +1,7 @@
 /** The task of a cell. */
 import {expected} from '../../../errors.js'
 import {readTexts} from '../../../inputs/texts.js'
-import {characters, listOps, mqar, selectiveCopy, type Task} from '../../../tasks/index.js'
-import type {TrainTask} from '../schema.js'
+import {TASKS, type Task, type TaskSettings, type TrainTask} from '../../../tasks/index.js'
 
 /**
  * A task with the texts that it needs.
@@ -11,20 +10,13 @@ import type {TrainTask} from '../schema.js'
  * @throws {FILE_CHANGED} where the texts are others than when the plan was made
  */
 export async function openTask(task: TrainTask, seed: number): Promise<Task> {
-  switch (task.name) {
-    case 'mqar':
-      return mqar(task, seed)
-    case 'copy':
-      return selectiveCopy(task, seed)
-    case 'listops':
-      return listOps(task, seed)
-    case 'chars': {
-      const {texts, digest} = await readTexts(task.texts.path)
-      if (digest !== task.texts.digest) {
-        const remedy = 'start another run with the texts as they are'
-        throw expected('FILE_CHANGED', task.texts.path, 'the texts of the plan', 'others', remedy)
-      }
-      return characters({text: texts.join('\n'), length: task.length}, seed)
-    }
-  }
+  const text = 'texts' in task ? await textOf(task.texts) : ''
+  return TASKS[task.name].make(task, seed, text)
+}
+
+async function textOf({path, digest: planned}: TaskSettings['texts']): Promise<string> {
+  const {texts, digest} = await readTexts(path)
+  if (digest === planned) return texts.join('\n')
+  const remedy = 'start another run with the texts as they are'
+  throw expected('FILE_CHANGED', path, 'the texts of the plan', 'others', remedy)
 }

@@ -1,9 +1,11 @@
 /** Training runs by method: the rate that validation chooses, and the test at that rate. */
+
 import {groupBy} from '../../../report/groups.js'
 import {type Interval, mean, studentTest} from '../../../stats/index.js'
+import {TASKS, type TrainTask} from '../../../tasks/index.js'
 import {methodLabel, projectionLabel} from '../../labels.js'
 import {asCalled} from '../guards.js'
-import type {CompletedTrain, Score, TrainCell, TrainTask} from '../schema.js'
+import type {CompletedTrain, Score, TrainCell} from '../schema.js'
 
 /** The runs of a method on a task. */
 export interface MethodRow {
@@ -51,7 +53,7 @@ const BITS: Measure = {
 }
 
 export function measureOf({name}: Pick<TrainTask, 'name'>): Measure {
-  return name === 'chars' ? BITS : ACCURACY
+  return {accuracy: ACCURACY, bits: BITS}[TASKS[name].score]
 }
 
 /** The better of two comes first. */

@@ -1,4 +1,5 @@
 /** The first screen: what learning does on held-out tokens, beside what costs nothing or more. */
+import {byInterval, endsOf, tiesWith} from '../../../answers/index.js'
 import {type Block, type ColumnSpec, list, table, text} from '../../../report/document.js'
 import {evenly} from '../../../report/evenly.js'
 import {MISSING, plural, significant} from '../../../report/numbers.js'
@@ -119,17 +120,12 @@ function rivalSentences(found: Rows): string[] {
 
 function freeSentence(free: VariantRow, found: Rows): string {
   const best = `Best without learning: ${FREE[free.variant] ?? free.variant}, ${percent(free.all)}`
-  const others = (['untuned', 'mean_value', 'zero'] as const)
-    .flatMap(variant => found.get(variant) ?? [])
-    .filter(other => !isBelow(free, other))
-    .map(({label}) => label)
-  return others.length > 0 ? `${best}, no better than ${listed(others)}, within noise.` : `${best}.`
-}
-
-/** Whether the error of a row is below that of another, with its interval where there is one. */
-function isBelow(row: VariantRow, other: VariantRow): boolean {
-  const {value, high} = errorRatio(row, other)
-  return (Number.isFinite(high) ? high : value) < 1
+  const others = (['untuned', 'mean_value', 'zero'] as const).flatMap(
+    variant => found.get(variant) ?? [],
+  )
+  const alike = tiesWith(free, others, (a, b) => byInterval(endsOf(errorRatio(a, b))))
+  const names = alike.map(({label}) => label)
+  return names.length > 0 ? `${best}, no better than ${listed(names)}, within noise.` : `${best}.`
 }
 
 /** What it takes to run what was learned. */

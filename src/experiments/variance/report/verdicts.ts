@@ -1,8 +1,9 @@
 /** Answers to the questions of a variance experiment, decided from intervals of all rows that ask one. */
+import {boundOn, byDistance} from '../../../answers/index.js'
 import {groupBy, spanOf} from '../../../report/groups.js'
 import {plural, significant} from '../../../report/numbers.js'
 import type {Verdict} from '../../../results/verdict.js'
-import {bonferroniZ, normalQuantile} from '../../../stats/index.js'
+import {normalQuantile} from '../../../stats/index.js'
 import {methodLabel, projectionLabel} from '../../labels.js'
 import {isIndependent} from '../measure/exact.js'
 import {rowsText} from '../pair-text.js'
@@ -13,8 +14,6 @@ import {
   type VarianceResult,
 } from '../schema.js'
 
-/** Probability that any row of a question speaks against what is true. */
-const FALSE_ALARMS = 0.05
 /** Standard errors on each side of the intervals that records hold, which cover with 95 %. */
 const INTERVAL_Z = normalQuantile(0.975)
 
@@ -158,10 +157,17 @@ const READINGS: Readonly<Record<Question, Reading>> = {
   keeps_theorem_bound: overBound,
 }
 
+/** What rows are held to. */
+const ASKED = {
+  unbiased: 'equal',
+  variance_as_theory: 'equal',
+  varies_less_than_iid: 'below',
+  keeps_theorem_bound: 'at_most',
+} as const
+
 /** Bonferroni's, over all rows that were measured on a question. */
 function boundOf(rows: readonly Row[], reading: Reading): number {
-  const {length} = rows.flatMap(reading)
-  return length > 0 ? bonferroniZ(length, FALSE_ALARMS) : Number.POSITIVE_INFINITY
+  return boundOn(rows.flatMap(reading).length)
 }
 
 /** A verdict with the rows that it rests on. */
@@ -185,7 +191,11 @@ function judge(question: Question, rows: readonly Row[], bound: number): Judgeme
     question,
     method: question === 'unbiased' ? null : methodLabel(cell),
     projection: question === 'varies_less_than_iid' ? drawLabel(cell, own) : null,
-    answer: answerTo(question, seen, bound),
+    answer: byDistance(
+      ASKED[question],
+      seen.map(({z}) => z),
+      bound,
+    ),
     bound: seen.length > 0 ? bound : null,
     measured: seen.length,
     beyond: seen.filter(({z}) => Math.abs(z) > bound).length,
@@ -197,14 +207,6 @@ function judge(question: Question, rows: readonly Row[], bound: number): Judgeme
   }
   const statement = statementOf(facts, {seen, left, replicates: mostDraws(cell)})
   return {verdict: {...facts, statement}, seen, left}
-}
-
-function answerTo(question: Question, seen: readonly Seen[], bound: number): Verdict['answer'] {
-  if (seen.length === 0) return 'cannot_be_told'
-  const [below, above] = [seen.some(({z}) => z < -bound), seen.some(({z}) => z > bound)]
-  if (question === 'keeps_theorem_bound') return above ? 'no' : 'yes'
-  if (question !== 'varies_less_than_iid') return below || above ? 'no' : 'yes'
-  return above ? 'no' : below ? 'yes' : 'cannot_be_told'
 }
 
 /** Rows that do not vary but for rounding: those are seen, and withheld all the same. */

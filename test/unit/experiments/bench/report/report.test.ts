@@ -1,14 +1,11 @@
 import {describe, expect, it} from 'vitest'
+import {isSettled} from '../../../../../src/answers/index.js'
 import {decodeGain} from '../../../../../src/experiments/bench/report/decode-report.js'
 import {benchReport} from '../../../../../src/experiments/bench/report/report.js'
 import {speedUp, trends} from '../../../../../src/experiments/bench/report/trends.js'
 import type {BenchResult, TimedRecord} from '../../../../../src/experiments/bench/schema.js'
 import {PairedTimes} from '../../../../../src/experiments/bench/times/paired-times.js'
-import {
-  FLOOR,
-  isSettled,
-  medianOf,
-} from '../../../../../src/experiments/bench/times/time-estimates.js'
+import {FLOOR, medianOf} from '../../../../../src/experiments/bench/times/time-estimates.js'
 import type {TableBlock} from '../../../../../src/report/document.js'
 import {renderTerminal} from '../../../../../src/report/terminal.js'
 import {studentQuantile, studentTest} from '../../../../../src/stats/index.js'

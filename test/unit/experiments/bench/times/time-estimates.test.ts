@@ -1,15 +1,14 @@
 import {describe, expect, it} from 'vitest'
+import {isSettled} from '../../../../../src/answers/index.js'
 import {PairedTimes} from '../../../../../src/experiments/bench/times/paired-times.js'
 import {
-  isSettled,
-  isSettledSlope,
   levelsOf,
   medianOf,
   waitingShare,
   warmingOf,
 } from '../../../../../src/experiments/bench/times/time-estimates.js'
 import {randomStream} from '../../../../../src/random/index.js'
-import {type Estimate, studentTest} from '../../../../../src/stats/index.js'
+import {studentTest} from '../../../../../src/stats/index.js'
 import {inProcesses, oneProcess, steady, timed} from '../../../../helpers/records/bench.js'
 
 const ofMedians = (...medians: number[]) => timed({}, 1, inProcesses(medians))
@@ -46,23 +45,6 @@ describe('a ratio of two medians', () => {
     expect(isSettled(ratio([3e6, 3.03e6, 3.01e6], [1e6, 1.01e6, 1.02e6]))).toBe(true)
     expect(isSettled(ratio([3e6, 4e6, 3.01e6], [1e6, 1.01e6, 1.02e6]))).toBe(false)
     expect(isSettled(ratio([3e6], [1e6]))).toBe(false)
-  })
-
-  it('is settled within a factor of 1.25 to either side', () => {
-    expect(isSettled({value: 2, low: 1.6, high: 2.5})).toBe(true)
-    expect(isSettled({value: 2, low: 1.6, high: 2.51})).toBe(false)
-    expect(isSettled({value: 2, low: 1.59, high: 2.5})).toBe(false)
-  })
-})
-
-describe('isSettledSlope', () => {
-  const slope = (low: number, high: number): Estimate => ({value: 1.5, low, high})
-
-  it('asks for ends within a quarter', () => {
-    expect(isSettledSlope(slope(1.25, 1.75))).toBe(true)
-    expect(isSettledSlope(slope(1.24, 1.5))).toBe(false)
-    expect(isSettledSlope(slope(1.5, 1.76))).toBe(false)
-    expect(isSettledSlope(slope(Number.NaN, Number.NaN))).toBe(false)
   })
 })
 

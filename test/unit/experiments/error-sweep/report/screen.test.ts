@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import {describe, expect, it} from 'vitest'
-import {answerSentences} from '../../../../../src/experiments/error-sweep/report/answer.js'
-import {placesOf} from '../../../../../src/experiments/error-sweep/report/places.js'
+import {placesOf} from '../../../../../src/experiments/error-sweep/report/groups/places.js'
 import {errorSweepScreen} from '../../../../../src/experiments/error-sweep/report/screen.js'
+import {answerSentences} from '../../../../../src/experiments/error-sweep/report/sentences/answer.js'
 import type {
   CompletedSweep,
   ErrorSweepCell,

@@ -7,7 +7,8 @@ import {
   someExamples,
 } from '../../../../../src/experiments/train/measure/score.js'
 import {optimiserOf, type SmallModel, startWeights} from '../../../../../src/model/trained/index.js'
-import {mqar, NO_LABEL} from '../../../../../src/tasks/index.js'
+import {NO_LABEL} from '../../../../../src/tasks/index.js'
+import {mqar} from '../../../../../src/tasks/mqar.js'
 
 const MODEL: SmallModel = {
   ...{vocabulary: 24, length: 16, width: 8, layers: 1, heads: 1, headDim: 8, mlp: 0},

@@ -1,9 +1,9 @@
 import {describe, expect, it} from 'vitest'
 import {trainReport} from '../../../../../src/experiments/train/report/report.js'
 import {trainScreen, trainSentences} from '../../../../../src/experiments/train/report/screen.js'
-import type {TrainTask} from '../../../../../src/experiments/train/schema.js'
 import {SCREEN_LINES, screenLines} from '../../../../../src/report/screen.js'
 import {renderTerminal} from '../../../../../src/report/terminal.js'
+import type {TrainTask} from '../../../../../src/tasks/index.js'
 import {trainRecordOf} from '../../../../helpers/train-records.js'
 
 const METHODS = {

@@ -1,0 +1,26 @@
+import {significant} from '../../../../report/numbers.js'
+import {inputLabel} from '../../../labels.js'
+import type {MeasuredError} from '../../../measured.js'
+import type {ErrorSweepRecord} from '../../schema.js'
+import {YARDSTICK} from '../errors/ranking.js'
+import {averageError} from './figure-lines.js'
+
+/** Errors against exact attention, without those of averaging V, which each of them has. */
+export function measuredErrors(records: readonly ErrorSweepRecord[]): MeasuredError[] {
+  return records.flatMap((record): MeasuredError[] => {
+    if (record.status !== 'completed') return []
+    const {cell, result} = record
+    const {median: value, low, high} = result.rel_l2
+    if (cell.target !== 'raw' || cell.method === YARDSTICK || value === null) return []
+    const {input, layer, scale} = cell
+    const place = [
+      inputLabel(input),
+      ...(layer === undefined ? [] : [`layer ${layer}`]),
+      `L=${result.query_len}`,
+      ...(scale === 1 ? [] : [`q and k times ${significant(scale)}`]),
+      ...(cell.causal ? ['causal'] : []),
+    ].join(', ')
+    const sizes = {length: result.query_len, headDim: result.head_dim}
+    return [{cell, ...sizes, value, low, high, place, average: averageError(record) ?? null}]
+  })
+}
