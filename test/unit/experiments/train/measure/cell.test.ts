@@ -69,9 +69,9 @@ describe('a training run', () => {
   it('draws random vectors anew where that is asked for', async () => {
     const own = {method: 'favor-pos', ...RANDOM}
     const never = await bitsOf(own)
-    const often = await bitsOf({...own, redraw: 10})
-    expect(often.curve.filter(({step}) => step < 10)).toEqual(
-      never.curve.filter(({step}) => step < 10),
+    const often = await bitsOf({...own, redraw: 6})
+    expect(often.curve.filter(({step}) => step < 6)).toEqual(
+      never.curve.filter(({step}) => step < 6),
     )
     expect(often.test).not.toEqual(never.test)
   })
