@@ -33,7 +33,7 @@ const PROGRAM = [
 
 /** Suites by their npm scripts, with the files and folders that they cover. */
 const SUITES = {
-  'test:native:sanitize': ['native'],
+  'test:native:sanitize': ['native', 'src/backends/native', 'test/native'],
   'test:native': ['test/native', ...NUMERICS],
   'test:rest:methods': [
     ...[

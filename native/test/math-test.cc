@@ -154,6 +154,33 @@ void simple() {
   });
 }
 
+// 2^x of weights in double precision: 0 below the smallest normal number.
+void double_powers() {
+  run_case("2^x of double weights", [] {
+    Random random(7);
+    std::vector<double> in = {0, -0.5, 0.5, -1021.75, -1022, -1022.51, -1100, -1e300, -kInf, std::nan(""), 1021.9};
+    for (int i = 0; i < 400000; i++) in.push_back((random.uniform() * 2 - 1) * (i % 2 ? 1022 : 2));
+    std::vector<double> out(in.size());
+    kernels().exp2_weights_double(in.data(), out.data(), static_cast<Size>(in.size()));
+    double worst = 0;
+    for (std::size_t i = 0; i < in.size(); i++) {
+      if (in[i] < -1022.5) {
+        expect(out[i] == 0, text("2^", in[i]));
+      } else if (std::isnan(in[i])) {
+        expect(std::isnan(out[i]), "NaN");
+      } else if (in[i] >= -1022) {
+        const long double want = std::exp2(static_cast<long double>(in[i]));
+        int exponent;
+        std::frexp(static_cast<double>(want), &exponent);
+        const long double unit = std::ldexp(static_cast<long double>(1), exponent - 53);
+        worst = std::max(worst, static_cast<double>(std::fabs(out[i] - want) / unit));
+      }
+    }
+    std::printf("  %-7s 2^x double  %.4f ULP\n", runtime().isa.c_str(), worst);
+    expect(worst <= 1.1, text("error ", worst, " ULP"));
+  });
+}
+
 }  // namespace
 
 int main() {
@@ -174,6 +201,7 @@ int main() {
            {-1e-30f, -1e-5f, -0.34657359f, -1.0f, -17.0f, -87.0f, -88.0f, -104.0f}});
     tails();
     simple();
+    double_powers();
   });
   return finish("math");
 }

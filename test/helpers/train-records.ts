@@ -21,7 +21,7 @@ export function trainCellOf(changes: Partial<TrainCell> = {}): TrainCell {
     task: {name: 'mqar', length: 16, vocabulary: 24, pairs: 2, power: 0.01, filled: true},
     ...{rate: 4e-3, run: 0, key_dim: 8},
     model: {layers: 1, width: 16, heads: 2, mlp: 0, convolution: 3, positions: false},
-    ...{steps: 30, batch: 6, held_out: 20, redraw: 0, seed: 0, backend: 'auto'},
+    ...{steps: 12, batch: 6, held_out: 20, redraw: 0, seed: 0, backend: 'auto'},
     ...changes,
   }
 }

@@ -11,6 +11,7 @@ import {
   softmaxAttention,
 } from '../../src/attention/index.js'
 import {
+  featureMap,
   type LinearState,
   linearAttentionRatio,
   sampleKeys,
@@ -31,7 +32,7 @@ import {
 } from '../helpers/arrays.js'
 import {type EstimatorCase, outputBound, runCase, twinOfCase} from '../helpers/estimator-case.js'
 import {caseOf, formsOf} from '../helpers/methods.js'
-import {addBounds, assertWithin, compare} from '../helpers/rounding.js'
+import {addBounds, assertWithin, compare, gamma, U} from '../helpers/rounding.js'
 import {PLAIN, TWINS} from '../helpers/twins/index.js'
 import {describeNative, instructionSets} from './addon.js'
 import {guarded} from './guards.js'
@@ -39,6 +40,13 @@ import {guarded} from './guards.js'
 await loadEstimators()
 
 const LONG: Sizes = {...SMALL, batch: 1, queryLen: 197, keyLen: 193}
+
+/** Finite floats of all sizes and both signs. @param step - between their bits */
+function everySize(step: number): Float32Array {
+  const count = Math.floor(0x7f800000 / step)
+  const bits = Uint32Array.from({length: 2 * count}, (_, i) => (i >> 1) * step + (i % 2) * 2 ** 31)
+  return new Float32Array(bits.buffer)
+}
 
 /** One form of an operation on cpu and on native. */
 async function onBoth(body: () => tf.Tensor[]) {
@@ -58,7 +66,9 @@ describeNative('fused attention', addon => {
     })
 
     it('of logits in the thousands is exact softmax still', () => {
-      const given: EstimatorCase = {method: 'softmax-online', sizes: LONG, scale: 1, inputScale: 40}
+      // several blocks of keys: their largest logits lie far apart
+      const sizes = {...LONG, keyLen: 593}
+      const given: EstimatorCase = {method: 'softmax-online', sizes, scale: 1, inputScale: 40}
       const {value, error} = twinOfCase(given).out
       const logits = 40 * 40 * LONG.headDim
       expect(logits).toBeGreaterThan(4000)
@@ -81,6 +91,31 @@ describeNative('fused attention', addon => {
       }
     })
 
+    it('of long sequences adds the sums of all parts of their keys', () => {
+      const sizes = {...SMALL, batch: 1, heads: 1, queryLen: 11, keyLen: 8209, headDim: 5}
+      const given: EstimatorCase = {method: 'elu', sizes}
+      const {value, error} = twinOfCase(given).out
+      assertWithin('four parts', guarded(() => runCase(given)).out, value, error)
+    })
+
+    it('has sines and cosines of angles of any size', () => {
+      const angles = everySize(40009)
+      angles.set([131071.99, 131072, 1e30])
+      const [features] = guarded(() =>
+        compute(() => [
+          featureMap(
+            tf.tensor4d(angles, [1, 1, angles.length, 1]),
+            tf.ones([1, 1]),
+            'trigonometric',
+          ),
+        ]),
+      )
+      const wanted = Float64Array.from(features!, (_, i) =>
+        (i % 2 === 0 ? Math.sin : Math.cos)(angles[i >> 1]!),
+      )
+      assertWithin('features', features!, wanted, new Float64Array(wanted.length).fill(5 * U))
+    })
+
     it('gives zero and -Infinity to rows whose keys are all masked', () => {
       const [first, second] = guarded(() =>
         compute(() => {
@@ -97,6 +132,31 @@ describeNative('fused attention', addon => {
       expect(first.subarray(0, half).every(x => x === 0)).toBe(true)
       expect(first.subarray(half).every(x => x !== 0)).toBe(true)
       expect(second.subarray(0, second.length / 2).every(x => x === -Infinity)).toBe(true)
+    })
+
+    it.each([7, 64])('reads nothing of masked keys, with values of %i', valueDim => {
+      const absent = (j: number) => j % 3 === 1
+      const [keys, values] = [
+        hostNormals('k', [2, 3, 71, 16]),
+        hostNormals('v', [2, 3, 71, valueDim]),
+      ]
+      const query = hostNormals('q', [2, 3, 13, 16])
+      const mask = Float32Array.from({length: 2 * 71}, (_, j) => (absent(j % 71) ? 0 : 1))
+      const outputs = [0, Number.NaN].map(stray => {
+        const given = [keys, values].map(({shape, data}) => {
+          const isAbsent = (i: number) => absent(Math.floor(i / shape[3]!) % 71)
+          return toTensor({shape, data: data.map((x, i) => (isAbsent(i) ? stray : x))})
+        })
+        return guarded(() =>
+          compute(() => {
+            const [q, [k, v], keyMask] = [toTensor(query), given, maskTensor(mask, 2)]
+            const linear = linearAttention(tf.abs(q), tf.relu(k!) as tf.Tensor4D, v!, {keyMask})
+            return [softmaxAttention(q, k!, v!, {keyMask}).out, linear.numerator]
+          }),
+        )
+      })
+      expect(outputs[1]).toEqual(outputs[0])
+      expect(outputs[0]!.flatMap(out => [...out]).every(Number.isFinite)).toBe(true)
     })
 
     it.each(METHOD_NAMES.filter(name => estimatorNamed(name).supports.keyMask))(
@@ -133,7 +193,16 @@ describeNative('fused attention', addon => {
         logitScale: 0.5,
       })
       assertWithin(`bias, D ${headDim}`, out, twin.out.value, twin.out.error)
-      expect(lse).toHaveLength(batch * heads * SMALL.queryLen)
+      const logits = logitsOf(inputs, bias.data)
+      const sums = Float64Array.from(logits, row =>
+        Math.log(row.reduce((a, x) => a + Math.exp(x), 0)),
+      )
+      // logits of a row are wrong by roundings of their terms, and so is the logarithm of their sum
+      const size = (array: typeof inputs.query) => ({...array, data: array.data.map(Math.abs)})
+      const sized = {...inputs, query: size(inputs.query), key: size(inputs.key)}
+      const sizes = logitsOf(sized, bias.data.map(Math.abs))
+      const bounds = sizes.map(row => gamma(headDim + keyLen + 16) * (1 + Math.max(...row)))
+      assertWithin('log-sum', lse, sums, Float64Array.from(bounds))
     })
 
     it.each([false, true])('shares what has a leading axis of 1 (causal: %s)', async causal => {
@@ -348,6 +417,25 @@ function clearWinners(given: EstimatorCase): Map<number, number> {
     }
   }
   return found
+}
+
+/** Half of all products of a row's query with keys and a bias, row by row. */
+function logitsOf(
+  {query, key}: ReturnType<typeof hostInputs>,
+  bias: ArrayLike<number>,
+): number[][] {
+  const [batch, heads, queryLen, headDim] = query.shape
+  const keyLen = key.shape[2]
+  return Array.from({length: batch * heads * queryLen}, (_, row) => {
+    const first = Math.floor(row / queryLen) * keyLen
+    return Array.from({length: keyLen}, (_, j) => {
+      const terms = Array.from(
+        query.data.subarray(row * headDim, (row + 1) * headDim),
+        (x, d) => x * key.data[(first + j) * headDim + d]!,
+      )
+      return terms.reduce((sum, x) => sum + x / 2, bias[first + j]!)
+    })
+  })
 }
 
 /** One more column, made from the row's number. */

@@ -64,39 +64,49 @@ describeNative('decode steps', addon => {
       return () => addon.selectIsa('')
     })
 
+    /** Holds a decoder to the definition; returns the forms of its steps. */
+    function checkDecoder(name: string, given: EstimatorCase): [string, string][] {
+      const {inputs, projection} = hostCase(given)
+      const {out} = twinOfCase(given)
+      const rows = projection && toProjection(projection, given.sizes.headDim)
+      const {result, operations} = recordOperations(() => {
+        const step = makeDecoder(given, rows)
+        const decoded = guarded(() => decodeAll(step, inputs))
+        step.dispose()
+        return decoded.out
+      })
+      rows?.dispose()
+      assertWithin(name, result, out.value, out.error)
+      return Object.entries(operations).filter(([operation]) => operation.endsWith('Decode'))
+    }
+
     it.each(methodsWhere(({supports}) => supports.decode))(
       'of %s are within rounding of the causal form',
       method => {
         for (const [index, sizes] of SHAPES.entries()) {
-          const given: EstimatorCase = {method, sizes, causal: true, sharedProjection: index === 1}
-          const {inputs, projection} = hostCase(given)
-          const {out} = twinOfCase(given)
-          const rows = projection && toProjection(projection, sizes.headDim)
-          const {result, operations} = recordOperations(() => {
-            const step = makeDecoder(given, rows)
-            const decoded = guarded(() => decodeAll(step, inputs))
-            step.dispose()
-            return decoded.out
-          })
-          rows?.dispose()
-          const forms = Object.entries(operations).filter(([name]) => name.endsWith('Decode'))
+          const given = {method, sizes, causal: true, sharedProjection: index === 1}
+          const forms = checkDecoder(`${method} ${index}`, given)
           expect(forms).not.toHaveLength(0)
           for (const [name, form] of forms) if (STEPS.includes(name)) expect(form).toBe('fused')
-          assertWithin(`${method} ${index}`, result, out.value, out.error)
         }
       },
     )
 
+    it('over a cache of several blocks', () => {
+      const sizes = {...SMALL, batch: 1, queryLen: 587, keyLen: 587}
+      checkDecoder('softmax', {method: 'softmax', sizes, causal: true, inputScale: 2})
+    })
+
+    it.each(['favor-pos', 'favor-hyp'] as const)('of %s with features far below 1', method => {
+      // norms of about 30: logarithms of a key's features are some -400
+      const sizes = {...SMALL, batch: 1, queryLen: 13, keyLen: 13, headDim: 43}
+      checkDecoder(method, {method, sizes, causal: true, inputScale: 12})
+    })
+
     it('with features that only a function makes, and an epsilon on the sums', () => {
       const options = {featureEpsilon: 1e-3, normalizerEpsilon: 1e-6}
       const given: EstimatorCase = {method: 'favor-relu', options, sizes: SHAPES[0]!, causal: true}
-      const {inputs, projection} = hostCase(given)
-      const {out} = twinOfCase(given)
-      const rows = toProjection(projection!, given.sizes.headDim)
-      const step = makeDecoder(given, rows)
-      assertWithin('favor-relu', guarded(() => decodeAll(step, inputs)).out, out.value, out.error)
-      step.dispose()
-      rows.dispose()
+      checkDecoder('favor-relu', given)
     })
   })
 

@@ -66,6 +66,14 @@ describeNative('host loops', addon => {
       expectNear(got[0]!, want[0]!, sizes)
     })
 
+    it('calls rows of zeros alike, and unlike others', () => {
+      addon.selectIsa(isa)
+      const call = callOf({heads: 3, rows: 1, valueDim: 7, groupStep: 1})
+      for (const row of [0, 1]) call.estimate.fill(0, 8 * row, 8 * row + 7)
+      call.exact.fill(0, 0, 7)
+      expect(loops.errorSums!(call).map(({cosines}) => cosines)).toEqual([1, 0, expect.any(Number)])
+    })
+
     it('gives the same bits with two threads', () => {
       addon.selectIsa(isa)
       const sizes = {heads: 2, rows: 999, valueDim: 64, groupStep: 3}
@@ -115,6 +123,17 @@ describeNative('host loops', addon => {
       }
       expect(got.original[3]).toBe(0) // left out
     })
+  })
+
+  it.each(instructionSets())('nextTokens on %s takes the first of equal logits', isa => {
+    addon.selectIsa(isa)
+    const logits = (...tops: number[]) =>
+      new Float32Array(101).map((_, i) => Number(tops.includes(i)))
+    const agreement = (original: Float32Array, exchanged: Float32Array) =>
+      loops.nextTokens!({...{original, exchanged}, next: Int32Array.of(3)}).agreement[0]
+    expect(agreement(logits(17, 60), logits(17))).toBe(1)
+    expect(agreement(logits(17, 18), logits(17, 100))).toBe(1)
+    expect(agreement(logits(17, 60), logits(60))).toBe(0)
   })
 
   it('nextTokens refuses logits and tokens that do not go together', () => {

@@ -397,6 +397,30 @@ describeNative('gradients of linear attention', addon => {
     })
   })
 
+  it('keep nothing of L x F numbers: a gate slope of each token, and a reference of each chunk', async () => {
+    await useBackend('native')
+    const bytes = [1024, 4096].map(length => {
+      const draw = (seed: number, shape: number[]) => {
+        const values = normals(randomStream(seed, 'memory'), tf.util.sizeFromShape(shape))
+        return tf.tensor(Float32Array.from(values), shape)
+      }
+      const tokens = [0, 1, 2].map(seed => draw(seed, [1, 1, length, 4]))
+      const rows = draw(3, [64, 4]) as tf.Tensor2D
+      const logGate = tf.zeros<tf.Rank.R3>([1, 1, length])
+      addon.releaseWorkspace()
+      const side = (x: tf.Tensor): FeatureSpec => ({kind: 'relu', x, projection: rows})
+      const slopes = tf.grads((q: tf.Tensor, k: tf.Tensor, v: tf.Tensor) => {
+        const options = {causal: true, logGate}
+        return linearAttention(side(q), side(k), v as tf.Tensor4D, options).numerator
+      })(tokens)
+      tf.dispose([...tokens, ...slopes, rows, logGate])
+      return addon.workspaceBytes()
+    })
+    const [tokens, more] = [4096 - 1024, bytes[1]! - bytes[0]!]
+    expect(more).toBeGreaterThan(0)
+    expect(more).toBeLessThanOrEqual(4 * (tokens + tokens / 48 + 64))
+  })
+
   it('are the same bits for any number of threads', async () => {
     const made = await Promise.all(
       [1, 3].map(async threads => {

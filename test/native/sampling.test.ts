@@ -2,6 +2,7 @@ import * as tf from '@tensorflow/tfjs-core'
 import {beforeAll, describe, expect, it} from 'vitest'
 import {loadEstimators, recordOperations} from '../../src/attention/index.js'
 import {sampleKeys, segmentMeans} from '../../src/attention/kernels/index.js'
+import {optimalMixture} from '../../src/attention/kernels/optimal-mixture.js'
 import {useBackend} from '../../src/backends/index.js'
 import {
   compute,
@@ -34,7 +35,10 @@ describeNative('fused sampling', addon => {
       const [batch, heads, queryLen, headDim, draws] = [2, 1, 67, 5, 3]
       const shape = [batch, heads, queryLen, headDim] as const
       const query = hostNormals('query', shape)
-      const key = hostNormals('key', [batch, heads, keyLen, headDim])
+      const plain = hostNormals('key', [batch, heads, keyLen, headDim])
+      // largest logits rise from block to block
+      const block = (i: number) => Math.floor((Math.floor(i / headDim) % keyLen) / 256)
+      const key = {...plain, data: plain.data.map((x, i) => x * (1 + 2 * block(i)))}
       const normal = hostNormals('uniform', [batch, heads, queryLen, draws])
       const uniform = {...normal, data: normal.data.map(x => Math.abs(x) % 1)}
       const mask = scatteredMask({batch, keyLen})
@@ -102,6 +106,40 @@ describeNative('fused sampling', addon => {
         })
         assertWithin(`${columns} columns`, out, expected, bound)
       }
+    })
+
+    it.each([1, 7, 17, 33])('mixes %i proposals as the composite does', async count => {
+      const [headDim, floor] = [5, 0.125]
+      const arrays = {
+        query: hostNormals('q', [2, 3, 13, headDim]),
+        vectors: hostNormals('w', [2, 3, count, headDim]),
+        values: hostNormals('v', [2, 3, count, 7]),
+        affinity: hostNormals('t', [2, 3, count, 13]),
+      }
+      const body = () => {
+        const bias = tf.zeros<tf.Rank.R3>([2, 3, count])
+        // some do not exist
+        const exists = Array.from({length: 2 * count}, (_, c) => Number((c % count) % 3 !== 1))
+        const present = tf.tensor2d(exists, [2, count])
+        const [vectors, values, affinity] = [arrays.vectors, arrays.values, arrays.affinity].map(
+          toTensor,
+        ) as [tf.Tensor4D, tf.Tensor4D, tf.Tensor4D]
+        const mixture = {vectors, values, affinity, bias, balance: bias, present}
+        return optimalMixture(toTensor(arrays.query), mixture, {scale: 1, coefficient: 1, floor})
+      }
+      await useBackend('cpu')
+      const judge = compute(body)
+      await useBackend('native')
+      const [q, w, v, t] = Object.values(arrays).map(({data}) => Math.max(...data.map(Math.abs)))
+      // logits, corrections over the least weight, and sums, on both sides; a quotient doubles them
+      const weight = gamma(headDim + 8) * headDim * q! * w! + (gamma(count + 8) * 2 * t!) / floor
+      const bound = 4 * v! * (weight + gamma(2 * count + 4))
+      assertWithin(
+        'mixture',
+        guarded(() => compute(body)),
+        judge,
+        new Float64Array(judge.length).fill(bound),
+      )
     })
 
     const wide: Sizes = {...SMALL, batch: 2, heads: 1, queryLen: 97, keyLen: 61}

@@ -260,7 +260,6 @@ export const runFlags = {
   ),
   shard: shardFlag({
     helpGroup: 'RUN',
-    ...notBeside('baseline'),
     description:
       'run only part I of N of the plan, each in its own --output folder: parts have about equal predicted cost, the same on every machine; rfa merge joins the folders. slurm: take the part from SLURM_ARRAY_TASK_ID, _MIN and _COUNT',
   }),

@@ -35,9 +35,6 @@ const ALSO_CALLED = new Map([
   ['max-draws', 'max-replicates'],
 ])
 
-/** Switches that are called otherwise now. */
-const RENAMED = new Map([['baseline', 'exact']])
-
 /**
  * Advice on a flag that does not exist. Never its opposite: who writes `--no-causal` does not mean `--causal`.
  *
@@ -55,9 +52,7 @@ export function adviceOnUnknownFlag(word: string, flags: Typed['flags']): string
 }
 
 function adviceOnNegation(positive: string, flags: Typed['flags']): string[] {
-  const closestName = closest(positive, Object.keys(flags))
-  const renamed = RENAMED.get(closestName ?? '')
-  const guess = renamed !== undefined && Object.hasOwn(flags, renamed) ? renamed : closestName
+  const guess = closest(positive, Object.keys(flags))
   const flag = guess === undefined ? undefined : flags[guess]
   if (flag?.type !== 'boolean') return []
   if (flag.allowNo) return [`did you mean --no-${guess}?`]

@@ -19,8 +19,7 @@ import type {RecordedPlugins} from './plugins.js'
 /** Flags that change nothing about what is run. */
 const HOW_TO_RUN: ReadonlySet<string> = new Set([
   ...['output', 'resume', 'force', 'format', 'timeout', 'threads', 'profile', 'samples', 'dry-run'],
-  ...['plugin', 'json', 'quiet', 'shard', 'plot', 'details'],
-  ...['baseline', 'fail-on', 'strict', 'wait-quiet'],
+  ...['plugin', 'json', 'quiet', 'shard', 'plot', 'details', 'wait-quiet'],
   ...Object.keys(reportFlags),
 ])
 

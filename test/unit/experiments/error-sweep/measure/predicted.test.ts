@@ -136,7 +136,7 @@ const PLAN: ErrorSweepPlan = {
   row_metrics: false,
   predictions: true,
   seed: 0,
-  backend: 'cpu',
+  backend: 'auto',
 }
 
 async function results(

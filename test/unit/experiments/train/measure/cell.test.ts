@@ -34,11 +34,11 @@ function charactersOf(text: string): TrainCell['task'] {
 
 describe('a training run', () => {
   it('learns to recall, and leaves the plateau', async () => {
-    const result = await resultOf({steps: 400, batch: 16, rate: 1e-2, held_out: 60})
+    const result = await resultOf({steps: 250, batch: 16, rate: 1e-2, held_out: 60})
     expect(result.test.accuracy).toBeGreaterThan(0.9)
     expect(result).toMatchObject({plateau: 0.5, left_plateau: true, diverged_step: null})
     expect(result.curve[0]!.loss).toBeGreaterThan(result.curve.at(-1)!.loss!)
-    expect(result).toMatchObject({steps_taken: 400, state_grows: true, state_floats: 16 * 2 * 16})
+    expect(result).toMatchObject({steps_taken: 250, state_grows: true, state_floats: 16 * 2 * 16})
   })
 
   it.each(['softmax', 'rfa-gate', 'favor-pos'])(
@@ -69,9 +69,9 @@ describe('a training run', () => {
   it('draws random vectors anew where that is asked for', async () => {
     const own = {method: 'favor-pos', ...RANDOM}
     const never = await bitsOf(own)
-    const often = await bitsOf({...own, redraw: 10})
-    expect(often.curve.filter(({step}) => step < 10)).toEqual(
-      never.curve.filter(({step}) => step < 10),
+    const often = await bitsOf({...own, redraw: 6})
+    expect(often.curve.filter(({step}) => step < 6)).toEqual(
+      never.curve.filter(({step}) => step < 6),
     )
     expect(often.test).not.toEqual(never.test)
   })

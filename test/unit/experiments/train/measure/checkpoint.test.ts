@@ -1,7 +1,7 @@
 import {existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync} from 'node:fs'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
-import {afterAll, afterEach, beforeEach, describe, expect, it, vi} from 'vitest'
+import {afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi} from 'vitest'
 import {runTrainCell} from '../../../../../src/experiments/train/measure/cell.js'
 import {type TrainCell, trainResult} from '../../../../../src/experiments/train/schema.js'
 import {trainCellOf} from '../../../../helpers/train-records.js'
@@ -21,8 +21,8 @@ afterEach(() => vi.restoreAllMocks())
 
 /** Two layers, whose random vectors change on the way, at a step that is no look. */
 const CELL: Partial<TrainCell> = {
-  ...{method: 'favor-pos', projection: 'orth', num_features: 8, redraw: 7, steps: 60},
-  model: {layers: 2, width: 16, heads: 2, mlp: 8, convolution: 3, positions: true},
+  ...{method: 'favor-pos', projection: 'orth', num_features: 8, redraw: 7, steps: 38},
+  model: {layers: 2, width: 8, heads: 2, mlp: 8, convolution: 3, positions: true},
 }
 
 /** Everything but time. */
@@ -38,33 +38,36 @@ async function found(checkpoint?: string, changes: Partial<TrainCell> = {}, unti
 }
 
 describe('a run that keeps how far it is', () => {
+  let whole: Awaited<ReturnType<typeof found>>
+  beforeAll(async () => {
+    whole = await found()
+  })
+
   it('goes on from there with the numbers of a run that was not interrupted', async () => {
-    const whole = await found()
     const path = join(folder, 'kept', 'a.safetensors')
-    for (const until of [10, 34]) {
+    for (const until of [10, 22]) {
       await expect(found(path, {}, until)).rejects.toThrow('interrupted')
       expect(readdirSync(join(folder, 'kept'))).toEqual(['a.safetensors'])
     }
     const steps: number[] = []
     const how = {threadShare: 1, checkpoint: path, onStep: (step: number) => steps.push(step)}
     await runTrainCell(trainCellOf(CELL), how)
-    expect(steps[0]).toBeGreaterThan(30) // earlier ones were not taken again
-    await expect(found(path, {}, 34)).resolves.toEqual(whole) // all are taken
+    expect(steps[0]).toBeGreaterThan(20) // earlier ones were not taken again
+    await expect(found(path, {}, 22)).resolves.toEqual(whole) // all are taken
   })
 
   it('begins anew where what is there is no state of its weights', async () => {
-    const whole = await found()
     const path = join(folder, 'kept', 'b.safetensors')
     mkdirSync(join(folder, 'kept'), {recursive: true})
     writeFileSync(path, 'cut')
     expect(await found(path)).toEqual(whole)
-    await found(path, {model: {...trainCellOf(CELL).model, width: 8}})
+    await found(path, {model: {...trainCellOf(CELL).model, width: 4}})
     expect(await found(path)).toEqual(whole)
   })
 
   it('trains all the same where nothing can be kept', async () => {
     const path = join(folder, 'none', 'of', 'these', 'c.safetensors')
-    expect(await found(path)).toEqual(await found())
+    expect(await found(path)).toEqual(whole)
     expect(existsSync(join(folder, 'none'))).toBe(false)
   })
 })

@@ -23,7 +23,7 @@ async function run(method: string, changes: Partial<VarianceCell> = {}): Promise
     angles_deg: [changes.angle_deg ?? 0],
     replicates: changes.replicates ?? 2000,
     seed: changes.seed ?? 5,
-    backend: 'cpu',
+    backend: 'auto',
   })
   if (outcome.status !== 'completed') throw new Error(outcome.reason)
   return varianceResult.parse(outcome.result)
