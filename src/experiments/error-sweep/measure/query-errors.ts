@@ -48,16 +48,16 @@ export class QueryErrors {
   }
 
   private norm(row: number): number {
-    const own = this.exact.subarray(row * this.valueDim, (row + 1) * this.valueDim)
-    return Math.sqrt(own.reduce((sum, x) => sum + x * x, 0))
+    const {exact, valueDim: dim} = this
+    let squares = 0
+    for (let at = row * dim; at < (row + 1) * dim; at++) squares += exact[at]! * exact[at]!
+    return Math.sqrt(squares)
   }
 
   /** @param estimate - one replicate, `[heads, L, Dv + 1]`: the last column is the sum of a row's weights */
   of(estimate: Float32Array): ReplicateQueries {
-    const errors = new Float64Array(this.rows.length)
-    for (let at = 0; at < errors.length; at++) errors[at] = this.errorAt(at, estimate)
+    const errors = this.errors(estimate)
     const positions = this.byPosition ? this.medians(errors) : undefined
-    errors.sort()
     const {query_error_p50, query_error_p90, query_error_p99} = QUERY_QUANTILES
     return {
       positions,
@@ -69,22 +69,24 @@ export class QueryErrors {
 
   private medians(errors: Float64Array): number[] {
     return Array.from({length: POSITIONS}, (_, at) =>
-      quantile(errors.slice(this.starts[at], this.starts[at + 1]).sort(), 0.5),
+      quantile(errors.slice(this.starts[at], this.starts[at + 1]), 0.5),
     )
   }
 
-  private errorAt(at: number, estimate: Float32Array): number {
-    const {exact, valueDim: dim} = this
-    const row = this.rows[at]!
-    const [from, to] = [row * (dim + 1), row * dim]
-    let squares = 0
-    for (let d = 0; d < dim; d++) {
-      const difference = estimate[from + d]! - exact[to + d]!
-      squares += difference * difference
+  private errors(estimate: Float32Array): Float64Array {
+    const {exact, rows, norms, valueDim: dim} = this
+    const errors = new Float64Array(rows.length)
+    for (let at = 0; at < errors.length; at++) {
+      const row = rows[at]!
+      let squares = 0
+      for (let to = row * dim; to < (row + 1) * dim; to++) {
+        const difference = estimate[to + row]! - exact[to]!
+        squares += difference * difference
+      }
+      const error = squares === 0 ? 0 : Math.sqrt(squares) / norms[at]!
+      errors[at] = Number.isNaN(error) ? Number.POSITIVE_INFINITY : error
     }
-    if (squares === 0) return 0
-    const error = Math.sqrt(squares) / this.norms[at]!
-    return Number.isNaN(error) ? Number.POSITIVE_INFINITY : error
+    return errors
   }
 }
 
@@ -103,9 +105,31 @@ function rowsByPosition(lengths: readonly number[]): number[][] {
   return positions
 }
 
-/** @param sorted - ascending; `NaN` of none */
-function quantile(sorted: Float64Array, share: number): number {
-  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN
+/** Of numbers that it puts in another order, none of them `NaN`; `NaN` of no number. */
+function quantile(numbers: Float64Array, share: number): number {
+  const place = Math.max(0, Math.ceil(share * numbers.length) - 1)
+  placeInOrder(numbers, place)
+  return numbers[place] ?? Number.NaN
+}
+
+/** Moves the number of one place of the ascending order there, smaller ones before it: Hoare's selection, a third of the time of a sort. */
+function placeInOrder(numbers: Float64Array, place: number): void {
+  let [low, high] = [0, numbers.length - 1]
+  while (low < high) {
+    const middle = numbers[(low + high) >> 1]!
+    let [i, j] = [low, high]
+    while (i <= j) {
+      while (numbers[i]! < middle) i++
+      while (numbers[j]! > middle) j--
+      if (i > j) break
+      const swapped = numbers[i]!
+      numbers[i++] = numbers[j]!
+      numbers[j--] = swapped
+    }
+    if (place <= j) high = j
+    else if (place >= i) low = i
+    else return
+  }
 }
 
 const known = new WeakMap<Float64Array, QueryErrors>()
