@@ -84,9 +84,6 @@ export function sawAnyKey(logSum: tf.Tensor): tf.Tensor {
  * reads them sees to it that those rows count for nothing.
  */
 export function finiteLogSums<T extends tf.Tensor>(logSums: T): T {
-  const known = tf.cast(
-    indicator(logSums, value => tf.isFinite(value)),
-    'bool',
-  )
+  const known = constantOf(logSums, value => tf.isFinite(value))
   return tf.where(known, logSums, tf.zerosLike(logSums)) as T
 }
