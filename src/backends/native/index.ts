@@ -24,14 +24,16 @@ const native: Backend = {
     try {
       // an addon may load and yet fail at its first instruction: only a result shows that it works
       registerNativeBackend(result.addon)
-      await runsTinyOperation(BACKEND)
+      if (!works) await runsTinyOperation(BACKEND)
+      works = true
       return {available: true, detail}
     } catch (error) {
       return {available: false, detail, ...broken(error)}
     }
   },
   async activate({threads, threadShare} = {}) {
-    await tf.setBackend(BACKEND)
+    // TensorFlow.js goes through every kernel of all backends
+    if (tf.engine().backendName !== BACKEND) await tf.setBackend(BACKEND)
     addonOf().setThreads(threads ?? threadShare ?? ownThreads())
   },
   bindThreads() {
@@ -56,6 +58,9 @@ const native: Backend = {
   },
 }
 export default native
+
+/** Whether it has computed something in this process. */
+let works = false
 
 let atFirst: number | undefined
 
