@@ -120,14 +120,19 @@ export function judgedQueries(input: AttentionInput): number {
 /** Takes of rows `[B, H, L, width]` those of judged queries, as the parts in view have them. */
 export type Judged = (rows: Float32Array, width: number) => Float32Array
 
-/** @returns the rows sequence by sequence, head by head; or what it is given, where all queries are judged */
+/**
+ * @returns the rows sequence by sequence, head by head, until the next call of the same width; or what it is given, where
+ *   all queries are judged
+ */
 export function judgedRows(input: AttentionInput): Judged {
   const sequences = sequencesOf(input)
   if (!sequences) return rows => rows
   const {heads, queryLen: length} = sizesOf(input)
   const count = judgedQueries(input) * heads
+  const kept = new Map<number, Float32Array>()
   return (rows, width) => {
-    const out = new Float32Array(count * width)
+    const out = kept.get(width) ?? new Float32Array(count * width)
+    kept.set(width, out)
     const size = heads * width
     let end = 0
     for (const {at, queries} of sequences) {

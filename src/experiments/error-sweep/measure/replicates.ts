@@ -158,8 +158,8 @@ function batch(run: Run, span: Span): Replicate[] {
   const replicates: Replicate[] = []
   for (let first = span.first; first < end; first += together) {
     const count = Math.min(together, end - first)
-    const {out, parts} = oneCall(run, calls.tensors(count), {first, count})
-    replicates.push(...parts.map(drawn => replicateOf(drawn, run)))
+    const {out, drawn} = oneCall(run, calls.tensors(count), {first, count})
+    for (let at = 0; at < count; at++) replicates.push(replicateOf(drawn(at), run))
     request.onStep?.(first + count, mostReplicates(cell))
     hostLoops().recycle?.(out) // a large sweep then holds one output, not all that wait to be collected
   }
@@ -187,7 +187,7 @@ function tunedOption({tuned, cell}: ReplicateRequest, replicate: number) {
 
 /** What one replicate gave. */
 interface Drawn {
-  /** Rows of Dv + 1, those that are judged. */
+  /** Rows of Dv + 1, those that are judged, until the next replicate. */
   estimate: Float32Array
   negativePct: number
   guardedPct: number
@@ -195,12 +195,12 @@ interface Drawn {
   weights: Float32Array | undefined
 }
 
-/** Replicates `first` to `first + count - 1`. */
+/** Replicates `first` to `first + count - 1`, one of which is to be judged before the next is asked for. */
 function oneCall(
   {request, judged, sample}: Run,
   tensors: SweepTensors,
   span: Span,
-): {out: Float32Array; parts: Drawn[]} {
+): {out: Float32Array; drawn: (index: number) => Drawn} {
   const {cell, context} = request
   const {query, key, value} = tensors
   const {out, denominator, guarded, weights} = hostData(() => {
@@ -227,13 +227,13 @@ function oneCall(
     const own = data.subarray(index * size, (index + 1) * size) as Float32Array
     return own.length === size ? own : undefined
   }
-  const parts = Array.from({length: span.count}, (_, index) => ({
+  const drawn = (index: number) => ({
     estimate: part(out, index, value.shape[3]),
     negativePct: denominator ? percent(part(denominator, index, 1), x => x <= 0) : 0,
     guardedPct: guarded ? percent(part(guarded, index, 1), x => x !== 0) : 0,
     weights: weights && rowsOfCopy(weights, index),
-  }))
-  return {out: out as Float32Array, parts}
+  })
+  return {out: out as Float32Array, drawn}
 }
 
 /** The first of the replicates that a call has as heads. */
