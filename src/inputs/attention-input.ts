@@ -218,8 +218,9 @@ function checkFinite(
   where: string,
   file: {layout: Layout; rank: number},
 ): void {
-  const first = data.findIndex(element => !Number.isFinite(element))
-  if (first < 0) return
+  let first = 0
+  while (first < data.length && Number.isFinite(data[first])) first++
+  if (first === data.length) return
   let count = 0
   for (const element of data) if (!Number.isFinite(element)) count++
   const index = indexOf(first, shape) as Four

@@ -52,9 +52,21 @@ export function widen(bits: Uint16Array, dtype: 'float16' | 'bfloat16'): Float32
     for (let i = 0; i < bits.length; i++) patterns[i] = bits[i]! << 16
     return out
   }
-  float16Values ??= Float32Array.from({length: 2 ** 16}, (_, pattern) => float16ToNumber(pattern))
+  float16Values ??= allFloat16()
   for (let i = 0; i < bits.length; i++) out[i] = float16Values[bits[i]!]!
   return out
+}
+
+/** Normal numbers by their bits, which have another bias of the exponent and more places for the fraction. */
+function allFloat16(): Float32Array {
+  const values = new Float32Array(2 ** 16)
+  const bits = new Uint32Array(values.buffer)
+  for (let pattern = 0; pattern < values.length; pattern++) {
+    const exponent = (pattern >>> 10) & 0x1f
+    if (exponent % 0x1f === 0) values[pattern] = float16ToNumber(pattern)
+    else bits[pattern] = ((pattern & 0x8000) << 16) | (((pattern & 0x7fff) << 13) + (112 << 23))
+  }
+  return values
 }
 
 /** Rounds numbers to 16-bit patterns, ties to even. */
