@@ -196,10 +196,10 @@ function normalized(array: AttentionArray, epsilon: number): AttentionArray {
   const dim = array.shape[3]
   const data = array.data.slice()
   for (let start = 0; start < data.length; start += dim) {
-    const vector = data.subarray(start, start + dim)
     let sum = 0
-    for (const x of vector) sum += x * x
-    if (sum > 0) for (let d = 0; d < dim; d++) vector[d]! /= Math.sqrt(sum) + epsilon
+    for (let at = start; at < start + dim; at++) sum += data[at]! * data[at]!
+    const length = Math.sqrt(sum) + epsilon
+    if (sum > 0) for (let at = start; at < start + dim; at++) data[at]! /= length
   }
   return {...array, data}
 }
