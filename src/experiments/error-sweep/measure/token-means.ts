@@ -23,7 +23,8 @@ export class TokenMeans {
   add(sums: readonly ErrorSums[]): void {
     const width = this.valueDim + 1 // where outputs have the sum of weights
     const means = new Float32Array(sums.length * width)
-    for (const [head, {rowsSum}] of sums.entries()) {
+    for (let head = 0; head < sums.length; head++) {
+      const {rowsSum} = sums[head]!
       const {rows} = this.exact[head]!
       for (let d = 0; d < this.valueDim; d++) means[head * width + d] = rowsSum[d]! / rows
     }
