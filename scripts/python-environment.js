@@ -58,7 +58,11 @@ function environment(requirements) {
   if (process.env.RFA_PYTHON) return process.env.RFA_PYTHON
   const base = basePython()
   const content = readFileSync(requirements)
-  const key = createHash('sha256').update(RECIPE).update(content).update(base.identity).digest('hex')
+  const key = createHash('sha256')
+    .update(RECIPE)
+    .update(content)
+    .update(base.identity)
+    .digest('hex')
   const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'rfa', 'python')
   const folder = join(process.env.RFA_PYTHON_ENVIRONMENTS || cache, key.slice(0, 16))
   if (existsSync(folder) && !runs(pythonOf(folder))) {
