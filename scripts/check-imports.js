@@ -101,7 +101,7 @@ const INNER_FLOORS = {
   ],
   'src/experiments/inputs/': [['schema.ts'], ['measure/'], ['grid.ts', 'report/'], ['index.ts']],
   'src/experiments/swap/': [
-    ['schema.ts', 'least-tokens.ts'],
+    ['changed-weights.ts', 'schema.ts', 'least-tokens.ts'],
     ['layers-run.ts'],
     ['measure/'],
     ['cost.ts', 'report/'],
