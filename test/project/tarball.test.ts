@@ -20,7 +20,7 @@ const MEANT = [
   /^docs\/(advice|ci|claims|compare|statistics|your-(model|estimator)|tun(ed|ing)|training|getting-started|reading-tables)\.md$/,
   /^docs\/(kernel-estimates|attention-outputs|faq|clusters|runs|inputs|benchmarks|backends)\.md$/,
   /^docs\/(library|python|performance|decisions)\.md$/,
-  /^fixtures\/(manifest\.json|LICENSE-Apache-2\.0|NOTICE|minilm\.txt|(charlm-tuned|(charlm|minilm)-layer\d)\.safetensors)$/,
+  /^fixtures\/(manifest\.json|LICENSE-Apache-2\.0|NOTICE|(minilm|prose)\.txt|(charlm-tuned|(charlm|minilm)-layer\d)\.safetensors)$/,
   /^fixtures\/charlm\/((config|tokenizer|tokenizer_config)\.json|model\.safetensors|texts\.txt)$/,
   /^native\/((bindings|kernels|simd)\/)?[\w-]+\.(cc|h)$/,
   /^prebuilds\/(SHA256SUMS|linux-(x64|arm64)\/rfa\.glibc\.node)$/,
