@@ -24,6 +24,12 @@ It speaks as `rfa_supervisor.answering` says. Of itself it says {"packages", "py
       has run, as attention reads them
   {"do": "output", "layer": n}  the matrix [H D, W] that outputs of attention are multiplied by; nothing where there is none
 
+  {"do": "time", "method": {...} or null, "layers": [...], "lengths": [...], "bytes": n, "runs": r, "ns": t}  followed by
+      int32 ids: times of forward passes of the model as its users run it, at least one, at most r, no new one after t ns:
+      {"ns": [...]}; without a method of the model as it is, of "identity" without attention
+  {"do": "gate", "method", "layers", "lengths", "bytes"}  how far outputs of that forward are from those that "exchanged"
+      runs: {"error": largest difference, "largest": entry}
+
 Arrays are float64, one after the other. Layers are those that attend. What cannot be run is refused by its name, with
 {"refused": message, "tries": [...]}.
 """

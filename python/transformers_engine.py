@@ -38,6 +38,7 @@ from rfa.torch._layers import current, exchange
 from rfa.torch._transformers import _ordered as ordered
 
 from transformers_inputs import Inputs
+from transformers_timed import Timed, shared
 
 #: Logits of one model in memory at once, at least those of one place.
 MOST_LOGITS = 2**21
@@ -119,6 +120,7 @@ class Model:
             more = f", nor {len(missing) - 1} more" if len(missing) > 1 else ""
             raise refusal("every weight of the model", f"no {missing[0]}{more}")
         self.model.eval().to(device)
+        self.timed = Timed(shared(self.model), self.causal, device)
         self.part = part_of(self.model, self.inputs)
         self.base = self.part.base_model
         # a model that is a part of no other has no head that is asked
@@ -483,8 +485,7 @@ class Model:
         if self.inputs:
             batch = self.taken(request["items"], max(lengths))
         else:
-            ids = torch.frombuffer(data, dtype=torch.int32).long().view(len(lengths), -1)
-            batch = self.batch_of(ids, lengths)
+            batch = self.batch_of(ids_of(data, lengths), lengths)
         self.batches[request["batch"]] = batch
         own = self.run(batch)
         if self.kept + own.bytes() <= MOST_KEPT:
@@ -500,6 +501,25 @@ class Model:
             return self.draws_of(request, batch, original)
         finally:
             batch.original = kept
+
+    def time(self, request, data):
+        batch = self.batch_of(ids_of(data, request["lengths"]), request["lengths"])
+        return {"ns": self.timed.times(request, batch.inputs)}
+
+    def gate(self, request, data):
+        """How far what is timed is from what `exchanged` runs, over the largest entry, and the number of its tokens."""
+        method, layers = request["method"], request["layers"]
+        batch = self.batch_of(ids_of(data, request["lengths"]), request["lengths"])
+        asked = method and {**method, "factor": 1, "text_by_text": False}
+        if asked and asked["name"] == "identity":
+            self.method, attentions = asked, dict.fromkeys(layers, passed)
+        else:
+            attentions = {layer: self.attention_of(asked, layer, 0) for layer in layers}
+        self.passing, self.batch = Pass(attentions, 0), batch
+        decoder = {"use_cache": False} if self.causal else {}
+        exact = self.model(**batch.inputs, return_dict=True, **decoder)[0]
+        own = self.timed.output(method, layers, batch.inputs)
+        return {"error": (own - exact).abs().max().item(), "largest": exact.abs().max().item()}
 
     def captured(self, request, _data):
         def capture(query, key, value, view, _scale):
@@ -539,6 +559,15 @@ class Model:
 
     def encoded(self, own):
         return [] if self.causal else [own.last]
+
+
+def passed(query, _key, value, _view, _scale):
+    """No attention."""
+    return value.repeat_interleave(query.shape[1] // value.shape[1], 1)
+
+
+def ids_of(data, lengths):
+    return torch.frombuffer(data, dtype=torch.int32).long().view(len(lengths), -1)
 
 
 def softmax(query, key, value, view, scale):
@@ -680,6 +709,8 @@ class Answers:
             return self.model.lengths(request["count"]), b""
         if do == "check":
             return self.model.check(request["length"]), b""
+        if do in ("time", "gate"):
+            return getattr(self.model, do)(request, data), b""
         own = self.model
         run = {"original": own.original, "exchanged": own.exchanged, "capture": own.captured, "output": own.output}[do]
         floats = joined(run(request, data))

@@ -43,6 +43,8 @@ const opened = z.object({
 })
 const itemLengths = z.object({lengths: z.array(count)})
 const tokenized = z.object({rows: z.array(z.array(z.number().int().nonnegative()))})
+const runTimes = z.object({ns: z.array(z.number().positive()).min(1)})
+const gateAnswer = z.object({error: z.number(), largest: z.number()})
 const arrays = z.object({data: z.instanceof(Uint8Array)})
 
 /** A method in layers of a model. */
@@ -63,12 +65,20 @@ interface Exchange {
   }
 }
 
+/** What a forward pass has for attention in some layers; no method: its own. */
+interface Asked {
+  layers: readonly number[]
+  method: Pick<Exchange['method'], 'name' | 'options' | 'seed'> | null
+}
+
 /** A model of Transformers in its process. */
 export interface TransformersModel {
   readonly facts: Omit<ModelShape, 'window'> & {kind: string; classes: boolean}
   /** How many it can read of its file of arrays; `null`: it reads texts. */
   readonly count: number | null
   readonly parameters: number
+  /** Of its process. */
+  readonly pid: number
   readonly engine: TransformersFacts
   /** As `Model.tokenize`; special tokens stay where a text is cut. */
   tokenize(
@@ -91,6 +101,10 @@ export interface TransformersModel {
   captured(at: number, layer: number): Promise<Float64Array>
   /** The matrix `[H D, W]` after attention; empty where more than a matrix stands there. */
   output(layer: number): Promise<Float64Array>
+  /** Times of forward passes as users run them, in ns: at least one, at most `runs`, no new one after `ns`. */
+  time(batch: TokenBatch, asked: Asked, budget: {runs: number; ns: number}): Promise<number[]>
+  /** How far outputs of these are from those of `exchanged`, and their largest entry. */
+  gate(batch: TokenBatch, asked: Asked): Promise<{error: number; largest: number}>
   /** Runs a batch that the original has run, with attention exchanged. */
   exchanged(at: number, exchange: Exchange): Promise<Float64Array>
   close(): void
@@ -122,13 +136,13 @@ export async function openTransformers(
 ): Promise<TransformersModel> {
   await refuseByName(folder, inputs !== undefined)
   const command = commandOf(threads, device)
-  const {talk, facts, ask} = await startPython(command, engine, {
+  const {talk, pid, facts, ask} = await startPython(command, engine, {
     missing: why => missing(command, why, device),
   })
   try {
     const found = await ask({do: 'open', folder, inputs}, opened)
     if (changed !== undefined) await ask({do: 'change', folder: changed, inputs}, opened)
-    return modelOf(ask, facts, found, talk.stop)
+    return modelOf({ask, pid, engine: facts, stop: talk.stop}, found)
   } catch (error) {
     talk.stop()
     throw error
@@ -136,8 +150,12 @@ export async function openTransformers(
 }
 
 function modelOf(
-  ask: Ask,
-  facts: TransformersFacts,
+  {
+    ask,
+    pid,
+    engine,
+    stop,
+  }: {ask: Ask; stop: () => void} & Pick<TransformersModel, 'pid' | 'engine'>,
   {
     key_heads: keyHeads,
     head_dim: headDim,
@@ -146,7 +164,6 @@ function modelOf(
     items: count,
     ...rest
   }: z.infer<typeof opened>,
-  stop: () => void,
 ): TransformersModel {
   /** Rows of the file of arrays. */
   let longEnough: number[] = []
@@ -154,7 +171,7 @@ function modelOf(
     facts: {...rest, keyHeads, headDim, maxTokens},
     parameters,
     count,
-    engine: facts,
+    ...{pid, engine},
     async tokenize(texts, {maxTokens: longest, least}) {
       const rows: number[][] = []
       for (let at = 0; at < texts.length; at += TEXTS) {
@@ -179,7 +196,7 @@ function modelOf(
         const items = rows.map(row => longEnough[row]!)
         return numbersOf(await ask({do: 'original', batch: at, lengths, items}, arrays))
       }
-      const data = new Uint8Array(ids.buffer, ids.byteOffset, ids.byteLength)
+      const data = bytesOf(ids)
       const request = {do: 'original', batch: at, lengths, bytes: data.length}
       return numbersOf(await ask(request, arrays, [data]))
     },
@@ -189,11 +206,24 @@ function modelOf(
     async output(layer) {
       return numbersOf(await ask({do: 'output', layer}, arrays))
     },
+    async time({ids, lengths}, asked, budget) {
+      const data = bytesOf(ids)
+      const request = {do: 'time', ...asked, ...budget, lengths, bytes: data.length}
+      return (await ask(request, runTimes, [data])).ns
+    },
+    async gate({ids, lengths}, asked) {
+      const data = bytesOf(ids)
+      return ask({do: 'gate', ...asked, lengths, bytes: data.length}, gateAnswer, [data])
+    },
     async exchanged(at, exchange) {
       return numbersOf(await ask({do: 'exchanged', batch: at, ...exchange}, arrays))
     },
     close: stop,
   }
+}
+
+function bytesOf({buffer, byteOffset, byteLength}: Int32Array): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength)
 }
 
 function numbersOf({data}: z.infer<typeof arrays>): Float64Array {

@@ -24,7 +24,7 @@ const MEANT = [
   /^fixtures\/charlm\/((config|tokenizer|tokenizer_config)\.json|model\.safetensors|texts\.txt)$/,
   /^native\/((bindings|kernels|simd)\/)?[\w-]+\.(cc|h)$/,
   /^prebuilds\/(SHA256SUMS|linux-(x64|arm64)\/rfa\.glibc\.node)$/,
-  /^python\/(rfa_(export|model|peers|plugin|supervisor)|torch_forms|transformers_(engine|inputs)|rfa\/.+)\.py$/,
+  /^python\/(rfa_(export|model|peers|plugin|supervisor)|torch_forms|transformers_(engine|inputs|timed)|rfa\/.+)\.py$/,
   /^schemas\/[\w-]+\.schema\.json$/,
   /^scripts\/((install-native|node-gyp|setup-tensorflow)|tensorflow\/[\w-]+)\.js$/,
 ]

@@ -4,7 +4,12 @@ import {writeFile} from 'node:fs/promises'
 import {join, resolve} from 'node:path'
 import {describe, expect, it} from 'vitest'
 import {z} from 'zod'
-import {swapFiles} from '../../src/cli/plans/swap-files.js'
+import {loadEstimators} from '../../src/attention/names.js'
+import {toBenchPlan} from '../../src/cli/plans/bench.js'
+import {pretrained, swapFiles} from '../../src/cli/plans/swap-files.js'
+import {benchGrid} from '../../src/experiments/bench/grid.js'
+import {runBenchCell} from '../../src/experiments/bench/measure/cell.js'
+import {benchResult} from '../../src/experiments/bench/schema.js'
 import {modelDigest} from '../../src/experiments/model-digest.js'
 import {runSwapCell} from '../../src/experiments/swap/measure/cell.js'
 import {type SwapCell, type SwapResult, swapResult} from '../../src/experiments/swap/schema.js'
@@ -168,6 +173,33 @@ describe.runIf(PYTHON)('both engines', {timeout: PATIENCE}, () => {
     // gradients of the same arrays up to float32, three steps long
     own.forEach((loss, at) => {
       expect(Math.abs(other[at]! - loss)).toBeLessThan(TOLERANCE * Math.max(1, Math.abs(loss)))
+    })
+  })
+
+  it('time a model with what a swap exchanges, in some of its layers', async () => {
+    const model = await pretrained({model: await tiny('gpt2'), engine: 'transformers'})
+    const flags = {methods: ['elu', 'favor-pos', 'nystrom'], 'num-features': [[8]], layers: '1'}
+    const asked = {...flags, 'seq-len': [[9]], quick: true, exact: true, breakdown: false}
+    const plan = toBenchPlan(asked, await loadEstimators(), undefined, undefined, model)
+    expect(plan).toMatchObject({mode: 'model', layers: [1], engine: {name: 'transformers'}})
+    const grid = await benchGrid(plan)
+    const timing = {warmup_runs: 0, min_runs: 2, max_runs: 2, min_time_ns: 0}
+    const runs: [string, unknown][] = []
+    for (const cell of grid.cells()) {
+      const outcome = await runBenchCell({...cell, timing})
+      if (outcome.status !== 'completed') {
+        runs.push([cell.method, outcome.reason])
+        continue
+      }
+      const {gate, backend, engine, median_ns, model_layers} = benchResult.parse(outcome.result)
+      expect([backend, engine!.name, model_layers]).toEqual(['torch', 'transformers', 2])
+      expect(median_ns).toBeGreaterThan(0)
+      // what passes is a thousandth of the largest entry
+      runs.push([cell.method, gate!.max_abs_error <= TOLERANCE * 1000 * gate!.bound])
+    }
+    expect(Object.fromEntries(runs)).toEqual({
+      ...{'softmax-online': true, identity: true, elu: true, 'favor-pos': true},
+      nystrom: 'rfa.torch has no such method',
     })
   })
 

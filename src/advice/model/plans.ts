@@ -7,6 +7,9 @@ import {type SwapPlan, swapPlan} from '../../experiments/swap/schema.js'
 /** What advice on a model is asked for. */
 export interface ModelAdviceRequest {
   model: SwapPlan['model']
+  /** What runs it; absent: the program. */
+  engine?: SwapPlan['engine']
+  device?: SwapPlan['device']
   texts: SwapPlan['texts']
   maxTokens: number
   /** Layers of the model. */
@@ -52,7 +55,8 @@ export const BUDGETS = {causal: 0.05, encoder: 0.05}
 
 /** Every method searches the largest set of layers that keeps the budget; averaging V does, too. */
 export function modelSwapPlan(request: ModelAdviceRequest): SwapPlan {
-  const {model, texts, maxTokens, layers, causal, budget, tuned, numFeatures, seed} = request
+  const {model, engine, device, texts, maxTokens, layers, causal, budget} = request
+  const {tuned, numFeatures, seed} = request
   const {replicates} = MODEL_ADVICE[request.effort === 'quick' ? 'quick' : 'standard']
   return swapPlan.parse({
     experiment: 'swap',
@@ -65,7 +69,7 @@ export function modelSwapPlan(request: ModelAdviceRequest): SwapPlan {
     projections: ['orth'],
     num_features: [...numFeatures],
     layer_sets: [Array.from({length: layers}, (_, layer) => layer)],
-    ...{model, texts, max_tokens: maxTokens, causal, budget, replicates, seed},
+    ...{model, engine, device, texts, max_tokens: maxTokens, causal, budget, replicates, seed},
     backend: 'auto',
   })
 }

@@ -51,7 +51,7 @@ export async function runModelAdvise(
 ): Promise<EndedAdvice<ModelAdviceDocument>> {
   refuseInputFlags(flags)
   const own = await adviceFolder(flags, FILE, invocation)
-  const model = await pretrained(flags)
+  const model = await pretrained({...flags, engine: flags.engine ?? 'auto'})
   const texts = await namedTexts(flags)
   const tuned = await tunedFile(
     showsLearned(flags, model.pinned.folder) ? {parameters: packagedFile(PACKAGED_TUNED)} : flags,
@@ -67,14 +67,17 @@ export async function runModelAdvise(
   })
 }
 
+type NextFlags = Pick<ModelAdviseFlags, 'model' | 'texts' | 'quick'> &
+  Partial<Pick<ModelAdviseFlags, 'engine'>>
+
 /** The command to go on with; nothing where losses say nothing. */
 export function nextCommand(
   bin: string,
-  {model = '', texts, quick}: Pick<ModelAdviseFlags, 'model' | 'texts' | 'quick'>,
+  {model = '', engine, texts, quick}: NextFlags,
   {obstacle}: Pick<ModelAdvice, 'obstacle'>,
 ): string | undefined {
   if (obstacle === 'guess') return undefined
-  const named = ['--model', typeablePath(model)]
+  const named = ['--model', typeablePath(model), ...(engine ? ['--engine', engine] : [])]
   const how = quick ? ['--quick'] : []
   // learning makes nothing faster
   if (obstacle === 'time' || obstacle === 'untimed') {

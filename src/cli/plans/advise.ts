@@ -36,7 +36,7 @@ import {
 } from '../flags/shared.js'
 import {longestTimed} from './bench-model.js'
 import {inputFlags, toInputSpec, toLayers, type WithCausal} from './input-spec.js'
-import type {SwapFiles} from './swap.js'
+import {type SwapFiles, swapFlags} from './swap.js'
 import type {PretrainedFacts} from './swap-files.js'
 import {listOr} from './values.js'
 
@@ -81,6 +81,8 @@ export const adviseFlags = {
     description:
       'advise on a whole model, by what it loses: folder or name, as rfa swap takes it; in place of an input',
   }),
+  engine: swapFlags.engine,
+  device: swapFlags.device,
   texts: oneText({
     helpGroup: 'MODEL',
     helpValue: 'PATH',
@@ -159,7 +161,7 @@ export type AdviseFlags = WithCausal<FlagValues<typeof adviseFlags>>
 export type ModelAdviseFlags = FlagValues<typeof adviseFlags>
 
 /** Flags of advice on a whole model. */
-const MODEL_FLAGS = ['texts', 'budget'] as const
+const MODEL_FLAGS = ['engine', 'device', 'texts', 'budget'] as const
 /** Those that a whole model shares with an input. */
 const SHARED_FLAGS = [
   'model',
@@ -199,7 +201,10 @@ export function refuseInputFlags(flags: ModelAdviseFlags): void {
 }
 
 /** @throws {BAD_RANGE} for a length that the model does not read */
-function refuseLongTexts({model, 'seq-len': seqLen}: ModelAdviseFlags, facts: ModelFacts): void {
+function refuseLongTexts(
+  {model, 'seq-len': seqLen}: ModelAdviseFlags,
+  facts: Pick<ModelFacts, 'maxTokens' | 'window'>,
+): void {
   const most = mostTokens(facts)
   if (seqLen === undefined || seqLen <= most) return
   const wanted = `at most ${most}, the tokens that ${model} reads`
@@ -253,7 +258,7 @@ function withLearned(
  */
 export function toModelAdviceRequest(
   flags: ModelAdviseFlags,
-  {facts, pinned: model}: PretrainedFacts,
+  {facts, pinned: model, engine, device}: PretrainedFacts,
   {path, digest, lines}: SwapFiles['texts'],
   tuned?: TunedFile,
 ): ModelAdviceRequest {
@@ -264,6 +269,8 @@ export function toModelAdviceRequest(
   }
   return {
     model,
+    ...(engine && {engine}),
+    ...(device && {device}),
     texts: {path, digest, count: Math.min(grid.texts, lines)},
     maxTokens: Math.min(grid.maxTokens, facts.maxTokens),
     layers: facts.layers,

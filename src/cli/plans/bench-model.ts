@@ -3,7 +3,7 @@ import {expected} from '../../errors.js'
 import {assertReads, mostTokens} from '../../experiments/bench/fields/model.js'
 import type {ModelFacts} from '../../model/index.js'
 import {type FlagValues, oneText} from '../flags/kinds.js'
-import {layerSets} from './swap.js'
+import {layerSets, swapFlags} from './swap.js'
 import type {PretrainedFacts} from './swap-files.js'
 
 /** Flags of a whole model. */
@@ -12,8 +12,10 @@ export const benchModelFlags = {
     helpGroup: 'GRID',
     helpValue: 'DIR',
     description:
-      'time a whole pretrained model with and without exchanged attention, from its folder: the kinds that rfa swap --engine native runs (with --mode model and without a folder: charlm, the character model of the package); it says itself what H, Hkv, D are and whether it is causal',
+      'time a whole pretrained model with and without exchanged attention, from its folder (with --mode model and without a folder: charlm, the character model of the package); it says itself what H, Hkv, D are and whether it is causal',
   }),
+  engine: swapFlags.engine,
+  device: swapFlags.device,
   layers: oneText({
     helpGroup: 'GRID',
     helpValue: 'all|N,N',
@@ -24,6 +26,8 @@ export const benchModelFlags = {
 
 /** What a model determines, and the flags that ask for it elsewhere. */
 const DETERMINED = ['heads', 'kv-heads', 'head-dim', 'value-dim', 'causal', 'input'] as const
+/** What is of a model alone. */
+const OF_MODEL = ['layers', 'engine', 'device'] as const
 /** What is of attention alone. */
 const ELSEWHERE = ['peers', 'breakdown', 'parameters'] as const
 
@@ -42,8 +46,9 @@ type ModelFlags = FlagValues<typeof benchModelFlags> &
 export async function timedModel(flags: ModelFlags): Promise<PretrainedFacts | undefined> {
   const {mode} = flags
   if (flags.model === undefined && mode !== 'model') {
-    if (flags.layers === undefined) return undefined
-    throw expected('USAGE', '--layers', '--model with it', 'none')
+    const alone = OF_MODEL.find(name => flags[name] !== undefined)
+    if (alone === undefined) return undefined
+    throw expected('USAGE', `--${alone}`, '--model with it', 'none')
   }
   if (mode === 'forward' || mode === 'layer') {
     const remedy = 'leave --mode out'
@@ -59,8 +64,14 @@ export async function timedModel(flags: ModelFlags): Promise<PretrainedFacts | u
     const what = 'nothing where a model is timed: it is of attention alone'
     throw expected('USAGE', `--${other}`, what, 'it', `leave --${other} out`)
   }
+  if (mode === 'decode' && flags.engine === 'transformers') {
+    throw expected('USAGE', '--engine', '--engine native with --mode decode', flags.engine)
+  }
   const {pretrained} = await import('./swap-files.js')
-  const model = await pretrained(flags)
+  const model = await pretrained({
+    ...flags,
+    engine: mode === 'decode' ? 'native' : (flags.engine ?? 'auto'),
+  })
   if (mode === 'decode' && !model.facts.causal) {
     const what = 'a causal model with --mode decode'
     throw expected('USAGE', '--model', what, 'an encoder', 'leave --mode out')

@@ -210,6 +210,7 @@ export function toBenchPlan(
     experiment: 'bench',
     ...(mode && {mode}),
     ...(model && {model: model.pinned, layers: modelLayers(model, flags.layers)}),
+    ...(model?.engine && {engine: model.engine, ...(model.device && {device: model.device})}),
     methods: withBaselines(methods, flags.exact ? baselinesOf(mode) : []),
     ...drawAxesOf(flags, grid),
     redraw: redrawOf(flags.redraw ?? 'fixed', sizes.heads),

@@ -13,7 +13,6 @@ import {hubFolder} from '../../model/hub.js'
 import {
   type Model,
   type ModelFacts,
-  openModel,
   openTransformers,
   type TransformersModel,
 } from '../../model/index.js'
@@ -41,24 +40,30 @@ export async function namedModel({model}: {model?: string | undefined}): Promise
   return isPackaged ? packagedFile(PACKAGED_MODEL) : hubFolder(model)
 }
 
-/** A model with what its folder says. */
-export interface PretrainedFacts {
-  facts: ModelFacts
+/** A model with what its folder says, and what runs it, if that is not the program. */
+export interface PretrainedFacts extends Pick<SwapFiles, 'engine' | 'device'> {
+  facts: Omit<ModelFacts, 'kind'>
   pinned: PretrainedModel
 }
 
 /**
- * A pretrained model that this program runs.
+ * A pretrained model.
  *
- * @param flags - name it. Default: the character model of the package
+ * @param flags - name it. Default: the character model of the package, and this program as its engine
  * @throws what looking for it and opening it throw
  */
-export async function pretrained(flags: {model?: string | undefined}): Promise<PretrainedFacts> {
+export async function pretrained({
+  engine = 'native',
+  ...flags
+}: Pick<Partial<SwapFlags>, 'model' | 'engine' | 'device'>): Promise<PretrainedFacts> {
   const folder = await namedModel(flags)
-  const model = await openModel(folder)
-  await requireHead(model)
-  await model.close()
-  return {facts: model.facts, pinned: {folder, digest: await modelDigest(folder)}}
+  const asked = engineFor({engine, device: flags.device})
+  const {native, transformers} = await openByEngine(folder, {...asked, look: requireHead})
+  await native?.close()
+  transformers?.close()
+  if (native) return {facts: native.facts, pinned: {folder, digest: await modelDigest(folder)}}
+  const digest = await modelDigest(folder, 'transformers')
+  return {facts: transformers.facts, pinned: {folder, digest}, ...engineOf(transformers)}
 }
 
 /** A model of Transformers that stays open for what comes next, in the process that started it. */

@@ -12,6 +12,7 @@ import {distinct, distinctMethods} from '../cells.js'
 import type {Grid, PredictedCell} from '../experiment.js'
 import {variantLabel} from '../labels.js'
 import {type ResolvedMethod, resolveMethod} from '../method.js'
+import {pythonBytes, statedSizes} from '../pretrained.js'
 import {backendCost, rateOf, timeCost} from '../rates.js'
 import {stateBytes, TOKEN_SECONDS, UNSHARED} from './cost/decode-costs.js'
 import {layerBytes} from './cost/layer-costs.js'
@@ -64,7 +65,8 @@ async function sizeOfModel(plan: BenchPlan): Promise<ModelSize | undefined> {
   const {folder, digest} = plan.model
   const {openModel} = await import('../../model/index.js')
   const {modelDigest} = await import('../model-digest.js')
-  if ((await modelDigest(folder)) !== digest) throw fileChanged(folder)
+  if ((await modelDigest(folder, plan.engine?.name)) !== digest) throw fileChanged(folder)
+  if (plan.engine) return statedSizes(plan.engine, plan.causal)
   const model = await openModel(folder)
   await model.close()
   const {facts, sizes} = model
@@ -173,8 +175,9 @@ function pointsAt(
   const {heads, head_dim, value_dim, causal, timing, seed, threads} = plan
   const sizes = {batch, heads, ...kvHeadsOf(plan), head_dim, value_dim}
   const shared = {...sizes, causal, timing, seed, ...computer, threads}
-  const {model, layers} = plan
-  const whole = model && {model, layers}
+  const {model, layers, engine, device} = plan
+  const by = engine && {engine: engine.name, ...(device && {device})}
+  const whole = model && {model, layers, ...by}
   const broken = plan.breakdown && !computer.peer && {breakdown: plan.breakdown}
   return Array.from({length: draws.length}, (_, index) => {
     const point = draws.at(index)
@@ -239,6 +242,10 @@ function runsOf({timing}: Pick<BenchPlan, 'timing'>): number {
 /** What a process of a peer holds before it has inputs, in addition to the process of the cell: Python with PyTorch. */
 export const PEER_BYTES = 400 * 2 ** 20
 
+function pythonOf({engine}: BenchPlan, {peer}: BenchCell): number {
+  return peer ? PEER_BYTES : pythonBytes(engine)
+}
+
 function predicted(
   plan: BenchPlan,
   point: Point,
@@ -252,7 +259,7 @@ function predicted(
     cell,
     predictedCost: factor * timedCost({flops, plain}, cell, {backend, unit}),
     processes: cell.timing.processes,
-    predictedBytes: processBytes(plan, point, {backend, model}) + (cell.peer ? PEER_BYTES : 0),
+    predictedBytes: processBytes(plan, point, {backend, model}) + pythonOf(plan, cell),
   }
 }
 

@@ -17,7 +17,14 @@ import {
   methodSpec,
   sizeFields,
 } from '../axes.js'
-import {layerNumbers, pretrainedModel} from '../pretrained.js'
+import {
+  device,
+  engineFacts,
+  engineOfCell,
+  engineOfPlan,
+  layerNumbers,
+  pretrainedModel,
+} from '../pretrained.js'
 import {breakdown} from './fields/breakdown.js'
 import {conditions} from './fields/conditions.js'
 import {areGrouped, kvHeadsField} from './fields/grouped.js'
@@ -104,6 +111,8 @@ const fieldsOfPlan = z.object({
   mode,
   model,
   layers: exchanged,
+  engine: engineOfPlan,
+  device,
   ...methodAxes,
   ...drawAxes,
   redraw,
@@ -140,6 +149,10 @@ const fieldsOfPlan = z.object({
 /** Everything that determines a benchmark. */
 export const benchPlan = fieldsOfPlan
   .refine(areGrouped, {path: ['kv_heads'], message: 'expected a divisor of heads'})
+  .refine(({mode, engine}) => !engine || mode === 'model', {
+    path: ['engine'],
+    message: 'expected mode model with an engine: forward passes of whole models alone are timed',
+  })
   .refine(({mode, peers}) => !(mode && peers), {
     path: ['peers'],
     message: 'expected no peers with a mode: their forward passes alone are timed',
@@ -161,6 +174,8 @@ export const benchCell = z.object({
   mode,
   model,
   layers: exchanged,
+  engine: engineOfCell,
+  device,
   ...methodSpec.shape,
   ...matrix,
   redraw,
@@ -213,6 +228,7 @@ export const benchResult = z.object({
     .describe('Facts that the peer reports; absent: a backend computed.'),
   threads: z.number().int().describe('Threads that the backend, or the peer, computed with.'),
   operations: operationForms,
+  engine: engineFacts,
   model_kind: z.string().optional().describe('Architecture of the model; absent: there is none.'),
   model_layers: z.number().int().optional().describe('Layers of the model.'),
   gate: z

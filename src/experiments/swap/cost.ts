@@ -13,6 +13,7 @@ import {
 import type {PredictedCell, SharedCost} from '../experiment.js'
 import {callShape, type ForwardShape, type ResolvedMethod, resolveMethod} from '../method.js'
 import {layerBytesPerToken} from '../model-memory.js'
+import {pythonBytes, statedSizes} from '../pretrained.js'
 import {runtimeBytes, UNCOLLECTED} from '../process-memory.js'
 import {backendCost, timeCost} from '../rates.js'
 import {layersRun, setsRun} from './layers-run.js'
@@ -95,7 +96,8 @@ export async function swapCosts(plan: SwapPlan): Promise<SwapCosts> {
       const errors = exactAttention + replicates * projected
       return {
         predictedCost: replicates * each + run * reading + setsRun(cell) * (errors + effects),
-        predictedBytes: bytesOf(facts, cell, own.bytes) + pythonBytes(plan),
+        predictedBytes:
+          bytesOf(facts, cell, own.bytes) + pythonBytes(plan.engine, plan.original ? 2 : 1),
       }
     },
   }
@@ -113,23 +115,20 @@ async function factsOf(plan: SwapPlan): Promise<Facts> {
   return {model, batches, rows, texts: order.flat().length, backend}
 }
 
-/** Letters of a token, and widths between the matrices of a feed-forward part, as models have them. */
-const [LETTERS, INNER] = [3, 4]
+/** Letters of a token. */
+const LETTERS = 3
 
 /** Facts that the plan states of a model that is not read here. */
 async function statedFacts(
   plan: SwapPlan,
   engine: NonNullable<SwapPlan['engine']>,
 ): Promise<Facts> {
-  const {layers, heads, head_dim: headDim, width, vocabulary, parameters} = engine
   const rows = (await lengthsOf(plan)).map(length => Array<number>(length).fill(0))
   const {batches} = batchesOf(rows, 1)
-  const table = Math.min(vocabulary * width, parameters / 2)
-  const sizes = {layer: (parameters - table) / layers, head: table, inner: INNER * width}
-  const facts = {layers, causal: plan.causal, vocabulary, width, heads, headDim}
+  const model = statedSizes(engine, plan.causal)
   const backend = await meteredBackend(plan.backend)
   const tokens = batches.reduce((sum, {batch, length}) => sum + batch * length, 0)
-  return {model: {facts, sizes}, batches, rows: tokens, texts: rows.length, backend}
+  return {model, batches, rows: tokens, texts: rows.length, backend}
 }
 
 /** Tokens of what is read, about: letters of texts have them. */
@@ -188,11 +187,4 @@ function bytesOf(
   const others = perToken * (sizes.reduce((sum, size) => sum + size, 0) - largest)
   const spare = backend === 'native' ? Math.min(MOST_SPARE, others) : 0
   return runtimeBytes(backend) + kept + Math.max(layer, head) + spare + UNCOLLECTED
-}
-
-/** PyTorch with Transformers, and all weights at once. */
-const PYTHON_BYTES = 7e8
-
-function pythonBytes({engine, original}: SwapPlan): number {
-  return engine ? PYTHON_BYTES + (original ? 2 : 1) * FLOAT * engine.parameters : 0
 }

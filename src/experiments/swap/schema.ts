@@ -9,7 +9,16 @@ import {
   seed,
 } from '../../results/record.js'
 import {drawAxes, drawPoint, methodAxes, methodSpec} from '../axes.js'
-import {digest, engineBackend, engineFacts, layerNumbers, pretrainedModel} from '../pretrained.js'
+import {
+  device,
+  digest,
+  engineBackend,
+  engineFacts,
+  engineOfCell,
+  engineOfPlan,
+  layerNumbers,
+  pretrainedModel,
+} from '../pretrained.js'
 
 const shared = {
   model: pretrainedModel,
@@ -50,17 +59,9 @@ const shared = {
   replicates: z.number().int().positive().describe('Independent draws; 1 where nothing is drawn.'),
   seed,
   backend: backendChoice,
-  device: z
-    .enum(['cuda', 'mps'])
-    .optional()
-    .describe(
-      'What PyTorch computes on, where Transformers runs the model; absent: the processor.',
-    ),
+  device,
 }
 
-const ENGINE =
-  'What runs the model in place of this program: `transformers`, PyTorch and Transformers in Python, whatever `backend` says; absent: the program itself.'
-const count = z.number().int().positive()
 const layerSet = layerNumbers
   .min(1)
   .describe(
@@ -74,22 +75,7 @@ export const swapPlan = z.object({
   ...drawAxes,
   layer_sets: z.array(layerSet).min(1).describe('Sets of layers, in turn.').meta({flag: 'layers'}),
   ...shared,
-  engine: z
-    .object({
-      name: z.literal('transformers').describe('Name of the engine.'),
-      layers: count.describe('Layers of the model.'),
-      heads: count.describe('H, heads of queries.'),
-      head_dim: count.describe('D, entries of a query or key.'),
-      width: count.describe('Entries of a hidden state.'),
-      vocabulary: z
-        .number()
-        .int()
-        .nonnegative()
-        .describe('Tokens that the model knows; 0: it reads none.'),
-      parameters: count.describe('Weights of the model.'),
-    })
-    .optional()
-    .describe(`${ENGINE} With sizes of the model as it says them.`),
+  engine: engineOfPlan,
 })
 export type SwapPlan = z.infer<typeof swapPlan>
 
@@ -99,7 +85,7 @@ export const swapCell = z.object({
   ...drawPoint,
   layers: layerSet,
   ...shared,
-  engine: z.literal('transformers').optional().describe(ENGINE),
+  engine: engineOfCell,
 })
 export type SwapCell = z.infer<typeof swapCell>
 

@@ -132,6 +132,13 @@ export const NUMBERS: readonly Row[] = [
   ['swap --inputs a.npz --engine native', 2, /--inputs: expected --engine transformers with it/],
   ['swap --device cuda --engine native', 2, /--device: expected --engine transformers with it/],
   ['swap --quick --original nowhere', 3, /nowhere/],
+  ['bench --quick --engine transformers', 2, /--engine: expected --model with it/],
+  ['advise --engine transformers', 2, /--engine: expected only with a model/],
+  [
+    'bench --model charlm --engine transformers --mode decode --quick',
+    2,
+    /--engine: expected --engine native with --mode decode/,
+  ],
   ['tune --quick --engine transformers', 2, /--engine: expected --model with it/],
   [
     'tune --model charlm --sequential --engine transformers',

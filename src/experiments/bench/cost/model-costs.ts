@@ -13,7 +13,9 @@ import {type Decode, decodeFlops, stateBytes} from './decode-costs.js'
 const FLOAT = 4
 
 /** What costs depend on. */
-export type ModelSize = Pick<Model, 'facts' | 'sizes'>
+export type ModelSize = Pick<Model, 'sizes'> & {
+  facts: Pick<Model['facts'], 'layers' | 'causal' | 'vocabulary' | 'width'>
+}
 
 /** A cell with what it computes. */
 interface ModelRun {

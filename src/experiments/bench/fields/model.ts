@@ -4,7 +4,11 @@ import type {ModelFacts} from '../../../model/index.js'
 import {kvHeadsOf} from './grouped.js'
 
 /** Sizes of the attention of a model, as plans and cells have them. */
-export function benchSizesOf({heads, keyHeads, headDim}: ModelFacts) {
+export function benchSizesOf({
+  heads,
+  keyHeads,
+  headDim,
+}: Pick<ModelFacts, 'heads' | 'keyHeads' | 'headDim'>) {
   const shared = kvHeadsOf({heads, kv_heads: keyHeads})
   return {heads, ...shared, head_dim: headDim, value_dim: headDim}
 }
@@ -15,7 +19,11 @@ export function mostTokens({maxTokens, window}: Pick<ModelFacts, 'maxTokens' | '
 }
 
 /** @throws {UNSUPPORTED} for lengths that a model does not read */
-export function assertReads(folder: string, facts: ModelFacts, lengths: readonly number[]): void {
+export function assertReads(
+  folder: string,
+  facts: Pick<ModelFacts, 'maxTokens' | 'window'>,
+  lengths: readonly number[],
+): void {
   const most = mostTokens(facts)
   const longest = Math.max(...lengths)
   if (longest <= most) return

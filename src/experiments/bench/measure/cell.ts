@@ -48,6 +48,7 @@ export async function runBenchCell(
   context: CellContext = {},
 ): Promise<CellOutcome<BenchResult>> {
   if (cell.peer) return runPeerCell(cell, context)
+  if (cell.engine) return (await import('./engine-cell.js')).runEngineCell(cell, context)
   const {threadShare, part, ...others} = context
   const threads = cell.threads ?? undefined
   const backend = await useBackend(cell.backend, {threads, threadShare})

@@ -18,9 +18,9 @@ export function splitCell(cell: BenchCell): BenchCell[] {
   return Array.from({length: processes}, () => ({...cell, timing}))
 }
 
-/** One run after the warm-up, in a process that has nothing but its method. None of a peer: loading it takes seconds. */
+/** One run after the warm-up, in a process that has nothing but its method. None of a peer, or of an engine: loading it takes seconds. */
 export function trialOf(cell: BenchCell): Trial<BenchCell> | undefined {
-  if (cell.peer) return undefined
+  if (cell.peer || cell.engine) return undefined
   const one = {processes: undefined, min_runs: 1, max_runs: 1, min_time_ns: 0}
   return {
     cell: {...cell, timing: {...cell.timing, ...one}},
@@ -30,6 +30,6 @@ export function trialOf(cell: BenchCell): Trial<BenchCell> | undefined {
 
 /** What is timed side by side has one process, in which a ratio is free of what processes differ by; code of plug-ins stays apart. */
 export function sharingKey(cell: BenchCell): string {
-  const {peer, backend, threads} = cell
-  return [peer ?? backend, threads, pluginOf(cell)].join(' ')
+  const {peer, engine, backend, threads} = cell
+  return [peer ?? engine ?? backend, threads, pluginOf(cell)].join(' ')
 }

@@ -18,6 +18,7 @@ import {tf} from '../../../tf.js'
 import type {CellContext} from '../../experiment.js'
 import {fileDigest, modelDigest} from '../../model-digest.js'
 import {transformersFacts} from '../../pretrained.js'
+import {torchMethod, whyNotInTorch} from '../../torch-methods.js'
 import {leastTokens} from '../least-tokens.js'
 import {ATTENTION_ERRORS, type SwapCell} from '../schema.js'
 import {forEachError} from './attention-errors.js'
@@ -63,7 +64,7 @@ export async function transformersEngine(
     facts: model.facts,
     pooledBy: pooling?.text ?? null,
     result: {...transformersFacts(model.engine, threads), processes: how.processes ?? 1},
-    refuses: own => whyNot(model, own),
+    refuses: own => whyNotInTorch(model, own),
     embeddings: () => original.embeddings,
     exchanged: run =>
       exchanged(original, run).catch(error => {
@@ -266,40 +267,15 @@ function addErrors(
 
 /** The method of a cell as Python takes it. */
 function exchangeOf(cell: SwapCell, tuned: string | undefined) {
-  const {method, layers, replicates, seed, projection, orth_sign, num_features} = cell
-  const {unbiasedFor, noise} = estimatorNamed(method)
-  const drawn = projection === null ? {} : {projection, orth_sign}
-  const sized = num_features === null ? {} : {num_features}
+  const {layers, replicates} = cell
+  const {unbiasedFor, noise} = estimatorNamed(cell.method)
   return {
     layers,
     draws: replicates,
     method: {
-      ...{name: method, seed, tuned},
-      options: {...pythonOptions(cell), ...drawn, ...sized},
+      ...{...torchMethod(cell), tuned},
       factor: unbiasedFor === 'exact' ? ROUNDING_FACTOR : 1,
       text_by_text: noise !== undefined,
     },
   }
-}
-
-/** Options by the names of Python. */
-function pythonOptions({options}: Pick<SwapCell, 'options'>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(options).map(([name, value]) => [
-      name.replace(/[A-Z]/g, capital => `_${capital.toLowerCase()}`),
-      value,
-    ]),
-  )
-}
-
-/** The stated reason why `rfa.torch` does not have a method as a cell asks for it, if it does not. */
-function whyNot({engine}: TransformersModel, cell: SwapCell): string | undefined {
-  const {method, preset, projection} = cell
-  const known = Object.hasOwn(engine.methods, method) ? engine.methods[method] : undefined
-  if (!known) return 'rfa.torch has no such method'
-  if (preset !== 'exact') return 'rfa.torch has the exact form only'
-  const other = Object.keys(pythonOptions(cell)).find(name => !known.includes(name))
-  if (other !== undefined) return `rfa.torch has no option ${other} of it`
-  if (projection === null || engine.projections.includes(projection)) return undefined
-  return `rfa.torch does not draw ${projection}`
 }

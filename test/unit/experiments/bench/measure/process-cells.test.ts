@@ -42,8 +42,9 @@ describe('trialOf', () => {
     expect(key({threads: 7})).not.toBe(key({}))
   })
 
-  it('is left out for a peer', () => {
+  it('is left out for a peer and an engine', () => {
     expect(trialOf({...cell, peer: 'torch'})).toBeUndefined()
+    expect(trialOf({...cell, engine: 'transformers'})).toBeUndefined()
   })
 })
 
@@ -51,7 +52,13 @@ describe('sharingKey', () => {
   it('is the same for what one backend computes with as many threads', () => {
     const key = (changes: object) => sharingKey({...cell, ...changes})
     expect(key({method: 'elu', seq_len: 7})).toBe(key({}))
-    for (const changes of [{backend: 'cpu'}, {threads: 7}, {peer: 'torch'}, {plugin: 'aa'}]) {
+    for (const changes of [
+      {backend: 'cpu'},
+      {threads: 7},
+      {peer: 'torch'},
+      {engine: 'transformers' as const},
+      {plugin: 'aa'},
+    ]) {
       expect(key(changes)).not.toBe(key({}))
     }
   })
