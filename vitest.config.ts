@@ -5,9 +5,13 @@ import {defineConfig} from 'vitest/config'
 // draw 16 times as much
 const PATIENCE = 10 * 60_000 * (process.env.RFA_SLOW ? 16 : 1)
 
-/** Files that replace modules, add estimators, look at a library whose backend nobody has chosen yet, or count bytes of tensors. */
+/**
+ * Files that replace modules, add estimators, look at a library whose backend nobody has chosen yet, count bytes of tensors, or make
+ * tensors of sizes that are no numbers, after which nobody can count bytes.
+ */
 const ALONE = [
   'test/fuzz/mutated.test.ts',
+  'test/native/kernel-calls.test.ts',
   'test/unit/index.test.ts',
   'test/unit/attention/registering/register.test.ts',
   'test/unit/check/index.test.ts',
