@@ -5,7 +5,7 @@
 It speaks as `rfa_supervisor.answering` says. Of itself it says {"packages", "python", "device", "device_kind", "methods":
 {name: [option, ...]}, "projections": [name, ...]}. It answers:
 
-  {"do": "open", "folder": path, "inputs": file}  loads a model, in float32: {"kind", "causal", "layers", "heads",
+  {"do": "open", "folder": path, "inputs": file, "timed": bool}  loads a model, in float32: {"kind", "causal", "layers", "heads",
       "key_heads", "head_dim", "scale", "width", "vocabulary", "max_tokens", "parameters", "classes", "items"}; with a
       file of arrays it reads these in place of texts, `items` of them
   {"do": "change", "folder": path, "inputs": file}  loads a model of the same layers, which is exchanged in place of the

@@ -93,9 +93,10 @@ class Model:
         device: that it runs on.
         inputs: file of arrays. Default: texts are read.
         name: of its attention in Transformers.
+        timed: whether it is timed, too.
     """
 
-    def __init__(self, folder, device, inputs=None, name=NAME):
+    def __init__(self, folder, device, inputs=None, name=NAME, timed=False):
         self.device, self.name = device, name
         self.changed = None  # the same layers with other weights, which are exchanged in place of its own
         local = {"local_files_only": True, "trust_remote_code": False}
@@ -120,7 +121,7 @@ class Model:
             more = f", nor {len(missing) - 1} more" if len(missing) > 1 else ""
             raise refusal("every weight of the model", f"no {missing[0]}{more}")
         self.model.eval().to(device)
-        self.timed = Timed(shared(self.model), self.causal, device)
+        self.timed = Timed(shared(self.model), self.causal, device) if timed else None
         self.part = part_of(self.model, self.inputs)
         self.base = self.part.base_model
         # a model that is a part of no other has no head that is asked
@@ -698,7 +699,8 @@ class Answers:
     def answer(self, request, data):
         do = request["do"]
         if do == "open":
-            self.model = Model(request["folder"], self.device, request.get("inputs"))
+            asked = {"inputs": request.get("inputs"), "timed": request.get("timed", False)}
+            self.model = Model(request["folder"], self.device, **asked)
             return self.model.facts(), b""
         if do == "change":
             own = self.model.changed = Model(request["folder"], self.device, request.get("inputs"), f"{NAME}-changed")

@@ -114,6 +114,7 @@ export interface TransformersModel {
 export interface TransformersOptions {
   threads?: number | undefined
   changed?: string | undefined
+  timed?: boolean | undefined
   inputs?: string | undefined
   /** `auto`: a graphics processor where there is one. */
   device?: 'cpu' | 'cuda' | 'mps' | 'auto' | undefined
@@ -124,6 +125,7 @@ export interface TransformersOptions {
  *
  * @param threads - that it computes with
  * @param changed - folder of a model of the same layers: what is exchanged in place of the model itself
+ * @param timed - whether `time` and `gate` are asked for. Default: they are not
  * @param inputs - file of arrays that it reads; absent: texts
  * @param device - of PyTorch. Default: the processor
  * @throws {BAD_FILE} for a file of something else
@@ -132,7 +134,7 @@ export interface TransformersOptions {
  */
 export async function openTransformers(
   folder: string,
-  {threads = 1, changed, inputs, device = 'cpu'}: TransformersOptions = {},
+  {threads = 1, changed, timed, inputs, device = 'cpu'}: TransformersOptions = {},
 ): Promise<TransformersModel> {
   await refuseByName(folder, inputs !== undefined)
   const command = commandOf(threads, device)
@@ -140,7 +142,7 @@ export async function openTransformers(
     missing: why => missing(command, why, device),
   })
   try {
-    const found = await ask({do: 'open', folder, inputs}, opened)
+    const found = await ask({do: 'open', folder, inputs, timed}, opened)
     if (changed !== undefined) await ask({do: 'change', folder: changed, inputs}, opened)
     return modelOf({ask, pid, engine: facts, stop: talk.stop}, found)
   } catch (error) {

@@ -85,7 +85,7 @@ const models = new Map<string, Promise<TransformersModel>>()
 /** The model of all cells of this process. */
 function sharedModel({model, device}: ModelCell, threads: number): Promise<TransformersModel> {
   const key = JSON.stringify([model, device, threads])
-  const known = models.get(key) ?? openTransformers(model.folder, {threads, device})
+  const known = models.get(key) ?? openTransformers(model.folder, {threads, device, timed: true})
   models.set(key, known)
   known.catch(() => models.delete(key))
   return known
