@@ -6,6 +6,7 @@ import {describe, expect, it} from 'vitest'
 import {z} from 'zod'
 import {loadEstimators} from '../../src/attention/names.js'
 import {toBenchPlan} from '../../src/cli/plans/bench.js'
+import {timedModel} from '../../src/cli/plans/bench-model.js'
 import {pretrained, swapFiles} from '../../src/cli/plans/swap-files.js'
 import {benchGrid} from '../../src/experiments/bench/grid.js'
 import {runBenchCell} from '../../src/experiments/bench/measure/cell.js'
@@ -178,6 +179,14 @@ describe.runIf(PYTHON)('both engines', {timeout: PATIENCE}, () => {
 
   it('time a model with what a swap exchanges, in some of its layers', async () => {
     const model = await pretrained({model: await tiny('gpt2'), engine: 'transformers'})
+    const named = {model: model.pinned.folder, engine: 'transformers' as const}
+    for (const [name, value] of [
+      ['redraw', 'call'],
+      ['backend', ['wasm']],
+    ] as const) {
+      const idle = timedModel({...named, [name]: value})
+      await expect(idle).rejects.toThrow(`--${name}: expected nothing where Transformers runs`)
+    }
     const flags = {methods: ['elu', 'favor-pos', 'nystrom'], 'num-features': [[8]], layers: '1'}
     const asked = {...flags, 'seq-len': [[9]], quick: true, exact: true, breakdown: false}
     const plan = toBenchPlan(asked, await loadEstimators(), undefined, undefined, model)

@@ -28,11 +28,18 @@ export const benchModelFlags = {
 const DETERMINED = ['heads', 'kv-heads', 'head-dim', 'value-dim', 'causal', 'input'] as const
 /** What is of a model alone. */
 const OF_MODEL = ['layers', 'engine', 'device'] as const
+/** What has no effect where Transformers runs the model. */
+const OF_PROGRAM = ['backend', 'redraw'] as const
 /** What is of attention alone. */
 const ELSEWHERE = ['peers', 'breakdown', 'parameters'] as const
 
 type ModelFlags = FlagValues<typeof benchModelFlags> &
-  Partial<Record<(typeof DETERMINED)[number] | (typeof ELSEWHERE)[number], unknown>> & {
+  Partial<
+    Record<
+      (typeof DETERMINED)[number] | (typeof ELSEWHERE)[number] | (typeof OF_PROGRAM)[number],
+      unknown
+    >
+  > & {
     mode?: string | undefined
     quick?: boolean
   }
@@ -72,6 +79,11 @@ export async function timedModel(flags: ModelFlags): Promise<PretrainedFacts | u
     ...flags,
     engine: mode === 'decode' ? 'native' : (flags.engine ?? 'auto'),
   })
+  const idle = model.engine && OF_PROGRAM.find(name => flags[name] !== undefined)
+  if (idle) {
+    const what = 'nothing where Transformers runs the model'
+    throw expected('USAGE', `--${idle}`, what, 'it', `leave --${idle} out`)
+  }
   if (mode === 'decode' && !model.facts.causal) {
     const what = 'a causal model with --mode decode'
     throw expected('USAGE', '--model', what, 'an encoder', 'leave --mode out')
