@@ -34,6 +34,8 @@ export interface PredictedCell<Cell = object> {
   readonly predictedCost: number
   /** Peak resident bytes of its process. */
   readonly predictedBytes: number
+  /** What of these a process has once for all cells that share it ({@link InProcesses.sharingKey}). Default: 0 */
+  readonly commonBytes?: number | undefined
   /** Processes that it takes, where it has them to itself. Default: one. */
   readonly processes?: number | undefined
   /** Cells of one group follow each other in a process, so that others need not compute what these share. Default: no group */

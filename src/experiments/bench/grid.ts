@@ -13,11 +13,12 @@ import type {Grid, PredictedCell} from '../experiment.js'
 import {variantLabel} from '../labels.js'
 import {type ResolvedMethod, resolveMethod} from '../method.js'
 import {pythonBytes, statedSizes} from '../pretrained.js'
+import {runtimeBytes} from '../process-memory.js'
 import {backendCost, rateOf, timeCost} from '../rates.js'
 import {stateBytes, TOKEN_SECONDS, UNSHARED} from './cost/decode-costs.js'
 import {layerBytes} from './cost/layer-costs.js'
-import {benchProcessBytes, breakdownBytes, decodeProcessBytes} from './cost/memory.js'
-import {type ModelSize, modelProcessBytes} from './cost/model-costs.js'
+import {benchRunBytes, breakdownBytes, decodeRunBytes} from './cost/memory.js'
+import {type ModelSize, modelRunBytes, weightBytes} from './cost/model-costs.js'
 import {benchShape, breakdownFactor, workOf} from './cost/work.js'
 import {copiedBytes, keyHeads, kvHeadsOf} from './fields/grouped.js'
 import {assertReads, benchSizesOf} from './fields/model.js'
@@ -203,19 +204,19 @@ interface Metered {
   model: ModelSize | undefined
 }
 
-/** Peak of the process of a point. */
-function processBytes(
+/** Peak of a point, without what its process has before. */
+function runBytes(
   plan: BenchPlan,
   {cell, method}: Point,
   {backend, model}: Pick<Metered, 'backend' | 'model'>,
 ): number {
   const shape = benchShape(cell)
-  if (model) return modelProcessBytes({cell, method, shape}, model, backend)
+  if (model) return modelRunBytes({cell, method, shape}, model, backend)
   const runs = runsOf(plan)
-  if (cell.mode === 'decode') return decodeProcessBytes(backend, stateBytes({method, shape}), runs)
+  if (cell.mode === 'decode') return decodeRunBytes(backend, stateBytes({method, shape}), runs)
   const sizes = {...plan, batch: cell.batch, seq_len: cell.seq_len}
   const parts = plan.breakdown ? breakdownBytes(method, shape) + copiedBytes(sizes) : 0
-  const run = benchProcessBytes({backend, method, shape}, runs, keyHeads(plan))
+  const run = benchRunBytes({backend, method, shape}, runs, keyHeads(plan))
   return run + aroundBytes(sizes) + parts
 }
 
@@ -242,8 +243,14 @@ function runsOf({timing}: Pick<BenchPlan, 'timing'>): number {
 /** What a process of a peer holds before it has inputs, in addition to the process of the cell: Python with PyTorch. */
 export const PEER_BYTES = 400 * 2 ** 20
 
-function pythonOf({engine}: BenchPlan, {peer}: BenchCell): number {
-  return peer ? PEER_BYTES : pythonBytes(engine)
+/** What a process has once for all of its cells: itself, the weights of a model, and Python with its own. */
+function commonBytes(
+  {engine}: BenchPlan,
+  {peer}: BenchCell,
+  {backend, model}: Pick<Metered, 'backend' | 'model'>,
+): number {
+  const weights = model && !engine ? weightBytes(model) : 0
+  return runtimeBytes(backend) + weights + (peer ? PEER_BYTES : pythonBytes(engine))
 }
 
 function predicted(
@@ -255,11 +262,13 @@ function predicted(
   const flops = workOf(cell, method, model) * (cell.mode === 'decode' ? UNSHARED : 1)
   const plain = plainOf(point, backend)
   const factor = cell.breakdown ? breakdownFactor(method) : 1
+  const common = commonBytes(plan, cell, {backend, model})
   return {
     cell,
     predictedCost: factor * timedCost({flops, plain}, cell, {backend, unit}),
     processes: cell.timing.processes,
-    predictedBytes: processBytes(plan, point, {backend, model}) + pythonOf(plan, cell),
+    predictedBytes: common + runBytes(plan, point, {backend, model}),
+    commonBytes: common,
   }
 }
 

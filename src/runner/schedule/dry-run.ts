@@ -59,7 +59,8 @@ export type DryRun = z.infer<ReturnType<typeof dryRunSchema>>
  *
  * @param kept - cells that the run to continue has already; they are not among the jobs
  */
-export function describeRun({plan, jobs}: PlannedRun, schedule: Schedule, kept = 0): DryRun {
+export function describeRun(run: PlannedRun, schedule: Schedule, kept = 0): DryRun {
+  const {plan, jobs} = run
   const {processes, fresh} = schedule
   const seconds = predictedSeconds(jobs, plan, schedule).reduce((sum, one) => sum + one, 0)
   return {
@@ -68,12 +69,13 @@ export function describeRun({plan, jobs}: PlannedRun, schedule: Schedule, kept =
     cells: jobs.length,
     kept_cells: kept,
     predicted_seconds: seconds / processes + (fresh ? 0 : PROCESS_SECONDS),
-    predicted_peak_bytes: leaderBytes(jobs.length + kept) + bytesOf(atOnce(jobs, schedule)),
+    predicted_peak_bytes: leaderBytes(jobs.length + kept) + bytesAtOnce(run, schedule),
     cell_labels: jobs.slice(0, LABELLED).map(({label}) => label),
   }
 }
 
 type AtOnce = Pick<Schedule, 'processes' | 'fresh' | 'open'>
+type JobsOf = Pick<PlannedRun, 'experiment' | 'jobs'>
 
 /**
  * The largest cells that are in memory at once. Fresh processes hold theirs while they wait for their turns; others
@@ -89,8 +91,19 @@ function bySize(a: Job, b: Job): number {
   return b.predictedBytes - a.predictedBytes
 }
 
-function bytesOf(jobs: readonly Job[]): number {
-  return jobs.reduce((sum, {predictedBytes}) => sum + predictedBytes, 0)
+/** Their bytes; what cells of one process have in common counts once. */
+function bytesAtOnce({experiment, jobs}: JobsOf, schedule: AtOnce): number {
+  const common = new Map<string, number>()
+  let sum = 0
+  for (const {cell, predictedBytes, commonBytes = 0} of atOnce(jobs, schedule)) {
+    sum += predictedBytes
+    const key = experiment.processes?.sharingKey?.(cell)
+    if (key === undefined) continue
+    const known = common.get(key) ?? 0
+    common.set(key, Math.max(known, commonBytes))
+    sum -= Math.min(known, commonBytes)
+  }
+  return sum
 }
 
 /** What is known of memory when a plan is let in. */
@@ -107,17 +120,19 @@ export interface FreeMemory {
  * @throws {TOO_LARGE} with the figure that {@link describeRun} gives, less {@link leaderBytes} of no cell
  */
 export function assertFits(
-  {jobs}: Pick<PlannedRun, 'jobs'>,
+  run: JobsOf,
   schedule: AtOnce,
   {memory = readMemory, heldBytes = 0}: FreeMemory = {},
 ): void {
-  const largest = atOnce(jobs, schedule)
-  const needed = leaderBytes(jobs.length) - leaderBytes(0) + bytesOf(largest)
+  const largest = atOnce(run.jobs, schedule)
+  const needed = leaderBytes(run.jobs.length) - leaderBytes(0) + bytesAtOnce(run, schedule)
   const {free: left, total} = memory()
   const free = Math.min(total, left + heldBytes)
   if (needed <= free) return
   const several = largest.length > 1
-  const each = several ? ` (${largest.length} processes at once)` : ''
+  const each = several
+    ? ` (${largest.length} ${schedule.fresh ? 'cells' : 'processes'} at once)`
+    : ''
   throw new RfaError(
     'TOO_LARGE',
     `plan: expected to fit into memory, got one that needs about ${gibibytes(needed)}, ${gibibytes(free)} free (${gibibytes(total)} in all); most for "${largest[0]?.label ?? ''}"${each}`,

@@ -71,8 +71,10 @@ export function leastProcesses(
 
 /** The number that memory has room for, if all were as large as the largest. */
 function openAtOnce(jobs: readonly PredictedCell[]): number {
-  const largest = jobs.reduce((most, {predictedBytes}) => Math.max(most, predictedBytes), 1)
-  const room = Math.floor((OPEN_SHARE * readMemory().free) / largest)
+  const most = (sizes: readonly number[]) => sizes.reduce((a, b) => Math.max(a, b), 0)
+  const common = most(jobs.map(({commonBytes = 0}) => commonBytes))
+  const each = most(jobs.map(({predictedBytes, commonBytes = 0}) => predictedBytes - commonBytes))
+  const room = Math.floor((OPEN_SHARE * readMemory().free - common) / Math.max(1, each))
   return Math.max(1, Math.min(MOST_OPEN, jobs.length, room))
 }
 

@@ -1,19 +1,18 @@
-/** Resident memory of the process of a benchmark's cell, predicted from what it holds. */
+/** Memory of a benchmark's cell, predicted from what it holds, without that of its process before. */
 import type {CallShape} from '../../../attention/index.js'
 import {footprint, type MeteredBackend} from '../../../attention/internal.js'
 import type {ResolvedMethod} from '../../method.js'
-import {counts, type ProcessOfCell, runtimeBytes, uncollected} from '../../process-memory.js'
+import {counts, type ProcessOfCell, uncollected} from '../../process-memory.js'
 
 const FLOAT = 4
 
 /**
- * Peak of the process of a benchmark's cell: its inputs, on tfjs-wasm also in the heap of WebAssembly, and one
- * forward.
+ * Peak of a benchmark's cell: its inputs, on tfjs-wasm also in the heap of WebAssembly, and one forward.
  *
  * @param repetitions - forwards
  * @param keyHeads - heads of keys and values as they are given; fewer are repeated in each forward. Default: all
  */
-export function benchProcessBytes(
+export function benchRunBytes(
   {backend, method, shape}: ProcessOfCell,
   repetitions: number,
   keyHeads = shape.heads,
@@ -23,31 +22,23 @@ export function benchProcessBytes(
   const inputs = FLOAT * (queries + ((keys + values) * keyHeads) / shape.heads)
   const run = copied + footprint(method.estimator, method.options, shape, backend)
   const heap = backend === 'wasm' ? inputs : 0
-  return (
-    runtimeBytes(backend) +
-    inputs +
-    heap +
-    run +
-    uncollected(backend, {made: run, read: 0}, repetitions)
-  )
+  return inputs + heap + run + uncollected(backend, {made: run, read: 0}, repetitions)
 }
 
 /**
- * Peak of the process of a decode: its state, and on backends that make a new one for each token, those that the collector has
+ * Peak of a decode: its state, and on backends that make a new one for each token, those that the collector has
  * not come to.
  *
  * @param state - bytes after the last token
  * @param repetitions - decodes
  */
-export function decodeProcessBytes(
+export function decodeRunBytes(
   backend: MeteredBackend,
   state: number,
   repetitions: number,
 ): number {
   const made = backend === 'native' ? state : Number.POSITIVE_INFINITY
-  return (
-    runtimeBytes(backend) + 2 * state + uncollected(backend, {made, read: made}, repetitions + 1)
-  )
+  return 2 * state + uncollected(backend, {made, read: made}, repetitions + 1)
 }
 
 /** Bytes of what parts give, once kept for the next part and once made while one is timed. */

@@ -5,7 +5,7 @@ import {estimatorNamed} from '../../../attention/names.js'
 import type {Model} from '../../../model/index.js'
 import type {ResolvedMethod} from '../../method.js'
 import {layerBytesPerToken} from '../../model-memory.js'
-import {runtimeBytes, UNCOLLECTED} from '../../process-memory.js'
+import {UNCOLLECTED} from '../../process-memory.js'
 import {CACHED, MODELS_OWN} from '../fields/baselines.js'
 import type {BenchCell} from '../schema.js'
 import {type Decode, decodeFlops, stateBytes} from './decode-costs.js'
@@ -40,25 +40,28 @@ export function modelFlops({cell, method, shape}: ModelRun, {facts, sizes}: Mode
   return products + exchanged * own + (facts.layers - exchanged) * others
 }
 
-/** Peak of the process of a forward: all weights, what one layer makes, and all logits; of a decode, weights, embeddings and states. */
-export function modelProcessBytes(
+/** All weights, in bytes. */
+export function weightBytes({facts, sizes}: ModelSize): number {
+  return FLOAT * (facts.layers * sizes.layer + sizes.head)
+}
+
+/** Peak of a forward, without weights: what one layer makes, and all logits; of a decode, embeddings and states. */
+export function modelRunBytes(
   {cell, method, shape}: ModelRun,
   {facts, sizes}: ModelSize,
   backend: MeteredBackend,
 ): number {
   const tokens = cell.batch * cell.seq_len
-  const weights = FLOAT * (facts.layers * sizes.layer + sizes.head)
-  const start = runtimeBytes(backend) + weights + UNCOLLECTED
   if (cell.mode === 'decode') {
     const exchanged = cell.layers?.length ?? 0
     const cache = {estimator: estimatorNamed(CACHED), options: {}}
     const states =
       exchanged * stateBytes({method, shape}) +
       (facts.layers - exchanged) * stateBytes({method: cache, shape})
-    return start + FLOAT * tokens * facts.width + 2 * states
+    return UNCOLLECTED + FLOAT * tokens * facts.width + 2 * states
   }
   const attention = footprint(method.estimator, method.options, shape, backend)
   const layer = tokens * layerBytesPerToken({facts, sizes}) + attention
   const logits = facts.causal ? FLOAT * tokens * facts.vocabulary : 0
-  return start + Math.max(layer, logits)
+  return UNCOLLECTED + Math.max(layer, logits)
 }

@@ -3,7 +3,8 @@ import {plainSeconds} from '../../../../src/attention/internal.js'
 import {meteredBackend} from '../../../../src/backends/index.js'
 import type {ErrorSweepPlan} from '../../../../src/experiments/error-sweep/schema.js'
 import {callShape, resolveMethod} from '../../../../src/experiments/method.js'
-import {planRun} from '../../../../src/experiments/planned-run.js'
+import {type Job, planRun} from '../../../../src/experiments/planned-run.js'
+import {runtimeBytes} from '../../../../src/experiments/process-memory.js'
 import {renderTerminal} from '../../../../src/report/terminal.js'
 import type {Plan} from '../../../../src/results/record.js'
 import {
@@ -79,17 +80,18 @@ describe('describeRun', () => {
     }
   })
 
-  it('counts every benchmark that waits for its turn', async () => {
+  it('counts every benchmark that waits for its turn, and what their process has once for all', async () => {
     const run = await planRun(bench())
-    const sizes = [...run.jobs].map(({predictedBytes}) => predictedBytes).sort((a, b) => b - a)
-    const described = describeRun(run, {
-      processes: 1,
-      fresh: true,
-      open: 2,
-      trials: 1,
-      threadShare: undefined,
-    })
-    expect(described.predicted_peak_bytes).toBe(leaderBytes(6) + sizes[0]! + sizes[1]!)
+    const [a, b] = run.jobs.toSorted((x, y) => y.predictedBytes - x.predictedBytes)
+    const common = a!.commonBytes!
+    expect(common).toBe(runtimeBytes('cpu'))
+    const atOnce = {processes: 1, fresh: true, open: 2, trials: 1, threadShare: undefined}
+    const bytes = (jobs: readonly Job[]) =>
+      describeRun({...run, jobs}, atOnce).predicted_peak_bytes - leaderBytes(jobs.length)
+    expect(bytes(run.jobs)).toBe(a!.predictedBytes + b!.predictedBytes - common)
+    // other threads, another process
+    const other = {...b!, cell: {...b!.cell, threads: 7}}
+    expect(bytes([a!, other])).toBe(a!.predictedBytes + b!.predictedBytes)
   })
 
   it('counts a process of its own for each plug-in, and those of every thread', async () => {
