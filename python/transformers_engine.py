@@ -508,7 +508,7 @@ class Model:
         return {"ns": self.timed.times(request, batch.inputs)}
 
     def gate(self, request, data):
-        """How far what is timed is from what `exchanged` runs, over the largest entry, and the number of its tokens."""
+        """The largest difference of what is timed from what `exchanged` runs, and the largest entry of the latter."""
         method, layers = request["method"], request["layers"]
         batch = self.batch_of(ids_of(data, request["lengths"]), request["lengths"])
         asked = method and {**method, "factor": 1, "text_by_text": False}

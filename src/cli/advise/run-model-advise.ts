@@ -68,16 +68,17 @@ export async function runModelAdvise(
 }
 
 type NextFlags = Pick<ModelAdviseFlags, 'model' | 'texts' | 'quick'> &
-  Partial<Pick<ModelAdviseFlags, 'engine'>>
+  Partial<Pick<ModelAdviseFlags, 'engine' | 'device'>>
 
 /** The command to go on with; nothing where losses say nothing. */
 export function nextCommand(
   bin: string,
-  {model = '', engine, texts, quick}: NextFlags,
+  {model = '', engine, device, texts, quick}: NextFlags,
   {obstacle}: Pick<ModelAdvice, 'obstacle'>,
 ): string | undefined {
   if (obstacle === 'guess') return undefined
-  const named = ['--model', typeablePath(model), ...(engine ? ['--engine', engine] : [])]
+  const by = [...(engine ? ['--engine', engine] : []), ...(device ? ['--device', device] : [])]
+  const named = ['--model', typeablePath(model), ...by]
   const how = quick ? ['--quick'] : []
   // learning makes nothing faster
   if (obstacle === 'time' || obstacle === 'untimed') {

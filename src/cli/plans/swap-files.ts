@@ -113,6 +113,14 @@ async function ownFiles(flags: Omit<Named, 'original'>, kept?: KeptModel): Promi
   }
 }
 
+/** The flags that choose the engine of a plan again: none of this program's own. */
+export function engineWords({
+  engine,
+  device,
+}: Pick<PretrainedFacts, 'engine' | 'device'>): string[] {
+  return [...(engine ? ['--engine', engine.name] : []), ...(device ? ['--device', device] : [])]
+}
+
 /**
  * The engine of flags: arrays and other devices than the processor are for Transformers alone.
  *

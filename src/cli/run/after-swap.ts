@@ -3,7 +3,7 @@ import {type SwapRecord, swapPlan} from '../../experiments/swap/schema.js'
 import {packagedFile} from '../../inputs/packaged.js'
 import {commandText, typeablePath} from '../../report/command-line.js'
 import type {ExperimentRun} from '../../runner/folder/finished-run.js'
-import {PACKAGED_MODEL, PACKAGED_TEXTS} from '../plans/swap-files.js'
+import {engineWords, PACKAGED_MODEL, PACKAGED_TEXTS} from '../plans/swap-files.js'
 
 /**
  * The command that learns the layers of a model of one's own on the same texts; after learning, the one that says what the model gains.
@@ -13,18 +13,18 @@ export function afterSwap(
   {manifest, records}: Pick<ExperimentRun, 'manifest' | 'records'>,
   bin: string,
 ): string[] {
-  const {model, original, texts, engine, methods} = swapPlan.parse(manifest.plan)
+  const {model, original, texts, engine, device, methods} = swapPlan.parse(manifest.plan)
   const measured = (records as SwapRecord[]).some(({status}) => status === 'completed')
   const isPackaged = model.folder === packagedFile(PACKAGED_MODEL)
   if (isPackaged || original || texts.format || manifest.shard || !measured) return []
   const named = ['--model', typeablePath(model.folder)]
+  const by = engineWords({engine, device})
   if (methods.some(({tuned}) => tuned)) {
-    if (engine) return []
-    return [`next: ${commandText([bin, 'bench', ...named])}   what does the model gain?`]
+    const command = commandText([bin, 'bench', ...named, ...by])
+    return [`next: ${command}   what does the model gain?`]
   }
   const isOwn = texts.path !== packagedFile(PACKAGED_TEXTS)
   const read = isOwn ? ['--texts', typeablePath(texts.path)] : []
-  const by = engine ? ['--engine', engine.name] : []
   const command = commandText([bin, 'tune', ...named, ...read, ...by])
   return [`next: ${command}   how much of the loss does learning repair?`]
 }

@@ -6,7 +6,7 @@ import {packagedFile} from '../../inputs/packaged.js'
 import {commandText, typeablePath} from '../../report/command-line.js'
 import type {ExperimentRun} from '../../runner/folder/finished-run.js'
 import {asksEstimators, type MethodFlags} from '../plans/method-specs.js'
-import {PACKAGED_MODEL} from '../plans/swap-files.js'
+import {engineWords, PACKAGED_MODEL} from '../plans/swap-files.js'
 
 /**
  * The command that measures what a timed model loses with the same methods; nothing where no model was timed.
@@ -44,7 +44,9 @@ export function nextSwap(
     ...(isDrawn && orth_sign !== 'haar' ? ['--orth-sign', orth_sign] : []),
   ]
   const exchanged = ['--methods', named.join(), ...formWords(typed, named), ...drawn, ...sized]
-  return [`next: ${commandText([bin, 'swap', ...folder, ...where, ...exchanged])} (what it loses)`]
+  return [
+    `next: ${commandText([bin, 'swap', ...folder, ...engineWords(plan), ...where, ...exchanged])} (what it loses)`,
+  ]
 }
 
 /** Presets and options of methods, as they were typed. */

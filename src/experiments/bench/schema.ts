@@ -241,7 +241,7 @@ export const benchResult = z.object({
     })
     .nullable()
     .describe(
-      'Accuracy on a short prefix, of exact forms against the float64 definition, of estimators against their composite, the causal one for a decode, peers like the method that they replace; no time is reported unless it passed. `null`: the process that checks it was interrupted.',
+      'Accuracy on a short prefix, of exact forms against the float64 definition, of estimators against their composite, the causal one for a decode, peers like the method that they replace, a model of Transformers against the one that rfa swap runs; no time is reported unless it passed. `null`: the process that checks it was interrupted.',
     ),
   runs: z.number().int().describe('Timed runs: forwards, or decodes up to L.'),
   median_ns: z

@@ -128,9 +128,10 @@ function setSentences(rows: readonly CompletedSwap[]): string[] {
     ]
   }
   if (average && byDamage(average, best) <= 0) {
+    const measurably = comparedLoss(average, best) === 'less' ? '' : 'measurably '
     return [
       ...tuned,
-      `${where}, no method loses less than averaging V, which loses ${lossText(average)}. The best is ${variantLabel(best.cell)}: ${lossText(best)}.`,
+      `${where}, no method loses ${measurably}less than averaging V, which loses ${lossText(average)}. The best is ${variantLabel(best.cell)}: ${lossText(best)}.`,
     ]
   }
   const ties = tiesWith(best, others, comparedLoss)

@@ -39,6 +39,16 @@ describe('what to do after a model was exchanged', () => {
     ])
   })
 
+  it('has the engine that ran', async () => {
+    const engine = {
+      ...{name: 'transformers' as const, layers: 2, heads: 2, head_dim: 8},
+      ...{width: 16, vocabulary: 9, parameters: 1e4},
+    }
+    expect(await lineOf({model: OWN}, {engine, device: 'cuda'})).toEqual([
+      `next: rfa tune --model ${OWN} --engine transformers --device cuda   how much of the loss does learning repair?`,
+    ])
+  })
+
   it('is nothing for what is packaged, arrays, and changed weights', async () => {
     expect(await lineOf({})).toEqual([])
     const original = {folder: OWN, digest: 'd'}
