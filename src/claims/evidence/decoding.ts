@@ -8,7 +8,7 @@ import {Unmeasured} from '../runs.js'
 import {type TimeRatio, timeRatios} from './times.js'
 
 /** Eight heads: a step of fewer takes about as long as the call that makes it. */
-const HEADS = 8
+export const HEADS = 8
 
 /** Decodes are long, and making the state known has warmed up already. */
 const TIMING = {
@@ -24,7 +24,8 @@ export const TOKENS = {
   images: [784, 3072],
 } as const
 
-function decodePlanOf(
+/** Decodes with 64 random vectors. */
+export function decodePlanOf(
   methods: readonly string[],
   lengths: readonly number[],
   request: PlanRequest,

@@ -1,11 +1,13 @@
-import {describe, expect, it} from 'vitest'
-import type {ClaimVerdict, TestedClaim} from '../../../../src/claims/claim.js'
-import {claimNamed} from '../../../../src/claims/claims/index.js'
+import {beforeAll, describe, expect, it} from 'vitest'
+import type {ClaimPlan, ClaimVerdict, FollowRequest} from '../../../../src/claims/claim.js'
 import {outcomes} from '../../../../src/claims/outcome.js'
 import {ClaimRuns} from '../../../../src/claims/runs.js'
-import type {BenchPlan} from '../../../../src/experiments/bench/schema.js'
+import {type BenchPlan, benchPlan} from '../../../../src/experiments/bench/schema.js'
+import {openModel} from '../../../../src/model/index.js'
 import {randomStream} from '../../../../src/random/index.js'
 import {benchCells} from '../../../helpers/cells.js'
+import {claimOf} from '../../../helpers/claims.js'
+import {temporaryFolder} from '../../../helpers/folders.js'
 import {decoded, noisyTurns, oneProcess, timedInTurns} from '../../../helpers/records/bench.js'
 
 /** Time of a token in ns, and what each token before it adds. */
@@ -18,6 +20,8 @@ interface Cost {
 interface World {
   exact: Cost
   other: Cost
+  /** Time of a token in a model in addition to its attention, in ns. Default: 0 */
+  around?: number
   /** Time of a forward over T tokens, over T^2. */
   forward?: number
   /** Standard deviation of runs, as a share. */
@@ -29,22 +33,39 @@ interface World {
 }
 
 async function recordsOf(plan: BenchPlan, world: World) {
-  const {exact, other, forward = 1, noise = 0.02, alone, only} = world
+  const {exact, other, around = 0, forward = 1, noise = 0.02, alone, only} = world
   const cells = (await benchCells(plan)).filter(({method}) => only?.includes(method) ?? true)
   return cells.map((cell, at) => {
     if (cell.mode === undefined) return timedInTurns(cell, forward * cell.seq_len ** 2, {}, noise)
     const runs = noisyTurns(randomStream(at, cell.method), noise)
-    const cost = cell.method === 'softmax' ? exact : other
+    const own = cell.method === 'softmax' ? exact : other
+    const cost = cell.model ? {...own, token: own.token + around} : own
     return decoded(cell, cost, alone ? oneProcess(runs.samples_ns) : runs, cell.lengths)
   })
 }
 
+const directory = temporaryFolder()
+/** Plans of the runs that follow: they write a model. */
+let following: [string, BenchPlan][]
+beforeAll(async () => {
+  const request: FollowRequest = {
+    ...{effort: 'quick', seed: 0, directory},
+    exportLayers: () => Promise.reject(new Error('nothing is exported')),
+  }
+  const h2 = await claimOf('H2')
+  const after = (runs: ClaimRuns) => h2.following!(runs, request)
+  following = benchPlans(await after(new ClaimRuns(new Map())))
+  expect(await after(new ClaimRuns(new Map(following.map(([name]) => [name, []]))))).toEqual({})
+})
+
+function benchPlans(plans: Record<string, ClaimPlan>): [string, BenchPlan][] {
+  return Object.entries(plans).map(([name, plan]) => [name, benchPlan.parse(plan)])
+}
+
 async function outcomeIn(id: string, world: World) {
-  const claim = (await claimNamed(id)) as TestedClaim
-  const plans = Object.entries(await claim.plans({effort: 'quick', seed: 0})) as [
-    string,
-    BenchPlan,
-  ][]
+  const claim = await claimOf(id)
+  const own = benchPlans(await claim.plans({effort: 'quick', seed: 0}))
+  const plans = claim.following ? [...own, ...following] : own
   const runs = await Promise.all(
     plans.map(async ([name, plan]) => [name, await recordsOf(plan, world)] as const),
   )
@@ -56,6 +77,14 @@ const growing = (token: number, more: number): Cost => ({token, more})
 const flat = (token: number): Cost => ({token})
 
 describe('claims about decoding', () => {
+  it('are also measured in a model that reads all of it', async () => {
+    const [[name, plan] = []] = following
+    expect(name).toBe('model-decode')
+    expect(plan).toMatchObject({mode: 'decode', seq_lens: [25, 50, 100, 512, 2048], layers: [0]})
+    const {facts} = await openModel(plan!.model!.folder)
+    expect(facts).toMatchObject({width: 512, heads: 8, headDim: 64, layers: 1, maxTokens: 2048})
+  })
+
   it.each<[string, ClaimVerdict, World]>([
     // at 25 tokens alike, at 512 (1 + 2.56) times
     ['H1', 'depends', {exact: growing(1e4, 100), other: flat(1e4)}],
@@ -63,11 +92,15 @@ describe('claims about decoding', () => {
     ['H1', 'refuted', {exact: flat(1e4), other: flat(1e4)}],
     ['H1', 'inconclusive', {exact: flat(1.5e4), other: flat(1e4)}],
     ['H1', 'inconclusive', {exact: growing(1e4, 100), other: flat(1e4), noise: 2}],
+    // in the model 1.01 times
+    ['H1', 'depends', {exact: flat(2e4), other: flat(1e4), around: 1e6}],
     // 1 + 2048 / 2 x 1 % = 11.2
     ['H2', 'holds', {exact: growing(1e4, 100), other: flat(1e4)}],
     ['H2', 'refuted', {exact: growing(1e4, 15), other: flat(1e4)}],
     ['H2', 'refuted', {exact: growing(1e4, 400), other: flat(1e4)}],
     ['H2', 'inconclusive', {exact: growing(1e4, 29.3), other: flat(1e4)}],
+    // in the model (1e5 + 11.2e4) over (1e5 + 1e4)
+    ['H2', 'depends', {exact: growing(1e4, 100), other: flat(1e4), around: 1e5}],
     // all prefixes of T are T / 3 wholes: 784 / 3 x 784^2 x 10 over 784 x 5000 is 410, 3072^2 / 3 x 10 / 5000 is 6291
     ['H27', 'depends', {exact: growing(1e4, 100), other: flat(5e3), forward: 10}],
     ['H27', 'refuted', {exact: growing(1e4, 100), other: flat(5e3), forward: 1}],
