@@ -5,7 +5,7 @@ import type {Judgement, TestedClaim} from '../claim.js'
 const DIMS = [16, 64, 256, 1024, 4096]
 const STEPS = 400
 
-/** Pairs of which |x + y|^2 is bounded whatever D, and pairs of which only the logit is. */
+/** Two families of pairs: |x + y|^2 bounded for every D, or only the logit bounded. */
 const FAMILIES = [
   {name: 'unit vectors', most: () => 4},
   {name: 'orthogonal vectors with entries of unit size', most: (dim: number) => 2 * Math.sqrt(dim)},

@@ -55,7 +55,12 @@ function tellOfExit(json: boolean): void {
 }
 
 function tellOfNoEnd(): void {
-  report(errorReport(new Error('the command waits for what never comes')), false)
+  report(
+    errorReport(
+      new Error('the command stopped early: a promise never settled (please report this)'),
+    ),
+    false,
+  )
 }
 
 /**

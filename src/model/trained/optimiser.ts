@@ -7,8 +7,8 @@ import type {NamedWeight} from './sizes.js'
 /** What a step takes. */
 interface StepOptions {
   learningRate: number
-  /** Most L2 norm of all gradients together: longer ones are shortened to it. Default: any. */
-  mostNorm?: number
+  /** Global clipping: gradients of a larger L2 norm, over all weights, are scaled down to it. Default: none */
+  maxGradientNorm?: number
 }
 
 /** Weights that Adam changes, step by step. */
@@ -59,7 +59,7 @@ export function optimiserOf(weights: readonly NamedWeight[]): Optimiser {
   return {
     weight: name => named.get(name)!,
     gradients,
-    step(loss, {learningRate, mostNorm = Infinity}) {
+    step(loss, {learningRate, maxGradientNorm = Infinity}) {
       steps++
       let before = Number.NaN
       tf.tidy(() => {
@@ -67,7 +67,7 @@ export function optimiserOf(weights: readonly NamedWeight[]): Optimiser {
         before = hostData(() => ({value: tf.clone(value)})).value[0]!
         const slopes = shortened(
           weights.map(({name}) => grads[name]!),
-          mostNorm,
+          maxGradientNorm,
         )
         const parameters = states.map(
           (state, at): AdamParameter => ({...state, gradient: slopes[at]!}),

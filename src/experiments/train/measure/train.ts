@@ -13,7 +13,7 @@ const [LOOKS, LOOKED_AT] = [25, 128]
 /** Share of the steps in which the rate rises to its highest. */
 const WARM_UP = 0.05
 /** Most norm of the gradients of a step: denominators of random features near zero have steep ones. */
-const MOST_NORM = 1
+const MAX_GRADIENT_NORM = 1
 
 /** Time between two states that are kept, in ms: what an interruption may cost. */
 const CHECKPOINT_MS = 30_000
@@ -55,7 +55,7 @@ export async function train(
     const begin = process.cpuUsage()
     attention.before(step)
     const examples = task.examples({part: 'train', count: batch, run, step})
-    const options = {learningRate: rateAt(step, cell), mostNorm: MOST_NORM}
+    const options = {learningRate: rateAt(step, cell), maxGradientNorm: MAX_GRADIENT_NORM}
     const loss = optimiser.step(() => lossOf(learner, examples), options)
     const {user, system} = process.cpuUsage(begin)
     seconds += (user + system) / 1e6

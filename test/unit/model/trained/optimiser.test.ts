@@ -32,11 +32,11 @@ describe('the optimiser', () => {
     const optimiser = optimiserOf([{name: 'x', shape: [2], values: Float32Array.from([3, 4])}])
     const loss = (): tf.Scalar => tf.mul(0.5, tf.sum(tf.square(optimiser.weight('x'))))
     // with an epsilon far below them, the second step of Adam tells gradients by their ratio to the first
-    optimiser.step(loss, {learningRate: 1e-3, mostNorm: 1})
+    optimiser.step(loss, {learningRate: 1e-3, maxGradientNorm: 1})
     const [x] = optimiser.weight('x').dataSync()
     expect(x).toMatchReference(3 - 1e-3, 6)
     const long = () => tf.mul(1000, loss()) as tf.Scalar
-    optimiser.step(long, {learningRate: 1e-3, mostNorm: 1})
+    optimiser.step(long, {learningRate: 1e-3, maxGradientNorm: 1})
     // the shortened gradient is the same as before but for the small step: Adam moves as far again
     expect(optimiser.weight('x').dataSync()[0]).toMatchReference(3 - 2e-3, 5)
     optimiser.dispose()
