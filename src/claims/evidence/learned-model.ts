@@ -1,9 +1,9 @@
-/** The packaged model with features that every layer has learned by itself, run on texts that nothing was learned from. */
+/** Models with features that every layer has learned by itself, run on texts that nothing was learned from. */
 import {mkdir} from 'node:fs/promises'
 import {join} from 'node:path'
 import {answersOf, verdictOf} from '../../answers/index.js'
 import {modelDigest} from '../../experiments/model-digest.js'
-import {type SwapPlan, swapPlan} from '../../experiments/swap/schema.js'
+import {lossOf, type SwapPlan, swapPlan} from '../../experiments/swap/schema.js'
 import {saveTuned, tunedFileOf} from '../../experiments/tune/save.js'
 import {type TunePlan, tunePlan} from '../../experiments/tune/schema.js'
 import {writeAtomic} from '../../files.js'
@@ -38,6 +38,8 @@ interface Asked {
   /** Of the claim: its runs begin with it. */
   id: string
   sizes: Record<FollowRequest['effort'], Sizes>
+  /** The same of all-MiniLM-L6-v2, where that is installed and there is time for it. Default: the packaged model alone */
+  minilm?: Sizes
   textsOf(sizes: Sizes): Promise<{learned: readonly string[]; judged: readonly string[]}>
   /** Where the texts are from that the model is judged on: `other texts`. */
   where: string
@@ -49,36 +51,62 @@ export async function packagedTexts(name: string): Promise<readonly string[]> {
   return (await readTexts(packagedFile(name))).texts
 }
 
+/** A model that learns, for a claim. */
+interface Learner {
+  asked: Asked
+  /** Names of its runs begin with it. */
+  id: string
+  folder: string
+  sizes: Sizes
+}
+
+function minilmOf({id}: Asked): string {
+  return `${id}-minilm`
+}
+
+async function learnersOf(asked: Asked, {effort, minilm}: FollowRequest): Promise<Learner[]> {
+  const {id, sizes} = asked
+  const packaged = {asked, id, folder: packagedFile('charlm'), sizes: sizes[effort]}
+  const folder = asked.minilm && effort === 'full' ? await minilm?.() : null
+  if (!asked.minilm || !folder) return [packaged]
+  return [packaged, {asked, id: minilmOf(asked), folder, sizes: asked.minilm}]
+}
+
 /**
  * Learns every layer, then runs the model with what was learned and without: the loss with it is at most half of the loss without,
  * or it is not.
  */
 export function learnedModel(asked: Asked): Pick<TestedClaim, 'plans' | 'following' | 'judge'> {
-  const [tuneRun, swapRun] = [`${asked.id}-tune`, `${asked.id}-swap`]
   return {
     plans: () => ({}),
     async following(runs, request): Promise<Record<string, TunePlan | SwapPlan>> {
-      if (!runs.has(tuneRun)) return {[tuneRun]: await learning(asked, request)}
-      if (runs.has(swapRun) || !runs.isComplete(tuneRun)) return {}
-      return {[swapRun]: await swapping(asked, runs, request)}
+      const next: Record<string, TunePlan | SwapPlan> = {}
+      for (const learner of await learnersOf(asked, request)) {
+        const [tuneRun, swapRun] = [`${learner.id}-tune`, `${learner.id}-swap`]
+        if (!runs.has(tuneRun)) next[tuneRun] = await learning(learner, request)
+        else if (!runs.has(swapRun) && runs.isComplete(tuneRun)) {
+          next[swapRun] = await swapping(learner, runs, request)
+        }
+      }
+      return next
     },
     judge: runs => judgement(asked, runs),
   }
 }
 
 /** Folder of texts, and of queries, keys and values. */
-function inputsOf({id}: Asked, {directory}: FollowRequest): string {
+function inputsOf({id}: Learner, {directory}: FollowRequest): string {
   return join(directory, `${id}-inputs`)
 }
 
 /** Learns on queries, keys and values of texts, which are written before. */
-async function learning(asked: Asked, request: FollowRequest): Promise<TunePlan> {
-  const {effort, seed, exportLayers} = request
-  const {maxTokens, steps, draws} = asked.sizes[effort]
-  const folder = inputsOf(asked, request)
-  const model = packagedFile('charlm')
+async function learning(learner: Learner, request: FollowRequest): Promise<TunePlan> {
+  const {seed, exportLayers} = request
+  const {asked, folder: model, sizes} = learner
+  const {maxTokens, steps, draws} = sizes
+  const folder = inputsOf(learner, request)
   const {facts} = await openModel(model)
-  const texts = await asked.textsOf(asked.sizes[effort])
+  const texts = await asked.textsOf(sizes)
   await mkdir(folder, {recursive: true})
   const learned = join(folder, 'learned.txt')
   await writeAtomic(learned, texts.learned.join('\n'))
@@ -106,15 +134,19 @@ async function learning(asked: Asked, request: FollowRequest): Promise<TunePlan>
 }
 
 /** Exchanges the attention of all layers, as it is and as it was learned, on the other texts. */
-async function swapping(asked: Asked, runs: ClaimRuns, request: FollowRequest): Promise<SwapPlan> {
-  const {effort, seed, directory} = request
-  const {maxTokens, texts, draws} = asked.sizes[effort]
-  const run = join(directory, `${asked.id}-tune`)
-  await saveTuned(runs.tune(`${asked.id}-tune`), run)
+async function swapping(
+  learner: Learner,
+  runs: ClaimRuns,
+  request: FollowRequest,
+): Promise<SwapPlan> {
+  const {seed, directory} = request
+  const {id, folder, sizes} = learner
+  const {maxTokens, texts, draws} = sizes
+  const run = join(directory, `${id}-tune`)
+  await saveTuned(runs.tune(`${id}-tune`), run)
   const tuned = await readTuned(tunedFileOf(run))
-  const folder = packagedFile('charlm')
   const {facts} = await openModel(folder)
-  const path = join(inputsOf(asked, request), 'judged.txt')
+  const path = join(inputsOf(learner, request), 'judged.txt')
   const {digest} = await readTexts(path)
   return swapPlan.parse({
     experiment: 'swap',
@@ -133,7 +165,8 @@ async function swapping(asked: Asked, runs: ClaimRuns, request: FollowRequest): 
 
 const NAME = 'loss with learned maps and random vectors over loss without'
 
-function judgement({id, where, explanation}: Asked, runs: ClaimRuns): Judgement {
+/** What is left of the loss of one model. @throws {Unmeasured} where it was not run with and without learning */
+function rowOf(id: string, name: string, runs: ClaimRuns) {
   const swapWhere = (learned: boolean) => {
     const record = runs.swap(`${id}-swap`).find(({cell}) => (cell.tuned !== undefined) === learned)
     if (!record) throw new Unmeasured(`there is no swap ${learned ? 'with' : 'without'} learning`)
@@ -141,15 +174,28 @@ function judgement({id, where, explanation}: Asked, runs: ClaimRuns): Judgement 
   }
   const [plain, tuned] = [swapWhere(false), swapWhere(true)]
   const ratio = ratioOfMeans(damageTable(tuned), damageTable(plain))
-  const {value, low, high} = ratio.estimate
-  const lost = ({result}: typeof plain) => significant(result.causal_effects?.nats_added.mean)
+  const unit = plain.cell.causal ? 'nats per token' : 'of cosine'
+  const [before, after] = [plain, tuned].map(({result}) => significant(lossOf(result).mean))
+  return {name, ratio, loses: `${before} ${unit}, and ${after} after learning`}
+}
+
+function judgement(asked: Asked, runs: ClaimRuns): Judgement {
+  const minilm = minilmOf(asked)
+  const rows = [
+    rowOf(asked.id, 'the character model', runs),
+    ...(runs.has(`${minilm}-tune`) ? [rowOf(minilm, 'MiniLM', runs)] : []),
+  ]
+  const found = rows.map(({name, ratio, loses}) => {
+    const {value, low, high} = ratio.estimate
+    return `${name} loses ${loses}: ${significant(value)}x [${significant(low)}, ${significant(high)}]`
+  })
   return {
-    quantities: [{name: NAME, value, low, high}],
-    tests: testsBelow(NAME, ratio, MOST),
+    quantities: rows.map(({name, ratio: {estimate}}) => ({name: `${name}: ${NAME}`, ...estimate})),
+    tests: rows.flatMap(({name, ratio}) => testsBelow(`${name}: ${NAME}`, ratio, MOST)),
     decide: rejected => ({
       verdict: verdictOf(answersOf(rejected)),
-      statement: `On ${where}, favor-pos orth M=${FEATURES} in all layers loses ${lost(plain)} nats per token, and ${lost(tuned)} after learning: ${significant(value)}x [${significant(low)}, ${significant(high)}]`,
-      explanation,
+      statement: `On ${asked.where}, with favor-pos orth M=${FEATURES} in all layers, ${found.join('; ')}`,
+      explanation: asked.explanation,
     }),
   }
 }

@@ -56,7 +56,7 @@ export async function runClaims(
   const minilm = invocation.services.minilmFolder
   const {plans, namesOf} = await plansOf(claims, {...request, minilm})
   const {exportLayers} = invocation.services
-  const where = {...request, directory, exportLayers}
+  const where = {...request, directory, exportLayers, minilm}
   const following = async (runs: ClaimRuns) => {
     const next = new Map<string, ClaimPlan>()
     for (const claim of claims) {

@@ -12,6 +12,7 @@ import type {CellRecord} from '../../../../src/results/record.js'
 import {readTuned} from '../../../../src/tuned/index.js'
 import {claimOf} from '../../../helpers/claims.js'
 import {newFolder} from '../../../helpers/folders.js'
+import {modelFolder} from '../../../helpers/model-folders.js'
 import {failed} from '../../../helpers/records/outcomes.js'
 import {swap} from '../../../helpers/records/swap.js'
 import {learned} from '../../../helpers/records/tune.js'
@@ -94,5 +95,46 @@ describe.each(['h29', 'h34'])('%s', async id => {
     expect(high).toBeGreaterThan(left)
     expect(found!.statement).toMatch(/loses 0\.(39|40)\d* nats per token/)
     expect(value).toBeGreaterThan(low!)
+  })
+})
+
+describe('h29 where MiniLM is installed', async () => {
+  const claim = await claimOf('H29')
+
+  /** The runs that follow in a full run. */
+  async function followed() {
+    const [{request}, folder] = [await place(), await modelFolder('bert')]
+    const full: FollowRequest = {...request, effort: 'full', minilm: async () => folder}
+    const first = await claim.following!(runsOf({}), full)
+    const learnedRuns = Object.fromEntries(Object.keys(first).map(name => [name, LEARNED]))
+    return {folder, learnedRuns, swaps: await claim.following!(runsOf(learnedRuns), full)}
+  }
+
+  it('learns on both models, and holds only in both', async () => {
+    const {folder, learnedRuns, swaps} = await followed()
+    expect(Object.keys(learnedRuns)).toEqual(['h29-tune', 'h29-minilm-tune'])
+    expect(Object.keys(swaps)).toEqual(['h29-swap', 'h29-minilm-swap'])
+    expect(swaps['h29-minilm-swap']).toMatchObject({model: {folder}, causal: false})
+    const verdictWhere = async (left: Record<string, number>) => {
+      const runs: Record<string, readonly CellRecord[]> = {...learnedRuns}
+      for (const [name, plan] of Object.entries(swaps)) {
+        runs[name] = [...(await swapGrid(plan as SwapPlan)).cells()].map(cell =>
+          swap(cell, {damage: cell.tuned ? 0.4 * left[name]! : 0.4}),
+        )
+      }
+      const [found] = await outcomes([claim], runsOf(runs), () => [])
+      return found!
+    }
+    const both = await verdictWhere({'h29-swap': 0.3, 'h29-minilm-swap': 0.3})
+    expect(both.verdict).toBe('holds')
+    expect(both.statement).toMatch(/MiniLM loses 0\.\d+ of cosine, and 0\.1\d+ after learning/)
+    const one = await verdictWhere({'h29-swap': 0.3, 'h29-minilm-swap': 0.7})
+    expect(one.verdict).toBe('depends')
+  })
+
+  it('is open where MiniLM was not judged', async () => {
+    const {learnedRuns} = await followed()
+    const [found] = await outcomes([claim], runsOf(learnedRuns), () => [])
+    expect(found!.verdict).toBe('inconclusive')
   })
 })
