@@ -76,7 +76,8 @@ Object codes(Env env) {
                                               {"LogSumExp", Reduction::kLogSumExp},
                                               {"Mean", Reduction::kMean},
                                               {"Min", Reduction::kMin},
-                                              {"Prod", Reduction::kProduct}}));
+                                              {"Prod", Reduction::kProduct},
+                                              {"SquareSum", Reduction::kSquareSum}}));
   return out;
 }
 

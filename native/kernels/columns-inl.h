@@ -85,6 +85,7 @@ inline void ReduceColumns(Reduction op, const float* in, float* out, Size length
     case Reduction::kProduct:
       return MultiplyColumns(in, length, stride, columns, out);
     case Reduction::kLogSumExp:  // of rows only
+    case Reduction::kSquareSum:
       return;
   }
 }

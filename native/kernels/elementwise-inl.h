@@ -297,6 +297,10 @@ inline void ReduceRows(Reduction op, const float* in, float* out, Size rows, Siz
       out[r] = static_cast<float>(sum / divisor);
       continue;
     }
+    if (op == Reduction::kSquareSum) {
+      out[r] = static_cast<float>(SumOf(x, columns, [](V y, Size) { return Mul(y, y); }));
+      continue;
+    }
     if (op == Reduction::kMin) {
       out[r] = -RowMax<true>(x, columns);
       continue;

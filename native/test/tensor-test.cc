@@ -217,25 +217,29 @@ void binaries() {
 void check_rows(Size rows, Size columns, double spread) {
   run_case(text("rows ", rows, "x", columns, " spread ", spread), [&] {
     const Buffer in = Buffer::normals(rows * columns, 1, spread);
-    Buffer sum(rows, 3), top(rows, 5), log_sum(rows, 7), softmax(rows * columns, 3);
+    Buffer sum(rows, 3), squares(rows, 3), top(rows, 5), log_sum(rows, 7), softmax(rows * columns, 3);
     reduce_rows(Reduction::kSum, in.data(), sum.data(), rows, columns);
+    reduce_rows(Reduction::kSquareSum, in.data(), squares.data(), rows, columns);
     reduce_rows(Reduction::kMax, in.data(), top.data(), rows, columns);
     reduce_rows(Reduction::kLogSumExp, in.data(), log_sum.data(), rows, columns);
     softmax_rows(in.data(), softmax.data(), rows, columns);
-    expect(sum.guards_hold() && top.guards_hold() && log_sum.guards_hold() && softmax.guards_hold(),
+    expect(sum.guards_hold() && squares.guards_hold() && top.guards_hold() && log_sum.guards_hold() && softmax.guards_hold(),
            "wrote outside an output");
     for (Size r = 0; r < rows; r++) {
-      double total = 0, magnitude = 0, most = -kInf, powers = 0;
+      double total = 0, magnitude = 0, square = 0, most = -kInf, powers = 0;
       for (Size c = 0; c < columns; c++) {
         const double x = in[r * columns + c];
         total += x;
         magnitude += std::fabs(x);
+        square += x * x;
         most = std::max(most, x);
       }
       for (Size c = 0; c < columns; c++) powers += std::exp(in[r * columns + c] - most);
       // sums of blocks of 1024 in W x 4 chains at least (4 lanes), then double
       const double sum_error = (1024.0 / 16 + 8) * kUnit;
       expect_near(sum[r], total, sum_error * magnitude + kUnit * std::fabs(total), "sum");
+      // each square is rounded, and so is the sum
+      expect_near(squares[r], square, (sum_error + 2 * kUnit) * square, "sum of squares");
       expect(static_cast<double>(top[r]) == most, "max");
       const double want = columns == 0 ? -kInf : most + std::log(powers);
       // x - max rounds by u of up to 2 max; then exp and the sum
