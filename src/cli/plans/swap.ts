@@ -1,4 +1,5 @@
 import {expected} from '../../errors.js'
+import {YARDSTICK} from '../../experiments/averaging.js'
 import type {MethodSpec} from '../../experiments/axes.js'
 import {type SwapPlan, swapPlan} from '../../experiments/swap/schema.js'
 import {ENGINES} from '../../model/engine-names.js'
@@ -50,7 +51,7 @@ const SWAP: Record<'standard' | 'quick', SwapGrid> = {
 }
 
 /** What every other method is held against: averaging V, and exact attention with its queries rounded once more. */
-const YARDSTICKS = ['mean-value', 'softmax']
+const YARDSTICKS = [YARDSTICK, 'softmax']
 
 /** What PyTorch may compute on. */
 const DEVICES = ['cpu', 'cuda', 'mps', 'auto'] as const

@@ -7,6 +7,7 @@
  * made of the same Gaussians in every block of D rows. What two cells do not share is independent: pairs are valid
  * then, too, and only gain nothing.
  */
+
 import {
   type Answer,
   byTest,
@@ -18,12 +19,10 @@ import {
 } from '../../../../answers/index.js'
 import {groupBy} from '../../../../report/groups.js'
 import {type Estimate, LEAST_FOR_FLIPS} from '../../../../stats/index.js'
+import {YARDSTICK} from '../../../averaging.js'
 import {type CompletedSweep, replicatesOf} from '../../schema.js'
 import {EQUAL, errorLine, errorsOf, isDrawn, isRounding, medianOf} from './comparison.js'
 import {leadingError} from './leading.js'
-
-/** The yardstick: compared with others, and never marked. */
-export const YARDSTICK = 'mean-value'
 
 /** Most rows of a table for which all pairs are tested; above, intervals of medians decide, and replicates are not read. */
 const MOST_TESTED = 128

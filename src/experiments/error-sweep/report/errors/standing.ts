@@ -1,11 +1,11 @@
 /** How rows of a sweep did: on their own, and against averaging V. */
 import {groupBy} from '../../../../report/groups.js'
-import {CLOSE} from '../../../averaging.js'
+import {CLOSE, YARDSTICK} from '../../../averaging.js'
 import {methodLabel} from '../../../labels.js'
 import type {CompletedSweep} from '../../schema.js'
 import {isRounding} from './comparison.js'
 import {leadingError} from './leading.js'
-import {errorOf, isWorseThanAverage, YARDSTICK} from './ranking.js'
+import {errorOf, isWorseThanAverage} from './ranking.js'
 
 /**
  * - `yardstick`: averaging V
