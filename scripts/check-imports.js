@@ -56,6 +56,7 @@ const INNER_FLOORS = {
     ['crossed.ts'],
     ['index.ts'],
   ],
+  'src/check/': [['types.ts'], ['calls/'], ['draws/'], ['checks/'], ['index.ts']],
   'src/claims/': [
     ['runs.ts'],
     ['claim.ts'],

@@ -2,7 +2,7 @@
 
 import {attend, exactAttention} from '../../../attention/index.js'
 import {hostData} from '../../../attention/internal.js'
-import {decodeAll, decoderFor} from '../../../check/decode.js'
+import {decodeAll, decoderFor} from '../../../check/calls/decode.js'
 import {RfaError} from '../../../errors.js'
 import {normals, randomStream} from '../../../random/index.js'
 import {requirePackage, tf} from '../../../tf.js'

@@ -1,6 +1,6 @@
 /** Pairs of vectors at which kernel estimates are held against what is declared of them. */
-import {normals, randomStream} from '../random/index.js'
-import type {Subject} from './types.js'
+import {normals, randomStream} from '../../random/index.js'
+import type {Subject} from '../types.js'
 
 /** A query and two keys. */
 export interface Pair {

@@ -1,8 +1,8 @@
 /** Arrays of checks and suites: seeded, prime-shaped, on the host and as tensors. */
-import type {HostArray} from '../attention/index.js'
-import {hostData} from '../attention/internal.js'
-import {normals, randomStream} from '../random/index.js'
-import {tf} from '../tf.js'
+import type {HostArray} from '../../attention/index.js'
+import {hostData} from '../../attention/internal.js'
+import {normals, randomStream} from '../../random/index.js'
+import {tf} from '../../tf.js'
 
 /** Sizes of one attention call. */
 export interface Sizes {

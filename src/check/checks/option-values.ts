@@ -1,6 +1,6 @@
 /** Values of an estimator's options off their defaults, from the schema that declares them. */
-import type {Estimator} from '../attention/index.js'
-import type {RandomStream} from '../random/index.js'
+import type {Estimator} from '../../attention/index.js'
+import type {RandomStream} from '../../random/index.js'
 
 /** The parts of JSON Schema that options use. */
 interface Json {

@@ -1,12 +1,12 @@
 /** Outputs stay finite, whatever the norms, and move with their inputs as finely as float32 does. */
 
-import {randomStream} from '../random/index.js'
-import {type Sizes, SMALL} from './arrays.js'
-import {type Call, hostCall, runCall} from './call.js'
-import {callOf, formsOf, placeOf} from './forms.js'
-import {mapInputs} from './parts.js'
-import {Tally} from './tally.js'
-import {type Check, type Finding, notApplicable, type Subject} from './types.js'
+import {randomStream} from '../../random/index.js'
+import {type Sizes, SMALL} from '../calls/arrays.js'
+import {type Call, hostCall, runCall} from '../calls/call.js'
+import {callOf, formsOf, placeOf} from '../calls/forms.js'
+import {mapInputs} from '../calls/parts.js'
+import {Tally} from '../calls/tally.js'
+import {type Check, type Finding, notApplicable, type Subject} from '../types.js'
 
 /** Standard deviations of queries and keys: logits of the last are in the ten thousands. */
 const SCALES = [2, 5, 20, 100] as const

@@ -1,14 +1,14 @@
 /** Attention against sums over all pairs in double precision, made of the features themselves. */
 
-import {attendInputs, hostData, leavesOut} from '../attention/internal.js'
-import type {tf} from '../tf.js'
-import {namedTensors, SMALL, toTensors} from './arrays.js'
-import {type Call, hostCall, toProjection} from './call.js'
-import {callName, callOf, maskedForms, placeOf} from './forms.js'
-import {boundedOutput, roundings} from './output-bound.js'
-import {gamma} from './rounding.js'
-import {Tally} from './tally.js'
-import {type Check, type Finding, notApplicable, type Subject} from './types.js'
+import {attendInputs, hostData, leavesOut} from '../../attention/internal.js'
+import type {tf} from '../../tf.js'
+import {namedTensors, SMALL, toTensors} from '../calls/arrays.js'
+import {type Call, hostCall, toProjection} from '../calls/call.js'
+import {callName, callOf, maskedForms, placeOf} from '../calls/forms.js'
+import {boundedOutput, roundings} from '../calls/output-bound.js'
+import {gamma} from '../calls/rounding.js'
+import {Tally} from '../calls/tally.js'
+import {type Check, type Finding, notApplicable, type Subject} from '../types.js'
 
 /** `out_i = sum_j phi(x_i).phi(y_j) v_j / sum_j phi(x_i).phi(y_j)` over the keys in view. */
 function explicitSums(subject: Subject): Finding {

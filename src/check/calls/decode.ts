@@ -1,8 +1,8 @@
 /** The recurrent form run over whole sequences. */
-import {type Decoder, type DecoderOptions, decoder} from '../attention/index.js'
-import {extendedDecoder, hostData} from '../attention/internal.js'
-import {estimatorNamed} from '../attention/names.js'
-import {tf} from '../tf.js'
+import {type Decoder, type DecoderOptions, decoder} from '../../attention/index.js'
+import {extendedDecoder, hostData} from '../../attention/internal.js'
+import {estimatorNamed} from '../../attention/names.js'
+import {tf} from '../../tf.js'
 import {
   compute,
   type HostArrays,

@@ -1,8 +1,8 @@
 import {describe, expect, it} from 'vitest'
-import type {Sample} from '../../../src/check/samples.js'
-import {drawSamples, type Source} from '../../../src/check/sampling.js'
-import {tiltRows, tiltsOf} from '../../../src/check/tilts.js'
-import {normals, randomStream} from '../../../src/random/index.js'
+import type {Sample} from '../../../../src/check/draws/samples.js'
+import {drawSamples, type Source} from '../../../../src/check/draws/sampling.js'
+import {tiltRows, tiltsOf} from '../../../../src/check/draws/tilts.js'
+import {normals, randomStream} from '../../../../src/random/index.js'
 
 /** Normal estimates of 1, counted. */
 function source(spread: number, finds?: number): Source & {batches: number[]} {

@@ -1,16 +1,16 @@
 /** Every option off its default: it runs, or is refused in words, and what holds for the default holds for it. */
-import {type Estimator, PRESET_NAMES, type PresetName} from '../attention/index.js'
-import {resolveOptions, supportsOf} from '../attention/names.js'
-import {messageOf, RfaError} from '../errors.js'
-import {randomStream} from '../random/index.js'
-import {SMALL} from './arrays.js'
-import {type Call, optionsOf, runCall} from './call.js'
+import {type Estimator, PRESET_NAMES, type PresetName} from '../../attention/index.js'
+import {resolveOptions, supportsOf} from '../../attention/names.js'
+import {messageOf, RfaError} from '../../errors.js'
+import {randomStream} from '../../random/index.js'
+import {SMALL} from '../calls/arrays.js'
+import {type Call, optionsOf, runCall} from '../calls/call.js'
+import {callOf, formsOf, square} from '../calls/forms.js'
+import {Tally} from '../calls/tally.js'
+import {type Check, type Finding, notApplicable, type Subject} from '../types.js'
 import {causalRows} from './causality.js'
-import {callOf, formsOf, square} from './forms.js'
 import {optionFacts} from './option-values.js'
 import {compareDecoded, recurrentCall} from './recurrence.js'
-import {Tally} from './tally.js'
-import {type Check, type Finding, notApplicable, type Subject} from './types.js'
 
 /** One value of one option, or a preset. */
 interface Variant {

@@ -1,7 +1,8 @@
 /** The calls that checks make: an estimator's forms on small shapes, its inputs and its draw fixed by the seed. */
+
+import type {Subject} from '../types.js'
 import {type HostInputs, hostInputs, hostNormals, type Sizes, SMALL, shapeName} from './arrays.js'
 import type {Call} from './call.js'
-import type {Subject} from './types.js'
 
 /** Bidirectional or causal. */
 export interface Form {

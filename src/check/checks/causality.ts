@@ -1,14 +1,14 @@
 /** Causal rows see no later token, and masked keys are not there. */
-import {estimatorNamed} from '../attention/names.js'
-import type {HostInputs, Sizes} from './arrays.js'
-import {hostNormals, SMALL, sliceRows} from './arrays.js'
-import {type Call, hostCall, runCall} from './call.js'
-import {callName, callOf, formsOf, inputsOf, placeOf, square} from './forms.js'
+import {estimatorNamed} from '../../attention/names.js'
+import type {HostInputs, Sizes} from '../calls/arrays.js'
+import {hostNormals, SMALL, sliceRows} from '../calls/arrays.js'
+import {type Call, hostCall, runCall} from '../calls/call.js'
+import {callName, callOf, formsOf, inputsOf, placeOf, square} from '../calls/forms.js'
+import {type BoundedOutput, boundedOutput, jointBound} from '../calls/output-bound.js'
+import {mapInputs, PADDING, padded, replacedTokens} from '../calls/parts.js'
+import {Tally} from '../calls/tally.js'
+import {type Check, type Finding, notApplicable, type Subject} from '../types.js'
 import {changeOf, compareCalls} from './laws.js'
-import {type BoundedOutput, boundedOutput, jointBound} from './output-bound.js'
-import {mapInputs, PADDING, padded, replacedTokens} from './parts.js'
-import {Tally} from './tally.js'
-import {type Check, type Finding, notApplicable, type Subject} from './types.js'
 
 /** Tokens that are changed, each by itself, with everything after it, by draws of other sizes. */
 const CHANGES = [

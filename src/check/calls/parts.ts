@@ -1,5 +1,5 @@
 /** Parts of a call: one batch element, one head, other tokens. */
-import type {HostArray} from '../attention/index.js'
+import type {HostArray} from '../../attention/index.js'
 import {type HostArrays, type HostInputs, hostNormals} from './arrays.js'
 import {type Call, hostCall} from './call.js'
 

@@ -1,11 +1,11 @@
 /** Laws of attention in the values, the keys and the scale. */
-import {SMALL} from './arrays.js'
-import {type Call, hostCall, optionsOf, runCall} from './call.js'
-import {arrayOf, callName, callOf, formsOf, placeOf} from './forms.js'
-import {boundedOutput, jointBound, weightsOf} from './output-bound.js'
-import {mapInputs, reordered} from './parts.js'
-import {Tally} from './tally.js'
-import {type Check, type Finding, notApplicable, type Subject} from './types.js'
+import {SMALL} from '../calls/arrays.js'
+import {type Call, hostCall, optionsOf, runCall} from '../calls/call.js'
+import {arrayOf, callName, callOf, formsOf, placeOf} from '../calls/forms.js'
+import {boundedOutput, jointBound, weightsOf} from '../calls/output-bound.js'
+import {mapInputs, reordered} from '../calls/parts.js'
+import {Tally} from '../calls/tally.js'
+import {type Check, type Finding, notApplicable, type Subject} from '../types.js'
 
 /** Both calls have the same exact output: they may differ by their {@link jointBound}. */
 export function compareCalls(tally: Tally, label: string, a: Call, b: Call, change: string): void {

@@ -1,5 +1,5 @@
 import {describe, expect, it} from 'vitest'
-import {operationsOf} from '../../../src/check/work.js'
+import {operationsOf} from '../../../../src/check/checks/work.js'
 
 const counted = (name: string, inputShapes: number[][], outputShapes: number[][]) =>
   operationsOf({name, inputShapes, outputShapes})

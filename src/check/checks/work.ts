@@ -1,13 +1,13 @@
 /** The declared cost, compared with the operations of TensorFlow.js that a call makes. */
-import {attend} from '../attention/index.js'
-import {TRANSCENDENTAL} from '../attention/internal.js'
-import {resolveOptions} from '../attention/names.js'
-import {tf} from '../tf.js'
-import {SMALL, toTensors} from './arrays.js'
-import {hostCall} from './call.js'
-import {callOf, formsOf, square} from './forms.js'
-import {Tally} from './tally.js'
-import {type Check, type Finding, notApplicable, type Subject} from './types.js'
+import {attend} from '../../attention/index.js'
+import {TRANSCENDENTAL} from '../../attention/internal.js'
+import {resolveOptions} from '../../attention/names.js'
+import {tf} from '../../tf.js'
+import {SMALL, toTensors} from '../calls/arrays.js'
+import {hostCall} from '../calls/call.js'
+import {callOf, formsOf, square} from '../calls/forms.js'
+import {Tally} from '../calls/tally.js'
+import {type Check, type Finding, notApplicable, type Subject} from '../types.js'
 
 /** Large enough that products outweigh what is done once. */
 const SIZES = {...square(SMALL, 64), batch: 1, heads: 2, headDim: 16, valueDim: 16, numFeatures: 16}

@@ -1,8 +1,8 @@
 /** Gradients of attention against central differences. */
-import type {HostArray} from '../attention/index.js'
-import {attendCall, attendInputs, noiseSpecs} from '../attention/internal.js'
-import {estimatorNamed} from '../attention/names.js'
-import {registerGradients, tf} from '../tf.js'
+import type {HostArray} from '../../attention/index.js'
+import {attendCall, attendInputs, noiseSpecs} from '../../attention/internal.js'
+import {estimatorNamed} from '../../attention/names.js'
+import {registerGradients, tf} from '../../tf.js'
 import {
   compute,
   type HostArrays,
@@ -12,7 +12,7 @@ import {
   type Sizes,
   toTensor,
   toTensors,
-} from './arrays.js'
+} from '../calls/arrays.js'
 import {
   type Call,
   formOf,
@@ -21,13 +21,13 @@ import {
   runCall,
   toCalibration,
   toProjection,
-} from './call.js'
+} from '../calls/call.js'
+import {arrayOf, callOf, formsOf, placeOf, square} from '../calls/forms.js'
+import {boundedOutput} from '../calls/output-bound.js'
+import {Tally} from '../calls/tally.js'
+import {type Check, type Finding, notApplicable, type Subject} from '../types.js'
 import {calibrated} from './causality.js'
-import {arrayOf, callOf, formsOf, placeOf, square} from './forms.js'
 import {movesInSteps} from './numerics.js'
-import {boundedOutput} from './output-bound.js'
-import {Tally} from './tally.js'
-import {type Check, type Finding, notApplicable, type Subject} from './types.js'
 
 const SIZES: Sizes = {
   batch: 1,

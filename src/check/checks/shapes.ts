@@ -1,13 +1,13 @@
 /** Outputs have the right shape and finite numbers, for sizes that no axis can be taken for another in. */
-import {messageOf} from '../errors.js'
-import {type Sizes, SMALL} from './arrays.js'
-import {type Call, runCall} from './call.js'
-import {callName, callOf, formsOf, maskedForms} from './forms.js'
+import {messageOf} from '../../errors.js'
+import {type Sizes, SMALL} from '../calls/arrays.js'
+import {type Call, runCall} from '../calls/call.js'
+import {callName, callOf, formsOf, maskedForms} from '../calls/forms.js'
+import {boundedOutput} from '../calls/output-bound.js'
+import {partOfBatch, partOfHead} from '../calls/parts.js'
+import {Tally} from '../calls/tally.js'
+import {type Check, type Finding, notApplicable, type Subject} from '../types.js'
 import {changeOf} from './laws.js'
-import {boundedOutput} from './output-bound.js'
-import {partOfBatch, partOfHead} from './parts.js'
-import {Tally} from './tally.js'
-import {type Check, type Finding, notApplicable, type Subject} from './types.js'
 
 /** One shape: B, H, L, S, D, Dv, M. */
 function sizes(...axes: [number, number, number, number, number, number, number]): Sizes {

@@ -1,17 +1,17 @@
 /** Whether an estimator is what it declares: sizes, costs, what it ignores, the sign of its weights. */
 
-import type {PresetName} from '../attention/index.js'
-import {attendInputs} from '../attention/internal.js'
-import {resolveOptions} from '../attention/names.js'
-import {tf} from '../tf.js'
-import {type Sizes, SMALL, toTensors} from './arrays.js'
-import {type Call, hostCall, runCall} from './call.js'
-import {decodeAll, decoderOfCall} from './decode.js'
-import {callName, callOf, formsOf, square} from './forms.js'
-import {roundings, weightsOf} from './output-bound.js'
-import {gamma} from './rounding.js'
-import {Tally} from './tally.js'
-import {type Check, type Finding, notApplicable, type Subject} from './types.js'
+import type {PresetName} from '../../attention/index.js'
+import {attendInputs} from '../../attention/internal.js'
+import {resolveOptions} from '../../attention/names.js'
+import {tf} from '../../tf.js'
+import {type Sizes, SMALL, toTensors} from '../calls/arrays.js'
+import {type Call, hostCall, runCall} from '../calls/call.js'
+import {decodeAll, decoderOfCall} from '../calls/decode.js'
+import {callName, callOf, formsOf, square} from '../calls/forms.js'
+import {roundings, weightsOf} from '../calls/output-bound.js'
+import {gamma} from '../calls/rounding.js'
+import {Tally} from '../calls/tally.js'
+import {type Check, type Finding, notApplicable, type Subject} from '../types.js'
 
 /** Defaults and presets are options that the schema takes; forms come with what they need. */
 function declaration({estimator}: Subject): Finding {

@@ -18,8 +18,8 @@
  * Signed weights that cancel, and hashes that jump, show in both. An output has no bound (Infinity) where its
  * neighbours are not finite. Where only the output is not finite, rounding is not the reason: 0.
  */
-import {estimatorNamed} from '../attention/names.js'
-import {randomStream} from '../random/index.js'
+import {estimatorNamed} from '../../attention/names.js'
+import {randomStream} from '../../random/index.js'
 import type {HostArrays} from './arrays.js'
 import {type Call, hostCall, optionsOf, runCall} from './call.js'
 import {gamma} from './rounding.js'

@@ -1,6 +1,6 @@
 import {describe, expect, it} from 'vitest'
-import {type Sample, verdict} from '../../../src/check/samples.js'
-import {normals, randomStream} from '../../../src/random/index.js'
+import {type Sample, verdict} from '../../../../src/check/draws/samples.js'
+import {normals, randomStream} from '../../../../src/random/index.js'
 
 const QUESTION = {what: 'the mean', advice: 'the draw'}
 

@@ -7,8 +7,8 @@
  * unknown), and that z standard errors are a tenth of the truth (for a variance: a quarter). Otherwise the check
  * says how many draws it needs.
  */
-import {bonferroniZ} from '../stats/index.js'
-import type {Finding} from './types.js'
+import {bonferroniZ} from '../../stats/index.js'
+import type {Finding} from '../types.js'
 
 /** Of one check, all its comparisons together. */
 const FALSE_ALARMS = 1e-4

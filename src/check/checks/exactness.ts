@@ -1,13 +1,13 @@
 /** Outputs against the exact attention that an estimator declares as its target. */
-import {type Estimator, exactAttention} from '../attention/index.js'
-import {usesProjection} from '../attention/names.js'
-import {type HostInputs, SMALL} from './arrays.js'
-import {runCall} from './call.js'
+import {type Estimator, exactAttention} from '../../attention/index.js'
+import {usesProjection} from '../../attention/names.js'
+import {type HostInputs, SMALL} from '../calls/arrays.js'
+import {runCall} from '../calls/call.js'
+import {callName, callOf, formsOf} from '../calls/forms.js'
+import {boundedOutput} from '../calls/output-bound.js'
+import {Tally} from '../calls/tally.js'
+import {type Check, type Finding, notApplicable, type Subject} from '../types.js'
 import {isRandom} from './draws.js'
-import {callName, callOf, formsOf} from './forms.js'
-import {boundedOutput} from './output-bound.js'
-import {Tally} from './tally.js'
-import {type Check, type Finding, notApplicable, type Subject} from './types.js'
 
 /** Exact attention to what the estimator declares as its target, `undefined` without one. */
 export function exactOf(

@@ -1,14 +1,14 @@
 /** Estimates of a kernel, phi(x).phi(y), batch by batch: each draw is a head of one call. */
-import {drawProjection, type Estimator} from '../attention/index.js'
-import {attendInputs, callNoise} from '../attention/internal.js'
-import {usesProjection} from '../attention/names.js'
-import {randomStream} from '../random/index.js'
-import {tf} from '../tf.js'
-import {compute} from './arrays.js'
+import {drawProjection, type Estimator} from '../../attention/index.js'
+import {attendInputs, callNoise} from '../../attention/internal.js'
+import {usesProjection} from '../../attention/names.js'
+import {randomStream} from '../../random/index.js'
+import {tf} from '../../tf.js'
+import {compute} from '../calls/arrays.js'
+import type {Subject} from '../types.js'
 import type {Pair} from './pairs.js'
 import type {Batch} from './sampling.js'
 import {type Tilt, tiltRows, tiltsOf} from './tilts.js'
-import type {Subject} from './types.js'
 
 /** How the rows of an estimate are drawn. */
 export interface Rows {

@@ -1,19 +1,26 @@
 /** What an estimator declares to estimate, against means over many draws. */
-import {attend, type Estimator, type HostArray} from '../attention/index.js'
-import {targetHead} from '../attention/internal.js'
-import {tf} from '../tf.js'
-import {TARGET_KERNELS, type TargetKernelName} from '../theory/target-kernels.js'
-import {compute, hostInputs, type Sizes, toTensors} from './arrays.js'
+import {attend, type Estimator, type HostArray} from '../../attention/index.js'
+import {targetHead} from '../../attention/internal.js'
+import {tf} from '../../tf.js'
+import {TARGET_KERNELS, type TargetKernelName} from '../../theory/target-kernels.js'
+import {compute, hostInputs, type Sizes, toTensors} from '../calls/arrays.js'
+import {formsOf} from '../calls/forms.js'
+import {gamma} from '../calls/rounding.js'
+import {Tally} from '../calls/tally.js'
+import {
+  contrasts,
+  kernelEstimates,
+  momentDraw,
+  PLAIN,
+  type Rows,
+  TILTED,
+} from '../draws/estimates.js'
+import {longPairs, type Pair, shortPairs} from '../draws/pairs.js'
+import {type Sample, verdict} from '../draws/samples.js'
+import {drawSamples, type Source} from '../draws/sampling.js'
+import {type Check, type Finding, notApplicable, type Subject} from '../types.js'
 import {isRandom} from './draws.js'
-import {contrasts, kernelEstimates, momentDraw, PLAIN, type Rows, TILTED} from './estimates.js'
 import {exactOf} from './exactness.js'
-import {formsOf} from './forms.js'
-import {longPairs, type Pair, shortPairs} from './pairs.js'
-import {gamma} from './rounding.js'
-import {type Sample, verdict} from './samples.js'
-import {drawSamples, type Source} from './sampling.js'
-import {Tally} from './tally.js'
-import {type Check, type Finding, notApplicable, type Subject} from './types.js'
 
 /** Features are off by (D + 64) roundings of terms of at most the size of the estimate. */
 function rounding(truth: number, headDim: number): number {

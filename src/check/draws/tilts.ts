@@ -6,7 +6,7 @@
  *
  * Source: Owen and Zhou 2000, "Safe and effective importance sampling", JASA 95, 135-143 (defensive mixtures).
  */
-import type {RandomStream} from '../random/index.js'
+import type {RandomStream} from '../../random/index.js'
 
 /** Sizes of the rows: one matrix `[M, D]` for each draw. */
 interface RowShape {

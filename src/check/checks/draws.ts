@@ -1,14 +1,14 @@
 /** Randomness comes from the seed alone, and calls leave nothing behind. */
-import {attend, type PresetName} from '../attention/index.js'
-import {noiseSpecs} from '../attention/internal.js'
-import {usesProjection} from '../attention/names.js'
-import {tf} from '../tf.js'
-import {maskTensor, SMALL, toTensors} from './arrays.js'
-import {hostCall, runCall} from './call.js'
-import {callName, callOf, formsOf, maskedForms, placeOf, square} from './forms.js'
+import {attend, type PresetName} from '../../attention/index.js'
+import {noiseSpecs} from '../../attention/internal.js'
+import {usesProjection} from '../../attention/names.js'
+import {tf} from '../../tf.js'
+import {maskTensor, SMALL, toTensors} from '../calls/arrays.js'
+import {hostCall, runCall} from '../calls/call.js'
+import {callName, callOf, formsOf, maskedForms, placeOf, square} from '../calls/forms.js'
+import {Tally} from '../calls/tally.js'
+import type {Check, Finding, Subject} from '../types.js'
 import {changeOf} from './laws.js'
-import {Tally} from './tally.js'
-import type {Check, Finding, Subject} from './types.js'
 
 /** Whether the estimator declares that it draws something with default options. */
 export function isRandom({estimator}: Pick<Subject, 'estimator'>): boolean {

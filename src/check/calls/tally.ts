@@ -1,5 +1,5 @@
 /** Gathers comparisons of one check into what it found: the nearest miss, and of failures the first. */
-import type {Finding} from './types.js'
+import type {Finding} from '../types.js'
 
 /** One comparison, element by element. */
 export interface Compared {

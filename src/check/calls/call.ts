@@ -9,10 +9,10 @@ import {
   type OrthSign,
   type PresetName,
   type ProjectionName,
-} from '../attention/index.js'
-import {noiseSpecs} from '../attention/internal.js'
-import {estimatorNamed, resolveOptions, supportsOf, usesProjection} from '../attention/names.js'
-import {tf} from '../tf.js'
+} from '../../attention/index.js'
+import {noiseSpecs} from '../../attention/internal.js'
+import {estimatorNamed, resolveOptions, supportsOf, usesProjection} from '../../attention/names.js'
+import {tf} from '../../tf.js'
 import {
   compute,
   type HostArrays,
