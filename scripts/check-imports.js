@@ -85,6 +85,11 @@ const INNER_FLOORS = {
     ['grid.ts', 'report/'],
     ['index.ts'],
   ],
+  'src/experiments/bench/report/': [
+    ['lines/'],
+    ['tables/', 'answers.ts', 'comparison.ts'],
+    ['figures/', 'report.ts', 'screen.ts'],
+  ],
   'src/experiments/error-sweep/': [
     ['curve.ts', 'replicate-metrics.ts'],
     ['schema.ts'],

@@ -3,7 +3,7 @@
 import {isTold} from '../../answers/index.js'
 import {YARDSTICK} from '../../experiments/averaging.js'
 import {MODELS_OWN, PASS_THROUGH} from '../../experiments/bench/fields/baselines.js'
-import {attentionShare, shareSentence} from '../../experiments/bench/report/model.js'
+import {attentionShare, shareSentence} from '../../experiments/bench/report/lines/model.js'
 import type {BenchRecord, TimedRecord} from '../../experiments/bench/schema.js'
 import {PairedTimes} from '../../experiments/bench/times/paired-times.js'
 import {medianOf} from '../../experiments/bench/times/time-estimates.js'

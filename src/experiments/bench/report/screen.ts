@@ -23,9 +23,9 @@ import type {BenchRecord, TimedRecord} from '../schema.js'
 import {processMedians} from '../times/processes.js'
 import {undisturbedTime} from '../times/time-estimates.js'
 import {benchAnswers, benchView, type View} from './answers.js'
-import {type Line, linesByBackend, type Shape} from './lines.js'
-import {modelText} from './model.js'
-import {conditionSentences, interruptedItems} from './notes.js'
+import {type Line, linesByBackend, type Shape} from './lines/lines.js'
+import {modelText} from './lines/model.js'
+import {conditionSentences, interruptedItems} from './tables/notes.js'
 
 /** Lines that the answer may take; its first sentence stands in any case. */
 const ANSWER_LINES = 4

@@ -1,11 +1,11 @@
 /** Which times and sizes of a benchmark's tables are marked as the lowest, within noise. */
-import {reaches} from '../../../answers/index.js'
-import {type BestRule, type Contest, leastOf} from '../../../report/best.js'
-import type {Estimate} from '../../../stats/index.js'
-import {PASS_THROUGH} from '../fields/baselines.js'
-import type {TimedRecord} from '../schema.js'
-import type {PairedTimes} from '../times/paired-times.js'
-import {undisturbedTime} from '../times/time-estimates.js'
+import {reaches} from '../../../../answers/index.js'
+import {type BestRule, type Contest, leastOf} from '../../../../report/best.js'
+import type {Estimate} from '../../../../stats/index.js'
+import {PASS_THROUGH} from '../../fields/baselines.js'
+import type {TimedRecord} from '../../schema.js'
+import type {PairedTimes} from '../../times/paired-times.js'
+import {undisturbedTime} from '../../times/time-estimates.js'
 
 type Rule = BestRule<TimedRecord>
 

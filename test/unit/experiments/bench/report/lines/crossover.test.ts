@@ -1,5 +1,5 @@
 import {describe, expect, it} from 'vitest'
-import {crossover} from '../../../../../src/experiments/bench/report/crossover.js'
+import {crossover} from '../../../../../../src/experiments/bench/report/lines/crossover.js'
 
 /** Speed-ups with intervals at 128, 256, 512, ... */
 const found = (...gains: [low: number, value: number, high: number][]) =>

@@ -1,11 +1,11 @@
 /** What is said of a whole model: which it is, and how much of its time is attention. */
 
-import {isTold} from '../../../answers/index.js'
-import {modelName} from '../../../model/hub.js'
-import {ratioWithInterval, significant} from '../../../report/numbers.js'
-import {type Estimate, mapped} from '../../../stats/index.js'
-import {layersText} from '../../layers-text.js'
-import type {TimedRecord} from '../schema.js'
+import {isTold} from '../../../../answers/index.js'
+import {modelName} from '../../../../model/hub.js'
+import {ratioWithInterval, significant} from '../../../../report/numbers.js'
+import {type Estimate, mapped} from '../../../../stats/index.js'
+import {layersText} from '../../../layers-text.js'
+import type {TimedRecord} from '../../schema.js'
 
 /** `MiniLM (bert) with attention exchanged in all 6 layers`; `undefined`: there is no model. */
 export function modelText({cell, result}: TimedRecord): string | undefined {

@@ -1,5 +1,5 @@
 /** Decodes up to some token, as separate records. */
-import type {TimedRecord} from '../schema.js'
+import type {TimedRecord} from '../../schema.js'
 
 /**
  * A decode as a record of the time up to some of its tokens, by the same processes.

@@ -1,7 +1,7 @@
 import {describe, expect, it} from 'vitest'
-import {benchFits} from '../../../../../src/experiments/bench/report/fits.js'
-import {findings} from '../../../../../src/results/findings.js'
-import {decoded, exactForm, timed} from '../../../../helpers/records/bench.js'
+import {benchFits} from '../../../../../../src/experiments/bench/report/figures/fits.js'
+import {findings} from '../../../../../../src/results/findings.js'
+import {decoded, exactForm, timed} from '../../../../../helpers/records/bench.js'
 
 const LENGTHS = [128, 256, 512]
 const EXACT = LENGTHS.map((length, at) => exactForm('softmax', length, 1e6 * 4 ** at))

@@ -1,11 +1,11 @@
 /** Whether a machine was fit for timing, from all cells of a run. */
-import {SETTLED_FACTOR} from '../../../answers/index.js'
-import {significant} from '../../../report/numbers.js'
-import type {MachineVerdict} from '../../../results/findings.js'
-import {median, quantile} from '../../../stats/index.js'
-import type {BenchRecord, TimedRecord} from '../schema.js'
-import {processMedians, turnMedians} from '../times/processes.js'
-import {waitingShare} from '../times/time-estimates.js'
+import {SETTLED_FACTOR} from '../../../../answers/index.js'
+import {significant} from '../../../../report/numbers.js'
+import type {MachineVerdict} from '../../../../results/findings.js'
+import {median, quantile} from '../../../../stats/index.js'
+import type {BenchRecord, TimedRecord} from '../../schema.js'
+import {processMedians, turnMedians} from '../../times/processes.js'
+import {waitingShare} from '../../times/time-estimates.js'
 
 /** Fewest turns that have a slowest tenth. */
 const LEAST_TURNS = 6

@@ -1,19 +1,19 @@
 import {describe, expect, it} from 'vitest'
-import {backendGain} from '../../../../../src/experiments/bench/report/backends.js'
-import {benchFigures} from '../../../../../src/experiments/bench/report/figures.js'
-import {benchFits} from '../../../../../src/experiments/bench/report/fits.js'
-import {benchReport} from '../../../../../src/experiments/bench/report/report.js'
-import {speedUp} from '../../../../../src/experiments/bench/report/trends.js'
+import {benchFigures} from '../../../../../../src/experiments/bench/report/figures/figures.js'
+import {benchFits} from '../../../../../../src/experiments/bench/report/figures/fits.js'
+import {backendGain} from '../../../../../../src/experiments/bench/report/lines/backends.js'
+import {speedUp} from '../../../../../../src/experiments/bench/report/lines/trends.js'
+import {benchReport} from '../../../../../../src/experiments/bench/report/report.js'
 import {
   type BenchPlan,
   benchPlan,
   type TimedRecord,
-} from '../../../../../src/experiments/bench/schema.js'
-import {PairedTimes} from '../../../../../src/experiments/bench/times/paired-times.js'
-import {renderTerminal} from '../../../../../src/report/terminal.js'
-import {benchJobs} from '../../../../helpers/cells.js'
-import {bench} from '../../../../helpers/plans.js'
-import {decoded, timed} from '../../../../helpers/records/bench.js'
+} from '../../../../../../src/experiments/bench/schema.js'
+import {PairedTimes} from '../../../../../../src/experiments/bench/times/paired-times.js'
+import {renderTerminal} from '../../../../../../src/report/terminal.js'
+import {benchJobs} from '../../../../../helpers/cells.js'
+import {bench} from '../../../../../helpers/plans.js'
+import {decoded, timed} from '../../../../../helpers/records/bench.js'
 
 const EXACT = {method: 'softmax', projection: null, num_features: null}
 const on = (backend: 'native' | 'wasm', cell: object, median: number): TimedRecord =>

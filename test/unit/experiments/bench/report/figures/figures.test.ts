@@ -1,6 +1,6 @@
 import {describe, expect, it} from 'vitest'
-import {benchFigures} from '../../../../../src/experiments/bench/report/figures.js'
-import {decoded, exactForm, oneProcess, timed} from '../../../../helpers/records/bench.js'
+import {benchFigures} from '../../../../../../src/experiments/bench/report/figures/figures.js'
+import {decoded, exactForm, oneProcess, timed} from '../../../../../helpers/records/bench.js'
 
 describe('figures of a benchmark', () => {
   const records = [1024, 512].flatMap(L => [

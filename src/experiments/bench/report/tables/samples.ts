@@ -1,6 +1,6 @@
 /** Single times as a table: it is written on request, and the journal has them anyway. */
 import {z} from 'zod'
-import type {DecodeMark} from '../fields/token-marks.js'
+import type {DecodeMark} from '../../fields/token-marks.js'
 
 const ns = (description: string) => ({unit: 'ns', description})
 

@@ -1,7 +1,7 @@
 /** Rows of a benchmark's tables: what was timed, in which order, and how estimates are printed. */
-import {isSettled, isTold} from '../../../answers/index.js'
-import type {ColumnSpec} from '../../../report/document.js'
-import {groupBy, inOrder} from '../../../report/groups.js'
+import {isSettled, isTold} from '../../../../answers/index.js'
+import type {ColumnSpec} from '../../../../report/document.js'
+import {groupBy, inOrder} from '../../../../report/groups.js'
 import {
   MISSING,
   nanoseconds,
@@ -9,13 +9,13 @@ import {
   significant,
   UNSETTLED,
   withReach,
-} from '../../../report/numbers.js'
-import type {Estimate} from '../../../stats/index.js'
-import {methodLabel, projectionLabel} from '../../labels.js'
-import {BASELINES} from '../fields/baselines.js'
-import {keyHeads} from '../fields/grouped.js'
-import {COMPUTERS} from '../fields/peers.js'
-import type {BenchRecord, TimedRecord} from '../schema.js'
+} from '../../../../report/numbers.js'
+import type {Estimate} from '../../../../stats/index.js'
+import {methodLabel, projectionLabel} from '../../../labels.js'
+import {BASELINES} from '../../fields/baselines.js'
+import {keyHeads} from '../../fields/grouped.js'
+import {COMPUTERS} from '../../fields/peers.js'
+import type {BenchRecord, TimedRecord} from '../../schema.js'
 
 /** Records with times, by the shape of what was timed: only within one do they compare. */
 export function shapesOf(records: readonly BenchRecord[]): TimedRecord[][] {

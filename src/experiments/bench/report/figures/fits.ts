@@ -1,15 +1,15 @@
 /** Growth and crossovers of a benchmark as data. */
-import {isSettledSlope} from '../../../answers/index.js'
-import type {Findings, Fit} from '../../../results/findings.js'
-import {variantLabel} from '../../labels.js'
-import {kvHeadsOf} from '../fields/grouped.js'
-import type {BenchRecord, TimedRecord} from '../schema.js'
-import {PairedTimes} from '../times/paired-times.js'
-import {backendMarks} from './backends.js'
-import {decodeCrossover, exactDecode} from './decode-report.js'
-import {machineVerdictOf} from './machine-verdict.js'
-import {type Growth, type Trend, trends} from './trends.js'
-import {rowsInOrder, shapesOf} from './variants.js'
+import {isSettledSlope} from '../../../../answers/index.js'
+import type {Findings, Fit} from '../../../../results/findings.js'
+import {variantLabel} from '../../../labels.js'
+import {kvHeadsOf} from '../../fields/grouped.js'
+import type {BenchRecord, TimedRecord} from '../../schema.js'
+import {PairedTimes} from '../../times/paired-times.js'
+import {backendMarks} from '../lines/backends.js'
+import {machineVerdictOf} from '../lines/machine-verdict.js'
+import {type Growth, type Trend, trends} from '../lines/trends.js'
+import {rowsInOrder, shapesOf} from '../lines/variants.js'
+import {decodeCrossover, exactDecode} from '../tables/decode-report.js'
 
 /** What the records of a benchmark say together. */
 export function benchFindings(records: readonly BenchRecord[]): Findings {

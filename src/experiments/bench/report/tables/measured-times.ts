@@ -1,9 +1,9 @@
-import {finiteOrNull} from '../../../stats/index.js'
-import type {MeasuredTime} from '../../measured.js'
-import {BASELINES} from '../fields/baselines.js'
-import {headsText} from '../fields/grouped.js'
-import type {BenchRecord} from '../schema.js'
-import {medianOf} from '../times/time-estimates.js'
+import {finiteOrNull} from '../../../../stats/index.js'
+import type {MeasuredTime} from '../../../measured.js'
+import {BASELINES} from '../../fields/baselines.js'
+import {headsText} from '../../fields/grouped.js'
+import type {BenchRecord} from '../../schema.js'
+import {medianOf} from '../../times/time-estimates.js'
 
 /** Times of forward passes of the attention alone, with projections that are drawn once. */
 export function measuredTimes(records: readonly BenchRecord[]): MeasuredTime[] {

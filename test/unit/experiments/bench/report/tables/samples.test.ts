@@ -1,8 +1,8 @@
 import {describe, expect, it} from 'vitest'
-import benchExperiment from '../../../../../src/experiments/bench/index.js'
-import {sampleRows} from '../../../../../src/experiments/bench/report/samples.js'
-import {plainCsv} from '../../../../../src/results/tables/csv.js'
-import {decoded, oneProcess, timed} from '../../../../helpers/records/bench.js'
+import benchExperiment from '../../../../../../src/experiments/bench/index.js'
+import {sampleRows} from '../../../../../../src/experiments/bench/report/tables/samples.js'
+import {plainCsv} from '../../../../../../src/results/tables/csv.js'
+import {decoded, oneProcess, timed} from '../../../../../helpers/records/bench.js'
 
 const table = benchExperiment.tables.find(({flag}) => flag === 'samples')!
 

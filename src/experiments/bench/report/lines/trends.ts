@@ -1,12 +1,12 @@
 /** What the lengths of a benchmark say together: speed-ups, growth and crossover. */
 
-import {groupBy} from '../../../report/groups.js'
-import {type Estimate, logLogSlope, type PowerLaw} from '../../../stats/index.js'
-import {variantLabel} from '../../labels.js'
-import {BASELINES} from '../fields/baselines.js'
-import type {TimedRecord} from '../schema.js'
-import type {PairedTimes} from '../times/paired-times.js'
-import {undisturbedOf} from '../times/time-estimates.js'
+import {groupBy} from '../../../../report/groups.js'
+import {type Estimate, logLogSlope, type PowerLaw} from '../../../../stats/index.js'
+import {variantLabel} from '../../../labels.js'
+import {BASELINES} from '../../fields/baselines.js'
+import type {TimedRecord} from '../../schema.js'
+import type {PairedTimes} from '../../times/paired-times.js'
+import {undisturbedOf} from '../../times/time-estimates.js'
 import {backendMarks} from './backends.js'
 import {type Crossover, crossover} from './crossover.js'
 

@@ -1,12 +1,12 @@
 /** Where the time of forwards goes, as a table. */
-import {type Block, type ColumnSpec, heading, list, table} from '../../../report/document.js'
-import {MISSING, nanoseconds} from '../../../report/numbers.js'
-import {variantLabel} from '../../labels.js'
-import {type Breakdown, PARTS} from '../fields/breakdown.js'
-import {sumOfParts} from '../measure/breakdown.js'
-import type {TimedRecord} from '../schema.js'
-import {backendMarks} from './backends.js'
-import {ratioText, timeText} from './variants.js'
+import {type Block, type ColumnSpec, heading, list, table} from '../../../../report/document.js'
+import {MISSING, nanoseconds} from '../../../../report/numbers.js'
+import {variantLabel} from '../../../labels.js'
+import {type Breakdown, PARTS} from '../../fields/breakdown.js'
+import {sumOfParts} from '../../measure/breakdown.js'
+import type {TimedRecord} from '../../schema.js'
+import {backendMarks} from '../lines/backends.js'
+import {ratioText, timeText} from '../lines/variants.js'
 
 /** What the parts are. */
 export const BREAKDOWN_LEGEND =

@@ -1,14 +1,14 @@
 import {describe, expect, it} from 'vitest'
-import type {Conditions} from '../../../../../src/experiments/bench/fields/conditions.js'
+import type {Conditions} from '../../../../../../src/experiments/bench/fields/conditions.js'
 import {
   machineVerdictOf,
   turnSpread,
-} from '../../../../../src/experiments/bench/report/machine-verdict.js'
-import {benchReport} from '../../../../../src/experiments/bench/report/report.js'
-import type {BenchResult, TimedRecord} from '../../../../../src/experiments/bench/schema.js'
-import {renderTerminal} from '../../../../../src/report/terminal.js'
-import {machineVerdict} from '../../../../../src/results/findings.js'
-import {inProcesses, oneProcess, timed, timedInTurns} from '../../../../helpers/records/bench.js'
+} from '../../../../../../src/experiments/bench/report/lines/machine-verdict.js'
+import {benchReport} from '../../../../../../src/experiments/bench/report/report.js'
+import type {BenchResult, TimedRecord} from '../../../../../../src/experiments/bench/schema.js'
+import {renderTerminal} from '../../../../../../src/report/terminal.js'
+import {machineVerdict} from '../../../../../../src/results/findings.js'
+import {inProcesses, oneProcess, timed, timedInTurns} from '../../../../../helpers/records/bench.js'
 
 const CALM: Conditions = {
   load_before: 0.2,

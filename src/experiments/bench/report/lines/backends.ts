@@ -1,10 +1,10 @@
 /** Backends compared: which one computed a row, and how it compares with another. */
-import type {ColumnSpec} from '../../../report/document.js'
-import type {Estimate} from '../../../stats/index.js'
-import {variantLabel} from '../../labels.js'
-import {COMPUTERS} from '../fields/peers.js'
-import type {TimedRecord} from '../schema.js'
-import type {PairedTimes} from '../times/paired-times.js'
+import type {ColumnSpec} from '../../../../report/document.js'
+import type {Estimate} from '../../../../stats/index.js'
+import {variantLabel} from '../../../labels.js'
+import {COMPUTERS} from '../../fields/peers.js'
+import type {TimedRecord} from '../../schema.js'
+import type {PairedTimes} from '../../times/paired-times.js'
 import {ratioText} from './variants.js'
 
 /** Backends and peers that computed these, in that order. */

@@ -1,9 +1,9 @@
 /** From which length on a method is faster than an exact form, as far as noise lets one say. */
-import {type Answer, byInterval, isSettled, isTold} from '../../../answers/index.js'
-import {significant} from '../../../report/numbers.js'
-import {listed} from '../../../report/words.js'
-import type {CrossoverAnswer} from '../../../results/findings.js'
-import {type Estimate, type Interval, passesOne} from '../../../stats/index.js'
+import {type Answer, byInterval, isSettled, isTold} from '../../../../answers/index.js'
+import {significant} from '../../../../report/numbers.js'
+import {listed} from '../../../../report/words.js'
+import type {CrossoverAnswer} from '../../../../results/findings.js'
+import {type Estimate, type Interval, passesOne} from '../../../../stats/index.js'
 
 /** Speed-up over an exact form at one length. */
 export interface Point {

@@ -1,18 +1,23 @@
 /** What stands under the times of a benchmark: what columns mean, what is unsettled and what would help, what disturbed the runs. */
 
-import {isSettled, isSettledSlope, SETTLED_FACTOR, SETTLED_SLOPE} from '../../../answers/index.js'
-import {percentText, plural, significant} from '../../../report/numbers.js'
-import {type Estimate, median} from '../../../stats/index.js'
-import {MOST_OF_PEAK, shareOfPeak} from '../../../theory/peak.js'
-import {variantLabel} from '../../labels.js'
-import {BASELINES} from '../fields/baselines.js'
-import type {BenchRecord, TimedRecord} from '../schema.js'
-import type {PairedTimes} from '../times/paired-times.js'
-import {processMedians} from '../times/processes.js'
-import {levelsOf, warmingOf} from '../times/time-estimates.js'
-import {backendGain, backendMarks} from './backends.js'
-import {busyText, machineVerdictOf} from './machine-verdict.js'
-import {type Growing, speedUp} from './trends.js'
+import {
+  isSettled,
+  isSettledSlope,
+  SETTLED_FACTOR,
+  SETTLED_SLOPE,
+} from '../../../../answers/index.js'
+import {percentText, plural, significant} from '../../../../report/numbers.js'
+import {type Estimate, median} from '../../../../stats/index.js'
+import {MOST_OF_PEAK, shareOfPeak} from '../../../../theory/peak.js'
+import {variantLabel} from '../../../labels.js'
+import {BASELINES} from '../../fields/baselines.js'
+import type {BenchRecord, TimedRecord} from '../../schema.js'
+import type {PairedTimes} from '../../times/paired-times.js'
+import {processMedians} from '../../times/processes.js'
+import {levelsOf, warmingOf} from '../../times/time-estimates.js'
+import {backendGain, backendMarks} from '../lines/backends.js'
+import {busyText, machineVerdictOf} from '../lines/machine-verdict.js'
+import {type Growing, speedUp} from '../lines/trends.js'
 
 const PERCENT = Math.round(100 * (SETTLED_FACTOR - 1))
 
