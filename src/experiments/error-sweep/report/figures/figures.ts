@@ -9,9 +9,8 @@ import {significant, withInterval} from '../../../../report/numbers.js'
 import {YARDSTICK} from '../../../averaging.js'
 import {inputLabel} from '../../../labels.js'
 import type {CompletedSweep, ErrorSweepRecord} from '../../schema.js'
-import {type Ranking, rankingsWith} from '../errors/ranking.js'
+import {lowestError, type Ranking, rankingsWith} from '../errors/ranking.js'
 import {VARIANT_COLUMNS} from '../tables/columns.js'
-import {lowestError} from '../tables/lowest-errors.js'
 import {positionFigures} from '../tables/positions.js'
 import {
   averageGuide,
