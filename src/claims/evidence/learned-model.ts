@@ -22,23 +22,21 @@ const FAVOR_POS = {method: 'favor-pos', preset: 'exact' as const, options: {}}
 export const FEATURES = 64
 const RATE = 0.01
 /** What may be left of the loss. */
-export const MOST = 0.5
+const MOST = 0.5
 
-/** How much is read and learned. */
-interface Sizes {
-  /** Texts of each half: those that are learned on, and those that the model is judged on. */
-  texts: number
-  maxTokens: number
-  steps: number
-  draws: number
-}
+/** How much is learned. */
+const SIZES = {quick: {maxTokens: 64, steps: 20}, full: {maxTokens: 128, steps: 60}}
+const DRAWS = 6
+/** The same in words. */
+export const STEPS = `at most ${SIZES.full.steps} steps, ${SIZES.quick.steps} with --quick`
 
 /** A claim on what learning gives. */
 interface Asked {
   /** Of the claim: its runs begin with it. */
   id: string
-  sizes: Record<FollowRequest['effort'], Sizes>
-  textsOf(sizes: Sizes): Promise<{learned: readonly string[]; judged: readonly string[]}>
+  /** Texts of each half: those that are learned on, and those that the model is judged on. */
+  texts: Record<FollowRequest['effort'], number>
+  textsOf(count: number): Promise<{learned: readonly string[]; judged: readonly string[]}>
   /** Where the texts are from that the model is judged on: `other texts`. */
   where: string
   explanation: string
@@ -53,9 +51,13 @@ export async function packagedTexts(name: string): Promise<readonly string[]> {
  * Learns every layer, then runs the model with what was learned and without: the loss with it is at most half of the loss without,
  * or it is not.
  */
-export function learnedModel(asked: Asked): Pick<TestedClaim, 'plans' | 'following' | 'judge'> {
+export function learnedModel(
+  asked: Asked,
+): Pick<TestedClaim, 'kind' | 'rule' | 'plans' | 'following' | 'judge'> {
   const [tuneRun, swapRun] = [`${asked.id}-tune`, `${asked.id}-swap`]
   return {
+    kind: 'tested',
+    rule: `holds if it is below ${MOST}, beyond chance; refuted if it is above`,
     plans: () => ({}),
     async following(runs, request): Promise<Record<string, TunePlan | SwapPlan>> {
       if (!runs.has(tuneRun)) return {[tuneRun]: await learning(asked, request)}
@@ -74,11 +76,11 @@ function inputsOf({id}: Asked, {directory}: FollowRequest): string {
 /** Learns on queries, keys and values of texts, which are written before. */
 async function learning(asked: Asked, request: FollowRequest): Promise<TunePlan> {
   const {effort, seed, exportLayers} = request
-  const {maxTokens, steps, draws} = asked.sizes[effort]
+  const {maxTokens, steps} = SIZES[effort]
   const folder = inputsOf(asked, request)
   const model = packagedFile('charlm')
   const {facts} = await openModel(model)
-  const texts = await asked.textsOf(asked.sizes[effort])
+  const texts = await asked.textsOf(asked.texts[effort])
   await mkdir(folder, {recursive: true})
   const learned = join(folder, 'learned.txt')
   await writeAtomic(learned, texts.learned.join('\n'))
@@ -99,7 +101,7 @@ async function learning(asked: Asked, request: FollowRequest): Promise<TunePlan>
     methods: [FAVOR_POS],
     projections: ['orth'],
     num_features: [FEATURES],
-    ...{learn: 'maps,rows', steps, learning_rate: RATE, held_out: 0.2, draws},
+    ...{learn: 'maps,rows', steps, learning_rate: RATE, held_out: 0.2, draws: DRAWS},
     ...{causal: facts.causal, seed},
     backend: 'auto',
   })
@@ -108,7 +110,6 @@ async function learning(asked: Asked, request: FollowRequest): Promise<TunePlan>
 /** Exchanges the attention of all layers, as it is and as it was learned, on the other texts. */
 async function swapping(asked: Asked, runs: ClaimRuns, request: FollowRequest): Promise<SwapPlan> {
   const {effort, seed, directory} = request
-  const {maxTokens, texts, draws} = asked.sizes[effort]
   const run = join(directory, `${asked.id}-tune`)
   await saveTuned(runs.tune(`${asked.id}-tune`), run)
   const tuned = await readTuned(tunedFileOf(run))
@@ -123,10 +124,10 @@ async function swapping(asked: Asked, runs: ClaimRuns, request: FollowRequest): 
     num_features: [FEATURES],
     layer_sets: [Array.from({length: facts.layers}, (_, layer) => layer)],
     model: {folder, digest: await modelDigest(folder)},
-    texts: {path, digest, count: texts},
-    max_tokens: maxTokens,
+    texts: {path, digest, count: asked.texts[effort]},
+    max_tokens: SIZES[effort].maxTokens,
     causal: facts.causal,
-    ...{replicates: draws, seed},
+    ...{replicates: DRAWS, seed},
     backend: 'auto',
   })
 }
