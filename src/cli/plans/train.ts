@@ -1,5 +1,4 @@
 import * as Flags from '@oclif/core/flags'
-import type {MethodName, ProjectionName} from '../../attention/names.js'
 import {methodNames, unknownMethod} from '../../attention/names.js'
 import {expected} from '../../errors.js'
 import type {MethodSpec} from '../../experiments/axes.js'
@@ -14,7 +13,7 @@ import {
   type TaskRequest,
   type TaskSettings,
 } from '../../tasks/index.js'
-import {gridOf} from '../flags/defaults.js'
+import {type Grid, gridOf} from '../flags/defaults.js'
 import {
   eitherWay,
   type FlagValues,
@@ -34,10 +33,7 @@ import {checkedPlan, drawAxesOf, listOr, replicatesOf} from './values.js'
 const MOST_SEEDS = 12
 
 /** What runs where nothing is typed. */
-interface TrainGrid {
-  methods: readonly MethodName[]
-  projections: readonly ProjectionName[]
-  numFeatures: readonly number[]
+interface TrainGrid extends Grid {
   rates: readonly number[]
   seeds: number
 }
