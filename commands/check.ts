@@ -33,21 +33,19 @@ export default class Check extends RfaCommand {
     }),
   }
   static override flags = {
-    only: nameList(
-      'groups',
-      CHECK_GROUPS,
-    )({description: `kinds of checks: ${CHECK_GROUPS.join(', ')} (default: all)`}),
-    seed: oneNumber(COUNT)({description: 'seed of inputs, projections and noise (default: 0)'}),
-    'max-time': oneNumber(SECONDS)({
-      description: `seconds of processor time that each statistical check may take (default: ${CHECK_SECONDS})`,
-      exclusive: ['draws'],
-    }),
-    draws: oneNumber(CHECK_DRAWS)({
-      description:
-        'draws per statistical check, four times that for variances (default: until it is decided)',
-    }),
+    only: nameList({groups: CHECK_GROUPS})(
+      `kinds of checks: ${CHECK_GROUPS.join(', ')} (default: all)`,
+    ),
+    seed: oneNumber(COUNT)('seed of inputs, projections and noise (default: 0)'),
+    'max-time': oneNumber(SECONDS)(
+      `seconds of processor time that each statistical check may take (default: ${CHECK_SECONDS})`,
+      {exclusive: ['draws']},
+    ),
+    draws: oneNumber(CHECK_DRAWS)(
+      'draws per statistical check, four times that for variances (default: until it is decided)',
+    ),
     strict: toggle('exit with 1, too, if something declared stays undecided'),
-    details: detailsFlag(),
+    details: detailsFlag,
   }
 
   async run() {

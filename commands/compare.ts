@@ -35,7 +35,7 @@ export default class Compare extends RfaCommand {
         'two methods of one run, the base first, as the tables name them: favor-pos, or with its options "rfa (tau=0.5)"',
     }),
     ...failOnFlags,
-    details: detailsFlag(),
+    details: detailsFlag,
     output: comparisonFiles({
       char: 'o',
       description:
@@ -43,7 +43,6 @@ export default class Compare extends RfaCommand {
     }),
     force: toggle('replace files that are not a comparison of rfa'),
     plugin: pluginFlag(
-      undefined,
       'needed to see whether runs with its estimators are complete; their records are compared without',
     ),
   }

@@ -26,7 +26,7 @@ export default class Completion extends RfaCommand {
   }
 
   static override flags = {
-    plugin: pluginFlag(undefined, 'the script completes the names of its estimators, too'),
+    plugin: pluginFlag('the script completes the names of its estimators, too'),
   }
 
   async run() {

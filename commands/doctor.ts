@@ -13,8 +13,8 @@ export default class Doctor extends RfaCommand {
     '<%= config.bin %> doctor --plugin ./my-estimator.js',
   ]
   static override flags = {
-    plugin: pluginFlag(undefined, 'says whether it loads, and if not, what is wrong'),
-    details: detailsFlag(),
+    plugin: pluginFlag('says whether it loads, and if not, what is wrong'),
+    details: detailsFlag,
   }
 
   /** Plug-ins that do not load are reported with the rest. */

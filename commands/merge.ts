@@ -22,19 +22,17 @@ export default class Merge extends RfaCommand {
     }),
   }
   static override flags = {
-    output: oneText({
-      char: 'o',
-      helpValue: 'DIR',
-      description:
-        'folder of the merged run, new or empty (default: results/<command>-<date>-<time>)',
-    }),
+    output: oneText(
+      'folder of the merged run, new or empty (default: results/<command>-<date>-<time>)',
+      {char: 'o', helpValue: 'DIR'},
+    ),
     partial: toggle(
       'join what is there, though cells are missing: --resume with the merged folder runs them; exit code 4',
     ),
     format: ungrouped(runFlags.format),
-    details: detailsFlag(),
+    details: detailsFlag,
     samples: toggle('write every single time of a benchmark as records_samples.csv, too'),
-    plugin: pluginFlag(undefined, 'for a plan with its estimators, which is a program'),
+    plugin: pluginFlag('for a plan with its estimators, which is a program'),
   }
 
   protected override async recordedPlugins() {

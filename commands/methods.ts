@@ -1,9 +1,8 @@
 import * as Args from '@oclif/core/args'
-import * as Flags from '@oclif/core/flags'
 import {METHOD_NAMES, methodNames, PRESET_NAMES, PROJECTION_NAMES} from '../src/attention/names.js'
-import {completedWith, oneName, oneNumber, present} from '../src/cli/flags/kinds.js'
+import {completedWith, oneNumber, present, toggle} from '../src/cli/flags/kinds.js'
 import {POSITIVE_INTEGER} from '../src/cli/flags/ranges.js'
-import {detailsFlag, pluginFlag} from '../src/cli/flags/shared.js'
+import {detailsFlag, onePreset, pluginFlag} from '../src/cli/flags/shared.js'
 import type {
   FieldsDocument,
   MethodsDocument,
@@ -45,33 +44,23 @@ export default class Methods extends RfaCommand {
     }),
   }
   static override flags = {
-    preset: oneName(
-      'presets',
-      PRESET_NAMES,
-    )({
-      description: `what this preset does to each estimator: ${PRESET_NAMES.join(', ')}`,
+    preset: onePreset(`what this preset does to each estimator: ${PRESET_NAMES.join(', ')}`, {
       exclusive: ['num-features', 'head-dim'],
     }),
-    projections: Flags.boolean({
-      default: false,
-      description: 'the random matrices instead of the estimators',
+    projections: toggle('the random matrices instead of the estimators', {
       exclusive: ['preset', 'num-features', 'head-dim'],
     }),
-    records: Flags.boolean({
-      default: false,
-      description:
-        'the meaning of each column of saved tables, of all or of the experiments or commands named',
-      exclusive: ['preset', 'projections', 'num-features', 'head-dim'],
-    }),
-    plugin: pluginFlag(undefined, 'its estimators are listed with the others'),
-    details: detailsFlag(),
-    markdown: Flags.boolean({default: false, description: 'print Markdown, every column included'}),
-    'num-features': oneNumber(POSITIVE_INTEGER)({
-      description: 'M at which the length of phi is shown (default: 256)',
-    }),
-    'head-dim': oneNumber(POSITIVE_INTEGER)({
-      description: 'D at which the length of phi is shown (default: 64)',
-    }),
+    records: toggle(
+      'the meaning of each column of saved tables, of all or of the experiments or commands named',
+      {exclusive: ['preset', 'projections', 'num-features', 'head-dim']},
+    ),
+    plugin: pluginFlag('its estimators are listed with the others'),
+    details: detailsFlag,
+    markdown: toggle('print Markdown, every column included'),
+    'num-features': oneNumber(POSITIVE_INTEGER)(
+      'M at which the length of phi is shown (default: 256)',
+    ),
+    'head-dim': oneNumber(POSITIVE_INTEGER)('D at which the length of phi is shown (default: 64)'),
   }
 
   async run() {

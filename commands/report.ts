@@ -38,11 +38,10 @@ export default class Report extends RfaCommand {
       description: 'HTML page (.html), - for stdout; the tables are not printed then',
     }),
     ...figureFlags,
-    details: detailsFlag(),
+    details: detailsFlag,
     open: toggle('show the page of --html in the browser'),
     force: toggle('replace a file that is not a report of rfa'),
     plugin: pluginFlag(
-      undefined,
       'needed to see whether runs with its estimators are complete; their records are read without',
     ),
   }

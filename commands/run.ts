@@ -1,5 +1,5 @@
 import * as Args from '@oclif/core/args'
-import {present} from '../src/cli/flags/kinds.js'
+import {inGroup, present} from '../src/cli/flags/kinds.js'
 import {pluginFlag, runFlags, timedFlags} from '../src/cli/flags/shared.js'
 import {helpText} from '../src/cli/run/base-command.js'
 import {TimedCommand} from '../src/cli/run/timed-command.js'
@@ -26,7 +26,7 @@ export default class Run extends TimedCommand {
   static override flags = {
     ...howToRun,
     ...timedFlags,
-    plugin: pluginFlag('RUN', 'for a plan with its estimators, which is a program'),
+    ...inGroup('RUN', {plugin: pluginFlag('for a plan with its estimators, which is a program')}),
   }
 
   protected override async recordedPlugins() {

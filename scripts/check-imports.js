@@ -56,6 +56,7 @@ const INNER_FLOORS = {
     ['crossed.ts'],
     ['index.ts'],
   ],
+  'src/check/': [['types.ts'], ['calls/'], ['draws/'], ['checks/'], ['index.ts']],
   'src/claims/': [
     ['runs.ts'],
     ['claim.ts'],
@@ -83,6 +84,11 @@ const INNER_FLOORS = {
     ['measure/'],
     ['grid.ts', 'report/'],
     ['index.ts'],
+  ],
+  'src/experiments/bench/report/': [
+    ['lines/'],
+    ['tables/', 'answers.ts', 'comparison.ts'],
+    ['figures/', 'report.ts', 'screen.ts'],
   ],
   'src/experiments/error-sweep/': [
     ['curve.ts', 'replicate-metrics.ts'],

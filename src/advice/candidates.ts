@@ -1,8 +1,9 @@
 /** From records of an error sweep to errors with intervals, over all heads and of each. */
+
 import {around, byInterval} from '../answers/index.js'
+import {YARDSTICK} from '../experiments/averaging.js'
 import {headsOf, replicateMetricsOf} from '../experiments/error-sweep/heavy-lists.js'
 import {EQUAL} from '../experiments/error-sweep/report/errors/comparison.js'
-import {YARDSTICK} from '../experiments/error-sweep/report/errors/ranking.js'
 import type {CompletedSweep, ErrorSweepResult} from '../experiments/error-sweep/schema.js'
 import {variantLabel} from '../experiments/labels.js'
 import {type Estimate, mapped, medianInterval, pairedRatio} from '../stats/index.js'

@@ -1,4 +1,5 @@
 /** Advice as figures: error over time, and the error of each head. */
+import {YARDSTICK} from '../experiments/averaging.js'
 import {table} from '../report/document.js'
 import {errorOverTime, type TimedError} from '../report/figures/error-over-time.js'
 import type {Figure, Point} from '../report/figures/figure.js'
@@ -24,14 +25,11 @@ type Placed = AdviceCandidate & {error: number; time_ns: number}
 const isPlaced = (one: AdviceCandidate): one is Placed =>
   one.error !== null && one.error > 0 && one.time_ns !== null
 
-/** Averaging V is no candidate of the figure: it is what all are compared with. */
-const AVERAGE = 'mean-value'
-
 function front(layer: LayerAdvice, advice: Advice): Figure[] {
   const {metric, tolerance, exact} = advice
   const all = layer.candidates.filter(isPlaced)
-  const placed = all.filter(({method}) => method !== AVERAGE)
-  const average = all.find(({method}) => method === AVERAGE)
+  const placed = all.filter(({method}) => method !== YARDSTICK)
+  const average = all.find(({method}) => method === YARDSTICK)
   const isRelative = metric === 'rel_l2'
   return errorOverTime({
     title: `Error over time, ${place(layer, advice)}`,

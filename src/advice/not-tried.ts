@@ -1,7 +1,8 @@
 /** Methods that advice does not try unless they are asked for, and why. */
+
 import {METHOD_NAMES, type MethodName} from '../attention/names.js'
+import {YARDSTICK} from '../experiments/averaging.js'
 import {BASELINES} from '../experiments/bench/fields/baselines.js'
-import {YARDSTICK} from '../experiments/error-sweep/report/errors/ranking.js'
 
 /** Reasons that several methods share. */
 const EXACT_COST = 'costs as much as exact attention'

@@ -1,10 +1,11 @@
 /** The runs behind an advice: errors on the input as it is and at smaller norms, then times. */
+
 import type {MethodName} from '../attention/names.js'
 import type {CausalAlign} from '../causal-view.js'
+import {YARDSTICK} from '../experiments/averaging.js'
 import type {MethodSpec} from '../experiments/axes.js'
 import {BASELINES} from '../experiments/bench/fields/baselines.js'
 import {type BenchPlan, benchPlan} from '../experiments/bench/schema.js'
-import {YARDSTICK} from '../experiments/error-sweep/report/errors/ranking.js'
 import {
   type CompletedSweep,
   type ErrorSweepPlan,

@@ -1,7 +1,7 @@
 /** Advice as tables and sentences. */
 
+import {YARDSTICK} from '../experiments/averaging.js'
 import {viewOf} from '../experiments/axes.js'
-import {YARDSTICK} from '../experiments/error-sweep/report/errors/ranking.js'
 import {causalLabel, cornerText} from '../experiments/labels.js'
 import {commandText, typeablePath} from '../report/command-line.js'
 import {type Block, heading, type Item, list, table, text} from '../report/document.js'

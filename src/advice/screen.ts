@@ -1,5 +1,5 @@
 /** The first screen of advice: the answer, what would change it, and the methods that it is about. */
-import {YARDSTICK} from '../experiments/error-sweep/report/errors/ranking.js'
+import {YARDSTICK} from '../experiments/averaging.js'
 import {type Block, list, table, text} from '../report/document.js'
 import {groupBy} from '../report/groups.js'
 import {nanoseconds, plural} from '../report/numbers.js'

@@ -1,7 +1,7 @@
 /** The recommendation on a layer in sentences. */
 
 import {isTold} from '../answers/index.js'
-import {YARDSTICK} from '../experiments/error-sweep/report/errors/ranking.js'
+import {YARDSTICK} from '../experiments/averaging.js'
 import {nanoseconds} from '../report/numbers.js'
 import type {Estimate} from '../stats/index.js'
 import type {AdviceMetric} from './candidates.js'

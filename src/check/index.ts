@@ -3,18 +3,20 @@
 import {estimatorNamed} from '../attention/names.js'
 import {useBackend} from '../backends/index.js'
 import {messageOf, RfaError} from '../errors.js'
-import {BACKEND_CHECKS, JUDGE} from './backends.js'
-import {VIEW_CHECKS} from './causality.js'
-import {DRAW_CHECKS} from './draws.js'
-import {EXACTNESS} from './exactness.js'
-import {EXPLICIT} from './explicit.js'
-import {FACTS} from './facts.js'
-import {GRADIENTS} from './gradients.js'
-import {LAWS} from './laws.js'
-import {NUMERICS} from './numerics.js'
-import {OPTION_CHECKS} from './options.js'
-import {RECURRENCE} from './recurrence.js'
-import {SHAPE_CHECKS} from './shapes.js'
+import {BACKEND_CHECKS, JUDGE} from './checks/backends.js'
+import {VIEW_CHECKS} from './checks/causality.js'
+import {DRAW_CHECKS} from './checks/draws.js'
+import {EXACTNESS} from './checks/exactness.js'
+import {EXPLICIT} from './checks/explicit.js'
+import {FACTS} from './checks/facts.js'
+import {GRADIENTS} from './checks/gradients.js'
+import {LAWS} from './checks/laws.js'
+import {NUMERICS} from './checks/numerics.js'
+import {OPTION_CHECKS} from './checks/options.js'
+import {RECURRENCE} from './checks/recurrence.js'
+import {SHAPE_CHECKS} from './checks/shapes.js'
+import {UNBIASEDNESS} from './checks/unbiasedness.js'
+import {WORK} from './checks/work.js'
 import {
   CHECK_SECONDS,
   type Check,
@@ -22,8 +24,6 @@ import {
   type CheckOutcome,
   type Subject,
 } from './types.js'
-import {UNBIASEDNESS} from './unbiasedness.js'
-import {WORK} from './work.js'
 
 export {
   CHECK_GROUPS,

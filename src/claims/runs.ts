@@ -1,7 +1,7 @@
 /** The records of a claim's runs. */
 
 import bench from '../experiments/bench/index.js'
-import {machineVerdictOf} from '../experiments/bench/report/machine-verdict.js'
+import {machineVerdictOf} from '../experiments/bench/report/lines/machine-verdict.js'
 import type {TimedRecord} from '../experiments/bench/schema.js'
 import {PairedTimes} from '../experiments/bench/times/paired-times.js'
 import type {CompletedSweep} from '../experiments/error-sweep/schema.js'

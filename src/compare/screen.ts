@@ -1,6 +1,6 @@
 /** The first screen of a comparison: how many lines differ, which differ most, and what else differs between the runs. */
 import type {Comparison, Quantity, QuantityName} from '../experiments/comparison.js'
-import {type Block, type ColumnSpec, heading, list, table, text} from '../report/document.js'
+import {type Block, type ColumnSpec, heading, table} from '../report/document.js'
 import {groupBy} from '../report/groups.js'
 import {
   errorText,
@@ -10,7 +10,7 @@ import {
   significant,
   UNSETTLED,
 } from '../report/numbers.js'
-import {fittedScreen} from '../report/screen.js'
+import {fittedScreen, shownOf} from '../report/screen.js'
 import {listed} from '../report/words.js'
 import {type Shared, sharedPlace, valueText, verdictItems} from './report.js'
 import type {ComparedRow, ComparedSide, ComparisonFacts, LeftRow} from './schema.js'
@@ -32,27 +32,23 @@ export function comparisonScreen(facts: ComparisonFacts, {quantities}: Compariso
     ...leftItem(left),
     ...verdictItems(facts, shared, 1).filter(item => !item.startsWith('regression')),
   ]
-  const hiddenWarnings = warnings.length - MOST_WARNINGS
-  return fittedScreen(ranked.length, shown => {
-    const hidden = [
-      ...(shown < ranked.length ? [`${shown} of ${plural(rows.length, 'line')}`] : []),
-      ...(hiddenWarnings > 0 ? [`${MOST_WARNINGS} of ${warnings.length} warnings`] : []),
-    ]
-    const rest =
-      hidden.length > 0
-        ? `Shown: ${listed(hidden)}; --details has the rest.`
-        : '--details has p-values.'
-    return [
-      heading(2, titleOf(facts)),
-      text(comparisonAnswers(facts).join(' ')),
-      ...(ranked.length > 0
-        ? [
-            table(columnsOf(quantities, shared), ranked.slice(0, shown)),
-            text(`B/A: with its 95 % interval. ${rest}`),
-          ]
-        : []),
-      ...list(notes),
-    ]
+  return fittedScreen({
+    title: heading(2, titleOf(facts)),
+    answer: comparisonAnswers(facts),
+    rows: ranked.length,
+    table(shown) {
+      if (ranked.length === 0) return {blocks: [], below: []}
+      const rest = shownOf({
+        lines: [shown, shown < ranked.length ? rows.length : shown],
+        warnings: [MOST_WARNINGS, warnings.length],
+      })
+      const more = rest.length > 0 ? rest : ['--details has p-values.']
+      return {
+        blocks: [table(columnsOf(quantities, shared), ranked.slice(0, shown))],
+        below: ['B/A: with its 95 % interval.', ...more],
+      }
+    },
+    notes,
   })
 }
 

@@ -1,6 +1,9 @@
 /** The yardstick of every method: averaging V, which ignores queries and keys. */
 import {errorText} from '../report/numbers.js'
 
+/** Its name: compared with others, and never marked. */
+export const YARDSTICK = 'mean-value'
+
 /** What it does, in words. */
 export const IGNORES = 'which ignores q and k'
 

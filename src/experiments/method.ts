@@ -73,6 +73,15 @@ export function callShape(
   return {...shape, numFeatures: num_features ?? 0, causal}
 }
 
+/** F, the length of its feature vectors; 0: it has none. */
+export function featureDimOf(
+  {estimator, options}: Pick<ResolvedMethod, 'estimator' | 'options'>,
+  {num_features}: {num_features: number | null},
+  headDim: number,
+): number {
+  return estimator.featureDim(num_features ?? 0, headDim, options)
+}
+
 /** The stated reason why a method has no such form, if it has none. */
 export function unsupportedReason(
   {estimator, options}: Pick<ResolvedMethod, 'estimator' | 'options'>,

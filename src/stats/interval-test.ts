@@ -1,7 +1,6 @@
 import {normalCdf} from './distributions.js'
 import type {Estimate} from './estimate.js'
-import {normalQuantile} from './normal.js'
-import {CONFIDENCE} from './tests.js'
+import {Z95} from './normal.js'
 
 /**
  * Two-sided p-value of the null hypothesis that a ratio is 1, from its 95 % interval: the p-value of a normal law
@@ -18,6 +17,6 @@ export function ratioPValue({value, low, high}: Estimate): number {
   const distance = Math.abs(Math.log(value))
   if (distance === 0) return Number.isNaN(low) || Number.isNaN(high) ? Number.NaN : 1
   const reach = value > 1 ? Math.log(value / low) : Math.log(high / value)
-  const standardError = reach / -normalQuantile((1 - CONFIDENCE) / 2)
+  const standardError = reach / Z95
   return 2 * normalCdf(-distance / standardError)
 }

@@ -78,3 +78,6 @@ function evaluate({above, below}: Rational, x: number): number {
     coefficients.reduceRight((sum, coefficient) => sum * x + coefficient, 0)
   return horner(above) / horner(below)
 }
+
+/** Half the width of a 95 % interval, in standard errors. */
+export const Z95 = normalQuantile(0.975)

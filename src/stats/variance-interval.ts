@@ -1,18 +1,14 @@
 /** Intervals of variances and of their ratios from fourth moments: a sample's own spread says little of its tail. */
 import {mean, variance} from './descriptive.js'
 import type {Interval} from './estimate.js'
-import {normalQuantile} from './normal.js'
-
-/** Coverage of the intervals. */
-const CONFIDENCE = 0.95
-const QUANTILE = -normalQuantile((1 - CONFIDENCE) / 2)
+import {Z95} from './normal.js'
 
 /**
  * The interval `s^2 exp(-+1.96 e)` of a variance, from an estimate s^2 with the relative standard error e: normal
  * on the logarithmic scale, where a sample variance is less skewed and never negative.
  */
 export function logInterval(estimate: number, relativeStandardError: number): Interval {
-  const factor = Math.exp(QUANTILE * relativeStandardError)
+  const factor = Math.exp(Z95 * relativeStandardError)
   return {low: estimate / factor, high: estimate * factor}
 }
 

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import {beforeAll, describe, expect, it} from 'vitest'
 import {attention, exactAttention, softmaxAttention} from '../../src/attention/index.js'
 import {useBackend} from '../../src/backends/index.js'
-import {formOf} from '../../src/check/call.js'
+import {formOf} from '../../src/check/calls/call.js'
 import {
   compute,
   hostInputs,

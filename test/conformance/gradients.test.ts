@@ -4,7 +4,7 @@ import {loadEstimators, METHOD_NAMES, type MethodName} from '../../src/attention
 import {CAUSAL_CHUNK} from '../../src/attention/kernels/causal-sums.js'
 import {estimatorNamed} from '../../src/attention/names.js'
 import {useBackend} from '../../src/backends/index.js'
-import {compareGradients} from '../../src/check/gradients.js'
+import {compareGradients} from '../../src/check/checks/gradients.js'
 import {runnableBackends} from '../helpers/backends.js'
 import {FULL, sample} from '../helpers/effort.js'
 

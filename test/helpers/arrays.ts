@@ -1,2 +1,2 @@
 /** Arrays of the suites: those of `rfa check`. */
-export * from '../../src/check/arrays.js'
+export * from '../../src/check/calls/arrays.js'

@@ -6,4 +6,4 @@ export {
   decoderOfCall as decoderOfCase,
   recurrentOptions,
   token,
-} from '../../src/check/decode.js'
+} from '../../src/check/calls/decode.js'

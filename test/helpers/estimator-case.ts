@@ -1,7 +1,7 @@
 /** One call of an estimator with everything fixed, and its twin's judgement. */
 import {createHash} from 'node:crypto'
 import type {MethodName} from '../../src/attention/index.js'
-import {type Call, hostCall, optionsOf, unsupportedReason} from '../../src/check/call.js'
+import {type Call, hostCall, optionsOf, unsupportedReason} from '../../src/check/calls/call.js'
 import {shapeName} from './arrays.js'
 import {SLOW} from './effort.js'
 import {TWINS, type TwinResult} from './twins/index.js'
@@ -14,7 +14,7 @@ export {
   runCall as runCase,
   toProjection,
   unsupportedReason,
-} from '../../src/check/call.js'
+} from '../../src/check/calls/call.js'
 
 /** A call of a method that has a twin. */
 export interface EstimatorCase extends Call {

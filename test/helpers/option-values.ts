@@ -1,2 +1,2 @@
 /** Values of options off their defaults: those that `rfa check` tries. */
-export * from '../../src/check/option-values.js'
+export * from '../../src/check/checks/option-values.js'

@@ -1,10 +1,10 @@
 /**
- * Tolerances: the rules of src/check/rounding.ts. The twins in `twins/` carry them through every formula element by
+ * Tolerances: the rules of src/check/calls/rounding.ts. The twins in `twins/` carry them through every formula element by
  * element, beside the double-precision value itself.
  */
-import {type Comparison, compare} from '../../src/check/rounding.js'
+import {type Comparison, compare} from '../../src/check/calls/rounding.js'
 
-export * from '../../src/check/rounding.js'
+export * from '../../src/check/calls/rounding.js'
 
 /**
  * Asserts {@link compare}.

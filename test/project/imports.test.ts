@@ -82,7 +82,7 @@ describe('directions of imports', () => {
 
   it('go down within a folder that has floors of its own', () => {
     const problems = check({
-      'src/experiments/bench/report/a.ts': "import '../measure/b.js'",
+      'src/experiments/bench/report/lines/a.ts': "import '../../measure/b.js'",
       'src/experiments/bench/measure/b.ts': "import '../grid.js'",
       'src/experiments/bench/grid.ts': '',
       'src/experiments/bench/odd.ts': '',

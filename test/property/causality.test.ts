@@ -2,7 +2,7 @@
 import {beforeAll, describe, expect, it} from 'vitest'
 import {loadEstimators, type MethodName, type PresetName} from '../../src/attention/index.js'
 import {type BackendName, useBackend} from '../../src/backends/index.js'
-import {replacedTokens} from '../../src/check/parts.js'
+import {replacedTokens} from '../../src/check/calls/parts.js'
 import {hostInputs, type Sizes, SMALL} from '../helpers/arrays.js'
 import {runnableBackends, tokensOn} from '../helpers/backends.js'
 import {type EstimatorCase, runCase} from '../helpers/estimator-case.js'

@@ -3,7 +3,7 @@ import {beforeAll, describe, expect, it} from 'vitest'
 import {attention, loadEstimators, METHOD_NAMES, tf} from '../../src/attention/index.js'
 import {estimatorNamed} from '../../src/attention/names.js'
 import {useBackend} from '../../src/backends/index.js'
-import {compute, hostNormals} from '../../src/check/arrays.js'
+import {compute, hostNormals} from '../../src/check/calls/arrays.js'
 import {runnableBackends} from '../helpers/backends.js'
 
 await loadEstimators()

@@ -1,11 +1,12 @@
 /** From the records of a swap and of benchmarks to advice on a model. */
+
 import {isTold} from '../../answers/index.js'
+import {YARDSTICK} from '../../experiments/averaging.js'
 import {MODELS_OWN, PASS_THROUGH} from '../../experiments/bench/fields/baselines.js'
-import {attentionShare, shareSentence} from '../../experiments/bench/report/model.js'
+import {attentionShare, shareSentence} from '../../experiments/bench/report/lines/model.js'
 import type {BenchRecord, TimedRecord} from '../../experiments/bench/schema.js'
 import {PairedTimes} from '../../experiments/bench/times/paired-times.js'
 import {medianOf} from '../../experiments/bench/times/time-estimates.js'
-import {YARDSTICK} from '../../experiments/error-sweep/report/errors/ranking.js'
 import {backendItems, troubleItems, variantLabel} from '../../experiments/labels.js'
 import {
   type CompletedSwap,

@@ -1,7 +1,8 @@
 /** The runs behind advice on a whole model: the largest set of layers that keeps a budget, for each method; then times of the model. */
+
 import type {MethodName} from '../../attention/names.js'
+import {YARDSTICK} from '../../experiments/averaging.js'
 import type {MethodSpec} from '../../experiments/axes.js'
-import {YARDSTICK} from '../../experiments/error-sweep/report/errors/ranking.js'
 import {type SwapPlan, swapPlan} from '../../experiments/swap/schema.js'
 
 /** What advice on a model is asked for. */

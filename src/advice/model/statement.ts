@@ -1,5 +1,5 @@
 /** Advice on a model in sentences. */
-import {YARDSTICK} from '../../experiments/error-sweep/report/errors/ranking.js'
+import {YARDSTICK} from '../../experiments/averaging.js'
 import {layersText} from '../../experiments/layers-text.js'
 import {damageText, unitsOf} from '../../experiments/swap/report/damage.js'
 import {nanoseconds, plural, significant} from '../../report/numbers.js'

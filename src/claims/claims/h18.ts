@@ -1,4 +1,5 @@
 import {answersOf, verdictOf} from '../../answers/index.js'
+import {YARDSTICK} from '../../experiments/averaging.js'
 import type {CompletedSwap} from '../../experiments/swap/schema.js'
 import {significant} from '../../report/numbers.js'
 import {type CrossedEstimate, mapped, mean, meanOfTable} from '../../stats/index.js'
@@ -10,9 +11,6 @@ import type {ClaimRuns} from '../runs.js'
 
 /** M of methods that have it. */
 const FEATURES = 64
-/** It averages V and estimates nothing. */
-const YARDSTICK = 'mean-value'
-
 /** Slope of the straight line through numbers over 0, 1, 2, ..., by least squares. */
 function slopeOf(values: readonly number[]): number {
   const middle = (values.length - 1) / 2

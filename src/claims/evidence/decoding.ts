@@ -1,5 +1,5 @@
 /** Decodes up to some number of tokens, as claims about generation read them. */
-import {decodeTo} from '../../experiments/bench/report/decode-to.js'
+import {decodeTo} from '../../experiments/bench/report/lines/decode-to.js'
 import type {BenchPlan, TimedRecord} from '../../experiments/bench/schema.js'
 import type {PairedTimes} from '../../experiments/bench/times/paired-times.js'
 import type {PlanRequest} from '../claim.js'

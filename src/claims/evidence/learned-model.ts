@@ -22,25 +22,33 @@ const FAVOR_POS = {method: 'favor-pos', preset: 'exact' as const, options: {}}
 export const FEATURES = 64
 const RATE = 0.01
 /** What may be left of the loss. */
-export const MOST = 0.5
+const MOST = 0.5
 
-/** How much is read and learned. */
+/** How much is learned. */
 interface Sizes {
-  /** Texts of each half: those that are learned on, and those that the model is judged on. */
-  texts: number
   maxTokens: number
   steps: number
-  draws: number
 }
+
+const SIZES: Record<FollowRequest['effort'], Sizes> = {
+  quick: {maxTokens: 64, steps: 20},
+  full: {maxTokens: 128, steps: 60},
+}
+const DRAWS = 6
+/** The same in words. */
+export const STEPS = `at most ${SIZES.full.steps} steps, ${SIZES.quick.steps} with --quick`
+/** Of the encoder, which is 60 times as large. */
+const ENCODER = {texts: 40, maxTokens: 64, steps: 60}
 
 /** A claim on what learning gives. */
 interface Asked {
   /** Of the claim: its runs begin with it. */
   id: string
-  sizes: Record<FollowRequest['effort'], Sizes>
-  /** The same of all-MiniLM-L6-v2, where that is installed and there is time for it. Default: the packaged model alone */
-  minilm?: Sizes
-  textsOf(sizes: Sizes): Promise<{learned: readonly string[]; judged: readonly string[]}>
+  /** Texts of each half: those that are learned on, and those that the model is judged on. */
+  texts: Record<FollowRequest['effort'], number>
+  /** all-MiniLM-L6-v2 learns, too, where it is installed and there is time for it. Default: false */
+  onMinilm?: boolean
+  textsOf(count: number): Promise<{learned: readonly string[]; judged: readonly string[]}>
   /** Where the texts are from that the model is judged on: `other texts`. */
   where: string
   explanation: string
@@ -57,7 +65,7 @@ interface Learner {
   /** Names of its runs begin with it. */
   id: string
   folder: string
-  sizes: Sizes
+  sizes: Sizes & {texts: number}
 }
 
 function minilmOf({id}: Asked): string {
@@ -65,19 +73,24 @@ function minilmOf({id}: Asked): string {
 }
 
 async function learnersOf(asked: Asked, {effort, minilm}: FollowRequest): Promise<Learner[]> {
-  const {id, sizes} = asked
-  const packaged = {asked, id, folder: packagedFile('charlm'), sizes: sizes[effort]}
-  const folder = asked.minilm && effort === 'full' ? await minilm?.() : null
-  if (!asked.minilm || !folder) return [packaged]
-  return [packaged, {asked, id: minilmOf(asked), folder, sizes: asked.minilm}]
+  const {id, texts, onMinilm} = asked
+  const sizes = {texts: texts[effort], ...SIZES[effort]}
+  const packaged = {asked, id, folder: packagedFile('charlm'), sizes}
+  const folder = onMinilm && effort === 'full' ? await minilm?.() : null
+  return [packaged, ...(folder ? [{asked, id: minilmOf(asked), folder, sizes: ENCODER}] : [])]
 }
 
 /**
  * Learns every layer, then runs the model with what was learned and without: the loss with it is at most half of the loss without,
  * or it is not.
  */
-export function learnedModel(asked: Asked): Pick<TestedClaim, 'plans' | 'following' | 'judge'> {
+export function learnedModel(
+  asked: Asked,
+): Pick<TestedClaim, 'kind' | 'rule' | 'plans' | 'following' | 'judge'> {
+  const apart = asked.onMinilm ? '; depends if below in one model and above in the other' : ''
   return {
+    kind: 'tested',
+    rule: `holds if it is below ${MOST}, beyond chance; refuted if it is above${apart}`,
     plans: () => ({}),
     async following(runs, request): Promise<Record<string, TunePlan | SwapPlan>> {
       const next: Record<string, TunePlan | SwapPlan> = {}
@@ -103,10 +116,10 @@ function inputsOf({id}: Learner, {directory}: FollowRequest): string {
 async function learning(learner: Learner, request: FollowRequest): Promise<TunePlan> {
   const {seed, exportLayers} = request
   const {asked, folder: model, sizes} = learner
-  const {maxTokens, steps, draws} = sizes
+  const {maxTokens, steps} = sizes
   const folder = inputsOf(learner, request)
   const {facts} = await openModel(model)
-  const texts = await asked.textsOf(sizes)
+  const texts = await asked.textsOf(sizes.texts)
   await mkdir(folder, {recursive: true})
   const learned = join(folder, 'learned.txt')
   await writeAtomic(learned, texts.learned.join('\n'))
@@ -127,7 +140,7 @@ async function learning(learner: Learner, request: FollowRequest): Promise<TuneP
     methods: [FAVOR_POS],
     projections: ['orth'],
     num_features: [FEATURES],
-    ...{learn: 'maps,rows', steps, learning_rate: RATE, held_out: 0.2, draws},
+    ...{learn: 'maps,rows', steps, learning_rate: RATE, held_out: 0.2, draws: DRAWS},
     ...{causal: facts.causal, seed},
     backend: 'auto',
   })
@@ -141,7 +154,7 @@ async function swapping(
 ): Promise<SwapPlan> {
   const {seed, directory} = request
   const {id, folder, sizes} = learner
-  const {maxTokens, texts, draws} = sizes
+  const {maxTokens, texts} = sizes
   const run = join(directory, `${id}-tune`)
   await saveTuned(runs.tune(`${id}-tune`), run)
   const tuned = await readTuned(tunedFileOf(run))
@@ -158,7 +171,7 @@ async function swapping(
     texts: {path, digest, count: texts},
     max_tokens: maxTokens,
     causal: facts.causal,
-    ...{replicates: draws, seed},
+    ...{replicates: DRAWS, seed},
     backend: 'auto',
   })
 }

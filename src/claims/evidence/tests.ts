@@ -1,10 +1,7 @@
 /** Tests that several claims share. All are of normal estimates: of logarithms where numbers are positive. */
 import {groupBy} from '../../report/groups.js'
-import {type Estimate, normalCdf, weightedLine} from '../../stats/index.js'
+import {type Estimate, normalCdf, weightedLine, Z95} from '../../stats/index.js'
 import type {Test} from '../claim.js'
-
-/** Half the width of a 95 % interval in standard errors. */
-export const Z95 = 1.959963984540054
 
 /**
  * Chance of a false alarm that numbers of draws are planned for: 5 % over the some 200 tests of all claims together, as

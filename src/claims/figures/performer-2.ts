@@ -1,7 +1,7 @@
 import type {CompletedVariance} from '../../experiments/variance/schema.js'
+import {Z95} from '../../stats/index.js'
 import {positiveVariance, trigonometricVariance} from '../../theory/kernels.js'
 import type {PlanRequest} from '../claim.js'
-import {Z95} from '../evidence/tests.js'
 import {variancePlanOf} from '../plans.js'
 import type {ClaimRuns} from '../runs.js'
 import type {Drawing, Figure, Point} from './figure.js'

@@ -1,4 +1,4 @@
-import {decodeTo} from '../../experiments/bench/report/decode-to.js'
+import {decodeTo} from '../../experiments/bench/report/lines/decode-to.js'
 import type {TimedRecord} from '../../experiments/bench/schema.js'
 import type {PairedTimes} from '../../experiments/bench/times/paired-times.js'
 import type {PlanRequest} from '../claim.js'

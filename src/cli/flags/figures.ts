@@ -1,41 +1,31 @@
 /** Flags for pages, papers and figures, of `rfa report` and of commands that run experiments. */
-import * as Flags from '@oclif/core/flags'
 import {FEATURE_AXES} from '../../report/figures/figure.js'
-import {eitherWay, htmlFile, markdownFile, oneText} from './kinds.js'
+import {eitherWay, htmlFile, inGroup, markdownFile, oneOption, oneText} from './kinds.js'
 
 /** Where figures and LaTeX go, and what figures show. */
 export const figureFlags = {
-  svg: oneText({
-    helpValue: 'DIR',
-    description:
-      'folder for the figures as SVG, for papers: fonts in them, as wide as a page and as a column',
-  }),
-  pdf: oneText({helpValue: 'DIR', description: 'the same as PDF, for LaTeX; texts stay texts'}),
-  png: oneText({helpValue: 'DIR', description: 'the same as PNG; Markdown shows them'}),
-  tex: oneText({
-    helpValue: 'DIR',
-    description:
-      'folder for the table of the first screen as LaTeX (booktabs); with --details all tables, a file for each',
-  }),
-  x: Flags.option({options: FEATURE_AXES})({
-    description:
-      'what figures draw errors over: M, the number of random vectors, or F, the length of the feature vector (default: M)',
-  }),
+  svg: oneText(
+    'folder for the figures as SVG, for papers: fonts in them, as wide as a page and as a column',
+    {helpValue: 'DIR'},
+  ),
+  pdf: oneText('the same as PDF, for LaTeX; texts stay texts', {helpValue: 'DIR'}),
+  png: oneText('the same as PNG; Markdown shows them', {helpValue: 'DIR'}),
+  tex: oneText(
+    'folder for the table of the first screen as LaTeX (booktabs); with --details all tables, a file for each',
+    {helpValue: 'DIR'},
+  ),
+  x: oneOption(FEATURE_AXES)(
+    'what figures draw errors over: M, the number of random vectors, or F, the length of the feature vector (default: M)',
+  ),
   plot: eitherWay('draw the most telling figure of each run in the terminal'),
 }
 
-const GROUP = {helpGroup: 'REPORT'}
-
-function grouped<F extends object>(flag: F): F {
-  return {...flag, ...GROUP}
-}
-
 /** What a run writes when it has ended, as `rfa report` does later. */
-export const reportFlags = {
-  html: htmlFile({...GROUP, description: 'page with figures and every table (.html)'}),
-  markdown: markdownFile({...GROUP, description: 'every table as Markdown (.md)'}),
-  svg: grouped(figureFlags.svg),
-  pdf: grouped(figureFlags.pdf),
-  png: grouped(figureFlags.png),
-  tex: grouped(figureFlags.tex),
-}
+export const reportFlags = inGroup('REPORT', {
+  html: htmlFile({description: 'page with figures and every table (.html)'}),
+  markdown: markdownFile({description: 'every table as Markdown (.md)'}),
+  svg: figureFlags.svg,
+  pdf: figureFlags.pdf,
+  png: figureFlags.png,
+  tex: figureFlags.tex,
+})

@@ -19,23 +19,71 @@ type MaybeMissing<Values> = {
   [Name in keyof Values as undefined extends Values[Name] ? never : Name]: Values[Name]
 } & {[Name in keyof Values as undefined extends Values[Name] ? Name : never]?: Values[Name]}
 
+/** What a flag may have besides its description. */
+type More = Pick<
+  Partial<Interfaces.OptionFlag<unknown>>,
+  'char' | 'exclusive' | 'helpGroup' | 'helpValue'
+>
+type One<Value> = Interfaces.FlagDefinition<
+  Value,
+  Interfaces.CustomOptions,
+  {multiple: false; requiredOrDefaulted: false}
+>
+type List<Value> = Interfaces.FlagDefinition<
+  Value,
+  Interfaces.CustomOptions,
+  {multiple: true; requiredOrDefaulted: false}
+>
+
+/** A kind of flags that takes the description first. */
+function described<Value>(kind: One<Value>) {
+  function flag(description: string, more: More & {required: true}): Interfaces.OptionFlag<Value>
+  function flag(description: string, more?: More): Interfaces.OptionFlag<Value | undefined>
+  function flag(description: string, more: More = {}): Interfaces.OptionFlag<Value | undefined> {
+    return kind({description, ...more})
+  }
+  return flag
+}
+
+/** The same of flags with lists. */
+function describedList<Value>(kind: List<Value>) {
+  return (description: string, more: More = {}) => kind({description, ...more})
+}
+
+/** The same flags in one group of the help. */
+export function inGroup<Definitions extends object>(
+  helpGroup: string,
+  flags: Definitions,
+): Definitions {
+  const grouped = Object.entries(flags).map(([name, flag]) => [name, {...flag, helpGroup}])
+  return Object.assign({}, flags, Object.fromEntries(grouped))
+}
+
 /** A switch that is off unless typed. */
-export function toggle(description: string, helpGroup?: string) {
-  return Flags.boolean({default: false, description, ...(helpGroup && {helpGroup})})
+export function toggle(description: string, more: Partial<Interfaces.BooleanFlag<boolean>> = {}) {
+  return Flags.boolean({default: false, description, ...more})
 }
 
 /** A switch that may be typed either way; `undefined` where neither was. */
-export function eitherWay(description: string, helpGroup?: string) {
-  const flag = Flags.boolean({allowNo: true, description, ...(helpGroup && {helpGroup})})
+export function eitherWay(description: string) {
+  const flag = Flags.boolean({allowNo: true, description})
   return flag as Interfaces.BooleanFlag<boolean | undefined> // the library's type has it always there
+}
+
+/** One of a few words, which the parser checks. */
+export function oneOption<const Options extends readonly string[]>(options: Options) {
+  return described<Options[number]>(Flags.option({options}))
 }
 
 /** Names of a registry, or how to ask for them where it grows. */
 type Names<Name> = readonly Name[] | (() => readonly Name[])
+/** Names with what they are called together: `{methods: METHOD_NAMES}`. */
+type Registry<Name> = Readonly<Record<string, Names<Name>>>
 
 /** A comma list of names; an unknown one is refused with the nearest known one. */
-export function nameList<Name extends string>(kind: string, names: Names<Name>) {
-  return Flags.custom<Name>({
+export function nameList<Name extends string>(registry: Registry<Name>) {
+  const [kind, names] = Object.entries(registry)[0]!
+  const list = Flags.custom<Name>({
     multiple: true,
     multipleNonGreedy: true,
     delimiter: ',',
@@ -43,6 +91,7 @@ export function nameList<Name extends string>(kind: string, names: Names<Name>) 
     ...completedWith(names),
     parse: async (text, _context, {name}) => known(text, `--${name}`, kind, names),
   })
+  return describedList<Name>(list)
 }
 
 /** Names that a shell may complete; the parser does not look at them. */
@@ -51,24 +100,22 @@ export function completedWith(choices: Names<string>): {choices: Names<string>} 
 }
 
 /** One name out of a registry. */
-export function oneName<Name extends string>(kind: string, names: Names<Name>): OneOf<Name> {
+export function oneName<Name extends string>(registry: Registry<Name>) {
+  const [kind, names] = Object.entries(registry)[0]!
   const flag = Flags.custom<string>({
     helpValue: 'NAME',
     ...completedWith(names),
     parse: async (text, _context, {name}) => known(text, `--${name}`, kind, names),
   })
-  return flag as unknown as OneOf<Name> // whose overloads tell no name of a registry from a list
+  return described(flag as unknown as One<Name>) // whose overloads tell no name of a registry from a list
 }
-type OneOf<Name> = Interfaces.FlagDefinition<
-  Name,
-  Interfaces.CustomOptions,
-  {multiple: false; requiredOrDefaulted: false}
->
 
 /** A file, a folder or a name: anything but nothing. */
-export const oneText = Flags.custom<string>({
-  parse: async (text, _context, {name}) => present(text, `--${name}`),
-})
+export const oneText = described(
+  Flags.custom<string>({
+    parse: async (text, _context, {name}) => present(text, `--${name}`),
+  }),
+)
 
 /** Endings of files that hold Markdown; a file without one may hold anything. */
 const MARKDOWN = /^(\.(md|markdown|mdown|txt)|\.\d.*|)$/i
@@ -120,7 +167,7 @@ export function present(text: string, where: string): string {
 
 /** A list of numbers and ranges (ranges.ts); each item of the value is itself a list. */
 export function numberList(rule: NumberRule) {
-  return Flags.custom<readonly number[]>({
+  const list = Flags.custom<readonly number[]>({
     multiple: true,
     multipleNonGreedy: true,
     delimiter: ',',
@@ -130,44 +177,52 @@ export function numberList(rule: NumberRule) {
       return parseNumberItem(text, `--${name}`, rule)
     },
   })
+  return describedList<readonly number[]>(list)
 }
 
 /** One number. */
 export function oneNumber(rule: NumberRule) {
-  return Flags.custom<number>({
+  const flag = Flags.custom<number>({
     helpValue: 'N',
     parse: async (text, _context, {name}) => parseNumber(text, `--${name}`, rule),
   })
+  return described(flag)
 }
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = {s: 1, m: 60, h: 3600}
 
 /** A time in seconds, as people say it: `90s`, `5m`, `1h`. */
-export const oneDuration = Flags.custom<number>({
-  helpValue: 'TIME',
-  parse: async (text, _context, {name}) => {
-    const [, number, unit] = /^(\d+(?:\.\d+)?)([smh])$/.exec(text.trim()) ?? []
-    if (number !== undefined && unit !== undefined) return Number(number) * UNIT_SECONDS[unit]!
-    throw expected('BAD_RANGE', `--${name}`, 'a time such as 90s, 5m or 1h', describe(text))
-  },
-})
+export const oneDuration = described(
+  Flags.custom<number>({
+    helpValue: 'TIME',
+    parse: async (text, _context, {name}) => {
+      const [, number, unit] = /^(\d+(?:\.\d+)?)([smh])$/.exec(text.trim()) ?? []
+      if (number !== undefined && unit !== undefined) return Number(number) * UNIT_SECONDS[unit]!
+      throw expected('BAD_RANGE', `--${name}`, 'a time such as 90s, 5m or 1h', describe(text))
+    },
+  }),
+)
 
 /** One loss of a model: a number with a unit, not a share. */
-export const oneLoss = Flags.custom<number>({
-  helpValue: 'LOSS',
-  parse: async (text, _context, {name}) => {
-    const where = `--${name}`
-    if (!/%\s*$/.test(text)) return parseNumber(text, where, POSITIVE_NUMBER)
-    const what = 'a loss in nats per token of a causal model, or in 1 - cosine of an encoder'
-    throw expected('BAD_RANGE', where, what, describe(text), 'write a number such as 0.05')
-  },
-})
+export const oneLoss = described(
+  Flags.custom<number>({
+    helpValue: 'LOSS',
+    parse: async (text, _context, {name}) => {
+      const where = `--${name}`
+      if (!/%\s*$/.test(text)) return parseNumber(text, where, POSITIVE_NUMBER)
+      const what = 'a loss in nats per token of a causal model, or in 1 - cosine of an encoder'
+      throw expected('BAD_RANGE', where, what, describe(text), 'write a number such as 0.05')
+    },
+  }),
+)
 
 /** One share, such as `0.05` or `5%`. */
-export const oneShare = Flags.custom<number>({
-  helpValue: 'SHARE',
-  parse: async (text, _context, {name}) => parseShare(text, `--${name}`),
-})
+export const oneShare = described(
+  Flags.custom<number>({
+    helpValue: 'SHARE',
+    parse: async (text, _context, {name}) => parseShare(text, `--${name}`),
+  }),
+)
 
 /** An option of an estimator as typed: `name=value`, or `method.name=value` for one method only. */
 export interface OptionAssignment {

@@ -23,6 +23,7 @@ import {
   eitherWay,
   emptyItem,
   type FlagValues,
+  inGroup,
   nameList,
   notBeside,
   numberList,
@@ -30,6 +31,7 @@ import {
   oneDuration,
   oneName,
   oneNumber,
+  oneOption,
   oneText,
   parseOptionAssignment,
   present,
@@ -67,30 +69,29 @@ export const optionFlag = optionAssignment({
 })
 
 /** `--orth-sign` of every command that draws projections. */
-export const orthSignFlag = Flags.option({options: ORTH_SIGNS})({
-  helpGroup: 'GRID',
-  description:
-    'signs of orthogonal projections: uniform (haar, default), or as LAPACK leaves them (raw): biased, but what official codes do',
-})
+export const orthSignFlag = oneOption(ORTH_SIGNS)(
+  'signs of orthogonal projections: uniform (haar, default), or as LAPACK leaves them (raw): biased, but what official codes do',
+  {helpGroup: 'GRID'},
+)
+
+/** `--preset`, `--projection` and `--method` of every command that takes one of each. */
+export const onePreset = oneName({presets: PRESET_NAMES})
+export const oneProjection = oneName({projections: PROJECTION_NAMES})
+export const oneMethod = oneName({methods: methodNames})
 
 /** `--layout` of every command that reads arrays. */
-export function layoutFlag(helpGroup?: string) {
-  return Flags.option({options: LAYOUTS})({
-    ...(helpGroup && {helpGroup}),
-    helpValue: 'AXES',
-    description:
-      'order of the axes of four- (and three-) axis arrays: bhld is [B, H, L, D] and [H, L, D] (default), blhd is [B, L, H, D] and [L, H, D], as PyTorch models split a projection and flash-attention takes it',
-  })
-}
+export const layoutFlag = oneOption(LAYOUTS)(
+  'order of the axes of four- (and three-) axis arrays: bhld is [B, H, L, D] and [H, L, D] (default), blhd is [B, L, H, D] and [L, H, D], as PyTorch models split a projection and flash-attention takes it',
+  {helpValue: 'AXES'},
+)
 
 /** `--plugin` of every command that takes names of estimators. @param effect - what comes of it there */
-export function pluginFlag(helpGroup: string | undefined, effect: string) {
+export function pluginFlag(effect: string) {
   return Flags.custom<string>({
     multiple: true,
     multipleNonGreedy: true,
     parse: async (text, _context, {name}) => present(text, `--${name}`),
   })({
-    ...(helpGroup && {helpGroup}),
     helpValue: 'FILE',
     description: `module with an estimator of your own, may be repeated: ${effect}; the environment variable RFA_PLUGINS names more, separated as in PATH`,
   })
@@ -116,197 +117,132 @@ export const layerList = Flags.custom<'all' | readonly number[]>({
   },
 })
 
+const named = (description: string) => oneText(description, {helpValue: 'NAME'})
+
 /** Where the arrays of files are, for every command that reads them; without {@link layoutFlag} and the files. */
-export function arrayFlags(helpGroup?: string) {
-  const group = helpGroup && {helpGroup}
-  return {
-    layer: layerList({
-      ...group,
-      description:
-        'layers of a file that has several (arrays layers.0.q, layers.0.k, layers.0.v and so on): lists a,b, ranges 0..11, or all (default: all, unless the file also has arrays q, k, v)',
-    }),
-    'query-name': oneText({
-      ...group,
-      helpValue: 'NAME',
-      description: 'array of queries (default: q)',
-    }),
-    'key-name': oneText({...group, helpValue: 'NAME', description: 'array of keys (default: k)'}),
-    'value-name': oneText({
-      ...group,
-      helpValue: 'NAME',
-      description: 'array of values (default: v)',
-    }),
-    'key-mask-name': oneText({
-      ...group,
-      helpValue: 'NAME',
-      description:
-        'array [B, S], nonzero for keys that take part (default: key_mask, if the file has one)',
-    }),
-  }
+export const arrayFlags = {
+  layer: layerList({
+    description:
+      'layers of a file that has several (arrays layers.0.q, layers.0.k, layers.0.v and so on): lists a,b, ranges 0..11, or all (default: all, unless the file also has arrays q, k, v)',
+  }),
+  'query-name': named('array of queries (default: q)'),
+  'key-name': named('array of keys (default: k)'),
+  'value-name': named('array of values (default: v)'),
+  'key-mask-name': named(
+    'array [B, S], nonzero for keys that take part (default: key_mask, if the file has one)',
+  ),
 }
 
 /** `--scale` of every command that computes logits. @param besides - what is said after its default */
-export function scaleFlag(helpGroup?: string, besides = '') {
-  return oneNumber(POSITIVE_NUMBER)({
-    ...(helpGroup && {helpGroup}),
-    helpValue: 'BETA',
-    description: `factor on q.k, the scale of logits (default: scale in the metadata of the file, else 1/sqrt(D))${besides}`,
-  })
-}
-
-/** `--causal` of every command that reads an input. */
-export function causalFlag(helpGroup?: string) {
-  return eitherWay(
-    'query i sees keys 0..i only (default: causal in the metadata of the file, else bidirectional)',
-    helpGroup,
+export function scaleFlag(besides = '') {
+  return oneNumber(POSITIVE_NUMBER)(
+    `factor on q.k, the scale of logits (default: scale in the metadata of the file, else 1/sqrt(D))${besides}`,
+    {helpValue: 'BETA'},
   )
 }
 
-/** `--causal-align`, which goes with it. */
-export function causalAlignFlag(helpGroup?: string) {
-  return oneName(
-    'corners',
-    CAUSAL_ALIGNS,
-  )({
-    ...(helpGroup && {helpGroup}),
-    description:
-      'which tokens fewer causal queries than keys are: start, the first ones; end, the last ones, as with a cache (no default)',
-  })
+/** The flags of every command that reads an input: which keys a query sees. */
+export const causalFlags = {
+  causal: eitherWay(
+    'query i sees keys 0..i only (default: causal in the metadata of the file, else bidirectional)',
+  ),
+  'causal-align': oneName({corners: CAUSAL_ALIGNS})(
+    'which tokens fewer causal queries than keys are: start, the first ones; end, the last ones, as with a cache (no default)',
+  ),
 }
 
 /** `--details` of every command that prints a report. */
-export function detailsFlag(helpGroup?: string) {
-  return toggle('print every table and note, not the answer alone', helpGroup)
-}
+export const detailsFlag = toggle('print every table and note, not the answer alone')
 
 /** `--parameters` of every command that runs estimators on queries and keys. @param effect - what comes of it there */
-export function parametersFlag(helpGroup: string | undefined, effect: string) {
-  return oneText({
-    ...(helpGroup && {helpGroup}),
+export function parametersFlag(effect: string) {
+  return oneText(`learned parameters, as rfa tune writes them (tuned.safetensors): ${effect}`, {
     helpValue: 'FILE',
-    description: `learned parameters, as rfa tune writes them (tuned.safetensors): ${effect}`,
   })
 }
 
 /** Which estimators, in which variants. @param grids - what runs where nothing is typed */
 export function methodFlags(grids: Record<'standard' | 'quick', Grid>) {
-  return {
-    methods: nameList(
-      'methods',
-      methodChoices,
-    )({
-      char: 'm',
-      helpGroup: 'GRID',
-      description: `estimators: ${[...METHOD_NAMES, 'all'].join(', ')} ${defaultHelp(grids, grid => grid.methods)}`,
-    }),
+  return inGroup('GRID', {
+    methods: nameList({methods: methodChoices})(
+      `estimators: ${[...METHOD_NAMES, 'all'].join(', ')} ${defaultHelp(grids, grid => grid.methods)}`,
+      {char: 'm'},
+    ),
     plugin: pluginFlag(
-      'GRID',
       'its estimators join those of --methods, and without --methods the default ones',
     ),
-    projections: nameList(
-      'projections',
-      PROJECTION_CHOICES,
-    )({
-      helpGroup: 'GRID',
-      description: `random matrices: ${PROJECTION_CHOICES.join(', ')} ${defaultHelp(grids, grid => grid.projections)}`,
-    }),
+    projections: nameList({projections: PROJECTION_CHOICES})(
+      `random matrices: ${PROJECTION_CHOICES.join(', ')} ${defaultHelp(grids, grid => grid.projections)}`,
+    ),
     'orth-sign': orthSignFlag,
-    'num-features': numberList(POSITIVE_INTEGER)({
-      helpGroup: 'GRID',
-      description: `number of random vectors M: lists a,b and ranges 64..1kx2, 64..512+64, with k = 1024 ${defaultHelp(grids, grid => grid.numFeatures)}`,
-    }),
-    preset: nameList(
-      'presets',
-      PRESET_NAMES,
-    )({
-      helpGroup: 'GRID',
-      description: `released implementation to reproduce; methods without it run as exact: ${PRESET_NAMES.join(', ')} (default: exact)`,
-    }),
+    'num-features': numberList(POSITIVE_INTEGER)(
+      `number of random vectors M: lists a,b and ranges 64..1kx2, 64..512+64, with k = 1024 ${defaultHelp(grids, grid => grid.numFeatures)}`,
+    ),
+    preset: nameList({presets: PRESET_NAMES})(
+      `released implementation to reproduce; methods without it run as exact: ${PRESET_NAMES.join(', ')} (default: exact)`,
+    ),
     option: optionFlag,
-  }
+  })
 }
 
 /** Seed, backend and threads: everything that computes has them. */
-export const computeFlags = {
-  seed: oneNumber(COUNT)({
-    helpGroup: 'RUN',
-    description: 'seed of every random draw (default: 0)',
-  }),
-  backend: oneName(
-    'backends',
-    BACKEND_CHOICES,
-  )({
-    helpGroup: 'RUN',
-    description: `where to compute: ${BACKEND_CHOICES.join(', ')} (default: auto, the first of the others that runs; see rfa doctor)`,
-  }),
-  threads: oneNumber(THREADS)({
-    helpGroup: 'RUN',
-    description:
-      'threads in all (default: one per processor). error-sweep and variance run that many cells in parallel; with fewer cells, each gets several threads. bench gives all threads to each cell in turn',
-  }),
-}
+export const computeFlags = inGroup('RUN', {
+  seed: oneNumber(COUNT)('seed of every random draw (default: 0)'),
+  backend: oneName({backends: BACKEND_CHOICES})(
+    `where to compute: ${BACKEND_CHOICES.join(', ')} (default: auto, the first of the others that runs; see rfa doctor)`,
+  ),
+  threads: oneNumber(THREADS)(
+    'threads in all (default: one per processor). error-sweep and variance run that many cells in parallel; with fewer cells, each gets several threads. bench gives all threads to each cell in turn',
+  ),
+})
 
 /** What a command that runs a grid of cells takes beside its grid. */
 export const runFlags = {
-  output: oneText({
-    char: 'o',
-    helpGroup: 'RUN',
-    helpValue: 'DIR',
-    description: 'folder of the run (default: results/<command>-<date>-<time>)',
-  }),
-  resume: toggle(
-    'continue the run in --output (start it if the folder is empty): keep finished cells, retry failed ones, add cells of a larger plan; flags of the grid need not be repeated',
-    'RUN',
-  ),
-  shard: shardFlag({
-    helpGroup: 'RUN',
-    description:
-      'run only part I of N of the plan, each in its own --output folder: parts have about equal predicted cost, the same on every machine; rfa merge joins the folders. slurm: take the part from SLURM_ARRAY_TASK_ID, _MIN and _COUNT',
-  }),
-  quick: toggle('a smaller grid that takes seconds; other flags override it', 'RUN'),
-  'dry-run': toggle('print the cells, the predicted time and memory, and stop', 'RUN'),
-  timeout: oneNumber({...POSITIVE_NUMBER, what: 'a positive number of seconds'})({
-    helpGroup: 'RUN',
-    helpValue: 'SECONDS',
-    description:
+  ...inGroup('RUN', {
+    output: oneText('folder of the run (default: results/<command>-<date>-<time>)', {
+      char: 'o',
+      helpValue: 'DIR',
+    }),
+    resume: toggle(
+      'continue the run in --output (start it if the folder is empty): keep finished cells, retry failed ones, add cells of a larger plan; flags of the grid need not be repeated',
+    ),
+    shard: shardFlag({
+      description:
+        'run only part I of N of the plan, each in its own --output folder: parts have about equal predicted cost, the same on every machine; rfa merge joins the folders. slurm: take the part from SLURM_ARRAY_TASK_ID, _MIN and _COUNT',
+    }),
+    quick: toggle('a smaller grid that takes seconds; other flags override it'),
+    'dry-run': toggle('print the cells, the predicted time and memory, and stop'),
+    timeout: oneNumber({...POSITIVE_NUMBER, what: 'a positive number of seconds'})(
       'give up on a cell after this long; bench: on each of its processes (default: never)',
+      {helpValue: 'SECONDS'},
+    ),
+    force: toggle('run even if the predicted memory exceeds the free memory'),
+    format: nameList({formats: TABLE_FILES})(
+      `files to write besides records.jsonl: ${TABLE_FILES.join(', ')} (default: csv)`,
+    ),
+    details: detailsFlag,
+    plot: eitherWay('draw the most telling figure below the tables'),
   }),
-  force: toggle('run even if the predicted memory exceeds the free memory', 'RUN'),
-  format: nameList(
-    'formats',
-    TABLE_FILES,
-  )({
-    helpGroup: 'RUN',
-    description: `files to write besides records.jsonl: ${TABLE_FILES.join(', ')} (default: csv)`,
-  }),
-  details: detailsFlag('RUN'),
-  plot: eitherWay('draw the most telling figure below the tables', 'RUN'),
   ...reportFlags,
-  profile: Flags.boolean({
-    default: false,
-    helpGroup: 'RUN',
-    exclusive: ['dry-run'],
-    description:
+  ...inGroup('RUN', {
+    profile: toggle(
       'write a CPU profile of each worker process, profile/worker-N.cpuprofile in the folder of the run, for Chrome DevTools, VS Code or speedscope.app; this slows what bench times',
+      {exclusive: ['dry-run']},
+    ),
   }),
   ...computeFlags,
 }
 
 /** The flags of every command that measures times. */
-export const timedFlags = {
-  'wait-quiet': oneDuration({
-    helpGroup: 'RUN',
-    description:
-      'before anything is timed wait until other programs leave the processors alone, at most this long (default: no wait)',
-  }),
-  samples: Flags.boolean({
-    default: false,
-    helpGroup: 'RUN',
-    ...notBeside('dry-run'),
-    description:
-      'write every single time as records_samples.csv, too; with --resume of a run that has ended also later',
-  }),
-}
+export const timedFlags = inGroup('RUN', {
+  'wait-quiet': oneDuration(
+    'before anything is timed wait until other programs leave the processors alone, at most this long (default: no wait)',
+  ),
+  samples: toggle(
+    'write every single time as records_samples.csv, too; with --resume of a run that has ended also later',
+    notBeside('dry-run'),
+  ),
+})
 
 /** The values of {@link runFlags}, with what every command has, and what was typed of the axes of draws. */
 export type RunOptions = Omit<FlagValues<typeof runFlags>, 'backend' | 'quick' | 'seed'> & {

@@ -12,6 +12,7 @@ import {defaultHelp, gridOf} from '../flags/defaults.js'
 import {
   completedWith,
   type FlagValues,
+  inGroup,
   nameList,
   numberList,
   oneLoss,
@@ -26,14 +27,7 @@ import {
   parseNumber,
   THREADS,
 } from '../flags/ranges.js'
-import {
-  causalAlignFlag,
-  causalFlag,
-  computeFlags,
-  detailsFlag,
-  parametersFlag,
-  scaleFlag,
-} from '../flags/shared.js'
+import {causalFlags, computeFlags, detailsFlag, parametersFlag, scaleFlag} from '../flags/shared.js'
 import {longestTimed} from './bench-model.js'
 import {inputFlags, toInputSpec, toLayers, type WithCausal} from './input-spec.js'
 import {type SwapFiles, swapFlags} from './swap.js'
@@ -75,84 +69,65 @@ function metricNamed(text: string): AdviceMetric {
 
 /** The flags of `rfa advise`. */
 export const adviseFlags = {
-  model: oneText({
-    helpGroup: 'MODEL',
-    helpValue: 'DIR',
-    description:
+  ...inGroup('MODEL', {
+    model: oneText(
       'advise on a whole model, by what it loses: folder or name, as rfa swap takes it; in place of an input',
-  }),
-  engine: swapFlags.engine,
-  device: swapFlags.device,
-  texts: oneText({
-    helpGroup: 'MODEL',
-    helpValue: 'PATH',
-    description:
+      {helpValue: 'DIR'},
+    ),
+    engine: swapFlags.engine,
+    device: swapFlags.device,
+    texts: oneText(
       'texts that the model reads, as rfa swap takes them (default: some of the package)',
-  }),
-  budget: oneLoss({
-    helpGroup: 'MODEL',
-    helpValue: 'LOSS',
-    description: `most loss that is accepted: nats per token of a causal model (default: ${BUDGETS.causal}), 1 - cosine of an encoder (default: ${BUDGETS.encoder})`,
+      {helpValue: 'PATH'},
+    ),
+    budget: oneLoss(
+      `most loss that is accepted: nats per token of a causal model (default: ${BUDGETS.causal}), 1 - cosine of an encoder (default: ${BUDGETS.encoder})`,
+    ),
   }),
   ...inputFlags,
-  scale: scaleFlag('INPUT'),
-  causal: causalFlag('INPUT'),
-  'causal-align': causalAlignFlag('INPUT'),
-  'seq-len': oneNumber(TWO_TOKENS)({
-    helpGroup: 'ADVICE',
-    description:
+  ...inGroup('INPUT', {scale: scaleFlag(), ...causalFlags}),
+  ...inGroup('ADVICE', {
+    'seq-len': oneNumber(TWO_TOKENS)(
       'length L to advise for (default: the length of the file, where errors are measured; of a model the most tokens it takes, up to 2048, quick: 512)',
+    ),
+    tolerance: Flags.custom<TypedError>({parse: async text => parseError(text)})({
+      helpValue: 'ERROR',
+      description: `largest error that is accepted, 0.05 or 5% (default: ${TOLERANCE} for rel_l2)`,
+    }),
+    metric: Flags.custom<AdviceMetric>({
+      helpValue: 'NAME',
+      ...completedWith(ADVICE_METRICS),
+      parse: async text => metricNamed(text),
+    })({
+      description: `metric of errors and tolerance: ${ADVICE_METRICS.join(', ')} (default: rel_l2)`,
+    }),
+    'budget-ms': oneNumber(POSITIVE_NUMBER)(
+      'longest time of a call over all heads in milliseconds (default: any)',
+    ),
+    methods: nameList({methods: CANDIDATES})(
+      `candidates, held against mean-value (averaging V): ${CANDIDATES.join(', ')} ${defaultHelp(ADVICE, grid => grid.methods)}; with --model ${defaultHelp(MODEL_ADVICE, grid => grid.methods)}`,
+      {char: 'm'},
+    ),
+    'num-features': numberList(POSITIVE_INTEGER)(
+      `numbers of random vectors M to try: lists a,b and ranges 64..4kx4, with k = 1024 ${defaultHelp(ADVICE, grid => grid.numFeatures)}; with --model ${defaultHelp(MODEL_ADVICE, grid => grid.numFeatures)}`,
+    ),
+    parameters: parametersFlag('its method is a candidate with and without them, with its M'),
   }),
-  tolerance: Flags.custom<TypedError>({parse: async text => parseError(text)})({
-    helpGroup: 'ADVICE',
-    helpValue: 'ERROR',
-    description: `largest error that is accepted, 0.05 or 5% (default: ${TOLERANCE} for rel_l2)`,
-  }),
-  metric: Flags.custom<AdviceMetric>({
-    helpValue: 'NAME',
-    ...completedWith(ADVICE_METRICS),
-    parse: async text => metricNamed(text),
-  })({
-    helpGroup: 'ADVICE',
-    description: `metric of errors and tolerance: ${ADVICE_METRICS.join(', ')} (default: rel_l2)`,
-  }),
-  'budget-ms': oneNumber(POSITIVE_NUMBER)({
-    helpGroup: 'ADVICE',
-    description: 'longest time of a call over all heads in milliseconds (default: any)',
-  }),
-  methods: nameList(
-    'methods',
-    CANDIDATES,
-  )({
-    char: 'm',
-    helpGroup: 'ADVICE',
-    description: `candidates, held against mean-value (averaging V): ${CANDIDATES.join(', ')} ${defaultHelp(ADVICE, grid => grid.methods)}; with --model ${defaultHelp(MODEL_ADVICE, grid => grid.methods)}`,
-  }),
-  'num-features': numberList(POSITIVE_INTEGER)({
-    helpGroup: 'ADVICE',
-    description: `numbers of random vectors M to try: lists a,b and ranges 64..4kx4, with k = 1024 ${defaultHelp(ADVICE, grid => grid.numFeatures)}; with --model ${defaultHelp(MODEL_ADVICE, grid => grid.numFeatures)}`,
-  }),
-  parameters: parametersFlag(
-    'ADVICE',
-    'its method is a candidate with and without them, with its M',
-  ),
-  quick: toggle('fewer candidates, M and runs: about twenty seconds', 'RUN'),
-  'dry-run': toggle('print the number of cells and the predicted time, and stop', 'RUN'),
-  details: detailsFlag('RUN'),
-  output: oneText({
-    char: 'o',
-    helpGroup: 'RUN',
-    helpValue: 'DIR',
-    description: 'folder of the runs and of advise.json (default: results/advise-<date>-<time>)',
-  }),
-  resume: toggle(
-    'continue the runs in --output: finished cells are kept, so another tolerance, metric or budget costs nothing',
-    'RUN',
-  ),
-  seed: computeFlags.seed,
-  threads: oneNumber(THREADS)({
-    helpGroup: 'RUN',
-    description: 'threads in all, of the timed calls too (default: one per processor)',
+  ...inGroup('RUN', {
+    quick: toggle('fewer candidates, M and runs: about twenty seconds'),
+    'dry-run': toggle('print the number of cells and the predicted time, and stop'),
+    details: detailsFlag,
+    output: oneText(
+      'folder of the runs and of advise.json (default: results/advise-<date>-<time>)',
+      {char: 'o', helpValue: 'DIR'},
+    ),
+    resume: toggle(
+      'continue the runs in --output: finished cells are kept, so another tolerance, metric or budget costs nothing',
+    ),
+    seed: computeFlags.seed,
+    threads: oneNumber(THREADS)(
+      'threads in all, of the timed calls too (default: one per processor)',
+    ),
   }),
 }
 /** What `rfa advise` was asked for; a missing value was not typed. */

@@ -1,26 +1,20 @@
 import type {ApplyRequest} from '../../apply/record.js'
-import {METHOD_NAMES, methodNames, PRESET_NAMES, PROJECTION_NAMES} from '../../attention/names.js'
+import {METHOD_NAMES, PRESET_NAMES, PROJECTION_NAMES} from '../../attention/names.js'
 import {expected} from '../../errors.js'
 import type {MethodSpec} from '../../experiments/axes.js'
 import {methodLabel} from '../../experiments/labels.js'
 import {ARRAY_EXTENSIONS, formatOf} from '../../inputs/files/formats.js'
 import {assertTunedFor, type TunedFile, tunedSpecOf} from '../../tuned/index.js'
-import {
-  type FlagValues,
-  fileList,
-  oneName,
-  oneNumber,
-  oneText,
-  toggle,
-  ungrouped,
-} from '../flags/kinds.js'
+import {type FlagValues, fileList, oneNumber, oneText, toggle, ungrouped} from '../flags/kinds.js'
 import {POSITIVE_INTEGER} from '../flags/ranges.js'
 import {
   arrayFlags,
-  causalAlignFlag,
-  causalFlag,
+  causalFlags,
   computeFlags,
   layoutFlag,
+  oneMethod,
+  onePreset,
+  oneProjection,
   optionFlag,
   orthSignFlag,
   parametersFlag,
@@ -32,51 +26,36 @@ import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
 
 /** The flags of `rfa apply`. */
 export const applyFlags = {
-  method: oneName(
-    'methods',
-    methodNames,
-  )({
+  method: oneMethod(`the estimator: ${METHOD_NAMES.join(', ')}`, {
     char: 'm',
     required: true,
-    description: `the estimator: ${METHOD_NAMES.join(', ')}`,
   }),
-  plugin: pluginFlag(undefined, '--method takes their names'),
+  plugin: pluginFlag('--method takes their names'),
   input: fileList({
     char: 'i',
     required: true,
     description:
       '.npz or .safetensors file, several of them, .npy file of all three stacked, or three .npy files: query, key, value; a comma within a name takes a backslash before it',
   }),
-  ...arrayFlags(),
-  layout: layoutFlag(),
-  output: oneText({
+  ...arrayFlags,
+  layout: layoutFlag,
+  output: oneText('where to write: .npz, .npy or .safetensors', {
     char: 'o',
     required: true,
     helpValue: 'FILE',
-    description: 'where to write: .npz, .npy or .safetensors',
   }),
   force: toggle('replace an output that is there; never an input'),
-  causal: causalFlag(),
-  'causal-align': causalAlignFlag(),
-  preset: oneName(
-    'presets',
-    PRESET_NAMES,
-  )({
-    description: `released implementation to reproduce (default: exact): ${PRESET_NAMES.join(', ')}`,
-  }),
+  ...causalFlags,
+  preset: onePreset(
+    `released implementation to reproduce (default: exact): ${PRESET_NAMES.join(', ')}`,
+  ),
   option: ungrouped(optionFlag, 'option of the estimator, e.g. tau=0.5; see rfa methods NAME'),
-  'num-features': oneNumber(POSITIVE_INTEGER)({
-    description: 'number of random vectors M (default: 256)',
-  }),
-  projection: oneName(
-    'projections',
-    PROJECTION_NAMES,
-  )({
-    description: `random matrix (default: the method's own): ${PROJECTION_NAMES.join(', ')}`,
-  }),
+  'num-features': oneNumber(POSITIVE_INTEGER)('number of random vectors M (default: 256)'),
+  projection: oneProjection(
+    `random matrix (default: the method's own): ${PROJECTION_NAMES.join(', ')}`,
+  ),
   'orth-sign': ungrouped(orthSignFlag),
   parameters: parametersFlag(
-    undefined,
     'with their options, projection and M; of learned random vectors the first draw',
   ),
   scale: scaleFlag(),

@@ -5,27 +5,22 @@ import {causalLabel, inputLabel} from '../../experiments/labels.js'
 import type {InputSizes} from '../../inputs/input-facts.js'
 import type {InputPart} from '../../inputs/input-parts.js'
 import type {InputSpec} from '../../inputs/spec.js'
-import {type FlagValues, fileList} from '../flags/kinds.js'
+import {type FlagValues, fileList, inGroup} from '../flags/kinds.js'
 import {arrayFlags, layoutFlag} from '../flags/shared.js'
 import {toInputSpec, toLayers, withCausal} from './input-spec.js'
 import type {InputListeners} from './variance-input.js'
 
-const {layer, ...names} = arrayFlags('INPUT')
-
-/** Flags of the file that shapes are taken from. */
-export const benchInputFlags = {
+/** Flags of the file that shapes are taken from: which keys take part is of no matter. */
+const {'key-mask-name': _, ...arrays} = arrayFlags
+export const benchInputFlags = inGroup('INPUT', {
   input: fileList({
     char: 'i',
-    helpGroup: 'INPUT',
     description:
       'take B, H, Hkv, D and Dv from a file of queries, keys and values, as error-sweep reads it, L where no --seq-len is typed, and --causal where its metadata say so. Only shapes: values are generated, as times of these kernels do not depend on them, and all keys take part',
   }),
-  layer,
-  'query-name': names['query-name'],
-  'key-name': names['key-name'],
-  'value-name': names['value-name'],
-  layout: layoutFlag('INPUT'),
-}
+  ...arrays,
+  layout: layoutFlag,
+})
 
 /** Sizes that a file determines. */
 const SIZES = ['batch', 'heads', 'kv-heads', 'head-dim', 'value-dim'] as const

@@ -2,25 +2,25 @@
 import {expected} from '../../errors.js'
 import {assertReads, mostTokens} from '../../experiments/bench/fields/model.js'
 import type {ModelFacts} from '../../model/index.js'
-import {type FlagValues, oneText} from '../flags/kinds.js'
+import {type FlagValues, inGroup, oneText} from '../flags/kinds.js'
 import {layerSets, swapFlags} from './swap.js'
 import type {PretrainedFacts} from './swap-files.js'
 
 /** Flags of a whole model. */
 export const benchModelFlags = {
-  model: oneText({
-    helpGroup: 'GRID',
-    helpValue: 'DIR',
-    description:
+  ...inGroup('GRID', {
+    model: oneText(
       'time a whole pretrained model with and without exchanged attention, from its folder (with --mode model and without a folder: charlm, the character model of the package); it says itself what H, Hkv, D are and whether it is causal',
+      {helpValue: 'DIR'},
+    ),
   }),
   engine: swapFlags.engine,
   device: swapFlags.device,
-  layers: oneText({
-    helpGroup: 'GRID',
-    helpValue: 'all|N,N',
-    description:
+  ...inGroup('GRID', {
+    layers: oneText(
       'layers of --model with exchanged attention: 0,3 or 0..3, first:2, last:2 (default: all)',
+      {helpValue: 'all|N,N'},
+    ),
   }),
 }
 

@@ -17,9 +17,17 @@ import {
 import {distinct} from '../../experiments/cells.js'
 import {assertTunedFits, type TunedFile} from '../../tuned/index.js'
 import {defaultHelp, type Grid, gridOf} from '../flags/defaults.js'
-import {type FlagValues, nameList, numberList, oneNumber} from '../flags/kinds.js'
+import {
+  type FlagValues,
+  inGroup,
+  nameList,
+  numberList,
+  oneNumber,
+  oneOption,
+  toggle,
+} from '../flags/kinds.js'
 import {COUNT, POSITIVE_INTEGER, SECONDS} from '../flags/ranges.js'
-import {causalFlag, methodFlags, parametersFlag, runFlags, timedFlags} from '../flags/shared.js'
+import {causalFlags, methodFlags, parametersFlag, runFlags, timedFlags} from '../flags/shared.js'
 import {benchInputFlags, type FileShape} from './bench-input.js'
 import {benchModelFlags, modelLayers, modelLengths} from './bench-model.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
@@ -79,95 +87,80 @@ const MODEL = {standard: {warmupRuns: 0, minRuns: 15}, quick: {warmupRuns: 0, mi
 /** Decodes before timing: with many tokens compilers are done after the first one. */
 const DECODE_WARMUP = 1
 
-const size = (description: string) => oneNumber(POSITIVE_INTEGER)({helpGroup: 'GRID', description})
+const size = oneNumber(POSITIVE_INTEGER)
 
 /** The flags of `rfa bench`. */
 export const benchFlags = {
   ...benchInputFlags,
   ...benchModelFlags,
   ...methodFlags(BENCH),
-  parameters: parametersFlag(
-    'GRID',
-    'its method is timed with and without them, at its heads and head dimension; maps fold into the projections of a model and are applied before the clock starts',
-  ),
-  mode: Flags.option({options: ['forward', ...BENCH_MODES] as const})({
-    helpGroup: 'GRID',
-    description:
+  ...inGroup('GRID', {
+    parameters: parametersFlag(
+      'its method is timed with and without them, at its heads and head dimension; maps fold into the projections of a model and are applied before the clock starts',
+    ),
+    mode: oneOption(['forward', ...BENCH_MODES] as const)(
       'what is timed: forward passes of the attention alone, the recurrent form one token after the other up to the longest of --seq-len (decode), forward passes of a transformer layer around it (layer), or of a whole model (model) (default: forward; with --model: model)',
+    ),
+    exact: Flags.boolean({
+      allowNo: true,
+      default: true,
+      description: `time ${BASELINES.join(' and ')} in addition to the methods; a decode only needs the first, a layer also gets ${PASS_THROUGH}, and a model its own attention and ${PASS_THROUGH}`,
+    }),
+    redraw: Flags.string({
+      helpValue: 'POLICY',
+      description: `when projections are drawn anew, inside the timed region: ${REDRAW_FORMS} (default: fixed)`,
+    }),
+    'seq-len': numberList(POSITIVE_INTEGER)(
+      `lengths L; of a decode, where to look at it ${defaultHelp(BENCH, grid => grid.seqLens)}; with --model powers of two up to what it reads`,
+    ),
+    batch: numberList(POSITIVE_INTEGER)(
+      `batches B, compared each by itself ${defaultHelp(BENCH, grid => grid.batch)}`,
+    ),
+    heads: size(`heads H ${defaultHelp(BENCH, grid => grid.heads)}`),
+    'kv-heads': size(
+      'heads Hkv of keys and values, a divisor of --heads (default: equal). No kernel here shares heads: each is repeated for its queries inside the timed region, as in a model without a kernel for it; a decode repeats each token, and its state has H heads',
+    ),
+    'head-dim': size(`head dimension D ${defaultHelp(BENCH, grid => grid.headDim)}`),
+    'value-dim': size('value dimension Dv (default: D)'),
+    causal: causalFlags.causal,
   }),
-  exact: Flags.boolean({
-    allowNo: true,
-    default: true,
-    helpGroup: 'GRID',
-    description: `time ${BASELINES.join(' and ')} in addition to the methods; a decode only needs the first, a layer also gets ${PASS_THROUGH}, and a model its own attention and ${PASS_THROUGH}`,
-  }),
-  redraw: Flags.string({
-    helpGroup: 'GRID',
-    helpValue: 'POLICY',
-    description: `when projections are drawn anew, inside the timed region: ${REDRAW_FORMS} (default: fixed)`,
-  }),
-  'seq-len': numberList(POSITIVE_INTEGER)({
-    helpGroup: 'GRID',
-    description: `lengths L; of a decode, where to look at it ${defaultHelp(BENCH, grid => grid.seqLens)}; with --model powers of two up to what it reads`,
-  }),
-  batch: numberList(POSITIVE_INTEGER)({
-    helpGroup: 'GRID',
-    description: `batches B, compared each by itself ${defaultHelp(BENCH, grid => grid.batch)}`,
-  }),
-  heads: size(`heads H ${defaultHelp(BENCH, grid => grid.heads)}`),
-  'kv-heads': size(
-    'heads Hkv of keys and values, a divisor of --heads (default: equal). No kernel here shares heads: each is repeated for its queries inside the timed region, as in a model without a kernel for it; a decode repeats each token, and its state has H heads',
-  ),
-  'head-dim': size(`head dimension D ${defaultHelp(BENCH, grid => grid.headDim)}`),
-  'value-dim': size('value dimension Dv (default: D)'),
-  causal: causalFlag('GRID'),
-  processes: oneNumber(POSITIVE_INTEGER)({
-    helpGroup: 'TIMING',
-    description: `fresh processes; each times all cells in turns, and a cell's runs and time are divided among them; intervals take two or more ${defaultHelp(BENCH, grid => grid.processes)}`,
-  }),
-  warmup: oneNumber(COUNT)({
-    helpGroup: 'TIMING',
-    description: `runs of each process before timing ${defaultHelp(BENCH, grid => grid.warmupRuns)}; decode: ${DECODE_WARMUP}; model: ${MODEL.standard.warmupRuns}`,
-  }),
-  'min-time': oneNumber(SECONDS)({
-    helpGroup: 'TIMING',
-    helpValue: 'SECONDS',
-    description: `go on until this much was timed, in all processes together ${defaultHelp(BENCH, grid => grid.minTime)}`,
-  }),
-  'min-runs': oneNumber(POSITIVE_INTEGER)({
-    helpGroup: 'TIMING',
-    description: `at least this many runs, in all processes together ${defaultHelp(BENCH, grid => grid.minRuns)}; model: ${MODEL.standard.minRuns}, quick: ${MODEL.quick.minRuns}`,
-  }),
-  'max-runs': oneNumber(POSITIVE_INTEGER)({
-    helpGroup: 'TIMING',
-    description: `at most this many runs ${defaultHelp(BENCH, grid => grid.maxRuns)}`,
-  }),
-  order: Flags.option({options: ['listed', 'random'] as const})({
-    helpGroup: 'TIMING',
-    description: 'order of the cells; random spreads drift over all of them (default: random)',
+  ...inGroup('TIMING', {
+    processes: oneNumber(POSITIVE_INTEGER)(
+      `fresh processes; each times all cells in turns, and a cell's runs and time are divided among them; intervals take two or more ${defaultHelp(BENCH, grid => grid.processes)}`,
+    ),
+    warmup: oneNumber(COUNT)(
+      `runs of each process before timing ${defaultHelp(BENCH, grid => grid.warmupRuns)}; decode: ${DECODE_WARMUP}; model: ${MODEL.standard.warmupRuns}`,
+    ),
+    'min-time': oneNumber(SECONDS)(
+      `go on until this much was timed, in all processes together ${defaultHelp(BENCH, grid => grid.minTime)}`,
+      {helpValue: 'SECONDS'},
+    ),
+    'min-runs': oneNumber(POSITIVE_INTEGER)(
+      `at least this many runs, in all processes together ${defaultHelp(BENCH, grid => grid.minRuns)}; model: ${MODEL.standard.minRuns}, quick: ${MODEL.quick.minRuns}`,
+    ),
+    'max-runs': oneNumber(POSITIVE_INTEGER)(
+      `at most this many runs ${defaultHelp(BENCH, grid => grid.maxRuns)}`,
+    ),
+    order: oneOption(['listed', 'random'] as const)(
+      'order of the cells; random spreads drift over all of them (default: random)',
+    ),
   }),
   ...timedFlags,
   ...runFlags,
-  backend: nameList(
-    'backends',
-    BACKEND_CHOICES,
-  )({
-    helpGroup: 'RUN',
-    description: `where to compute: ${BACKEND_CHOICES.join(', ')}; several are compared in one run, with the first of native, tensorflow, wasm, cpu that is among them (default: auto, the first of the others that runs; rfa doctor shows which do)`,
+  ...inGroup('RUN', {
+    backend: nameList({backends: BACKEND_CHOICES})(
+      `where to compute: ${BACKEND_CHOICES.join(', ')}; several are compared in one run, with the first of native, tensorflow, wasm, cpu that is among them (default: auto, the first of the others that runs; rfa doctor shows which do)`,
+    ),
   }),
-  peers: nameList(
-    'peers',
-    PEER_NAMES,
-  )({
-    helpGroup: 'GRID',
-    description:
+  ...inGroup('GRID', {
+    peers: nameList({peers: PEER_NAMES})(
       'other implementations to time in the same run, where they are installed: torch (PyTorch in python3, or in RFA_PYTHON) with softmax, softmax-online (its fused attention), favor-pos, rfa and elu; forward passes only',
+    ),
   }),
-  breakdown: Flags.boolean({
-    default: false,
-    helpGroup: 'TIMING',
-    description:
+  ...inGroup('TIMING', {
+    breakdown: toggle(
       'time the parts of each forward, too: drawing, feature map, contraction, guard; forward passes only',
+    ),
   }),
 }
 /** What `rfa bench` was asked for; a missing value was not typed. */

@@ -1,4 +1,3 @@
-import * as Flags from '@oclif/core/flags'
 import {expected} from '../../errors.js'
 import {
   type ErrorSweepPlan,
@@ -11,21 +10,16 @@ import {defaultHelp, type Grid, gridOf} from '../flags/defaults.js'
 import {
   eitherWay,
   type FlagValues,
+  inGroup,
   nameList,
   numberList,
   oneNumber,
+  oneOption,
   oneShare,
   toggle,
 } from '../flags/kinds.js'
 import {COUNT, POSITIVE_INTEGER, SCALE} from '../flags/ranges.js'
-import {
-  causalAlignFlag,
-  causalFlag,
-  methodFlags,
-  parametersFlag,
-  runFlags,
-  scaleFlag,
-} from '../flags/shared.js'
+import {causalFlags, methodFlags, parametersFlag, runFlags, scaleFlag} from '../flags/shared.js'
 import {
   GENERATOR_SHAPE,
   generatorFlags,
@@ -79,52 +73,41 @@ export const errorSweepFlags = {
   ...inputFlags,
   ...generatorFlags,
   ...methodFlags(ERROR_SWEEP),
-  parameters: parametersFlag(
-    'GRID',
-    'its method is measured with and without them, with its projection and M',
-  ),
-  'seq-len': numberList(POSITIVE_INTEGER)({
-    helpGroup: 'GRID',
-    description: `lengths L (default: that of the file; ${GENERATOR_SHAPE.seqLen} when generated)`,
-  }),
-  scales: numberList(SCALE)({
-    helpGroup: 'GRID',
-    description: `factors on queries and keys, an axis of the grid, e.g. 0.25..4x2 ${defaultHelp(ERROR_SWEEP, grid => grid.scales)}, with --input 1; --scale is the factor on q.k`,
-  }),
-  targets: nameList('targets', ['raw', 'matched'] as const)({
-    helpGroup: 'GRID',
-    description:
+  ...inGroup('GRID', {
+    parameters: parametersFlag(
+      'its method is measured with and without them, with its projection and M',
+    ),
+    'seq-len': numberList(POSITIVE_INTEGER)(
+      `lengths L (default: that of the file; ${GENERATOR_SHAPE.seqLen} when generated)`,
+    ),
+    scales: numberList(SCALE)(
+      `factors on queries and keys, an axis of the grid, e.g. 0.25..4x2 ${defaultHelp(ERROR_SWEEP, grid => grid.scales)}, with --input 1; --scale is the factor on q.k`,
+    ),
+    targets: nameList({targets: ['raw', 'matched'] as const})(
       'compare with softmax of the given q and k (raw), with what a method converges to (matched), or both (default)',
-  }),
-  replicates: oneNumber(POSITIVE_INTEGER)({
-    helpGroup: 'GRID',
-    description: `independent draws per cell ${defaultHelp(ERROR_SWEEP, grid => grid.replicates)}`,
-  }),
-  'until-ci': oneShare({
-    helpGroup: 'GRID',
-    description:
+    ),
+    replicates: oneNumber(POSITIVE_INTEGER)(
+      `independent draws per cell ${defaultHelp(ERROR_SWEEP, grid => grid.replicates)}`,
+    ),
+    'until-ci': oneShare(
       'add replicates until the 95 % interval of the median error is within this fraction of it, such as 0.05 or 5%; --replicates is then the minimum',
+    ),
+    'ci-metric': oneOption(PRECISION_METRICS)(
+      'with --until-ci: metric of that interval (default: rel_l2)',
+    ),
+    'max-replicates': oneNumber(POSITIVE_INTEGER)(
+      `with --until-ci: the most replicates of a cell (default: ${MAX_REPLICATES})`,
+    ),
+    scale: scaleFlag('; --scales multiplies q and k before that'),
+    ...causalFlags,
+    'row-queries': oneNumber(COUNT)(
+      `queries with rows of weights that are compared by KL divergence, total variation and their largest weights, drawn by the seed, the same number of each head; 0: none (default: ${ROW_QUERIES} with --details, else 0)`,
+    ),
+    'row-metrics': toggle('the same of the rows of all queries; takes time like L x S'),
+    predictions: eitherWay(
+      'predict errors, and the M that an error of 5 % takes; takes as long as the rest (default: with --details)',
+    ),
   }),
-  'ci-metric': Flags.option({options: PRECISION_METRICS})({
-    helpGroup: 'GRID',
-    description: 'with --until-ci: metric of that interval (default: rel_l2)',
-  }),
-  'max-replicates': oneNumber(POSITIVE_INTEGER)({
-    helpGroup: 'GRID',
-    description: `with --until-ci: the most replicates of a cell (default: ${MAX_REPLICATES})`,
-  }),
-  scale: scaleFlag('GRID', '; --scales multiplies q and k before that'),
-  causal: causalFlag('GRID'),
-  'causal-align': causalAlignFlag('GRID'),
-  'row-queries': oneNumber(COUNT)({
-    helpGroup: 'GRID',
-    description: `queries with rows of weights that are compared by KL divergence, total variation and their largest weights, drawn by the seed, the same number of each head; 0: none (default: ${ROW_QUERIES} with --details, else 0)`,
-  }),
-  'row-metrics': toggle('the same of the rows of all queries; takes time like L x S', 'GRID'),
-  predictions: eitherWay(
-    'predict errors, and the M that an error of 5 % takes; takes as long as the rest (default: with --details)',
-    'GRID',
-  ),
   ...runFlags,
 }
 /** What `rfa error-sweep` was asked for; a missing value was not typed. */

@@ -15,20 +15,17 @@ const MAX_TOKENS = 128
 export const exportFlags = {
   model: ungrouped(swapFlags.model),
   texts: ungrouped(swapFlags.texts),
-  'max-texts': oneNumber(POSITIVE_INTEGER)({
-    description: `first texts to read (default: ${MAX_TEXTS})`,
-  }),
-  'max-tokens': oneNumber(POSITIVE_INTEGER)({
-    description: `tokens at which a text is cut (default: ${MAX_TOKENS})`,
-  }),
+  'max-texts': oneNumber(POSITIVE_INTEGER)(`first texts to read (default: ${MAX_TEXTS})`),
+  'max-tokens': oneNumber(POSITIVE_INTEGER)(
+    `tokens at which a text is cut (default: ${MAX_TOKENS})`,
+  ),
   layer: layerList({
     description: 'layers to write: lists a,b, ranges 0..11, or all (default: all)',
   }),
-  output: oneText({
+  output: oneText('folder for layer0.safetensors, layer1.safetensors and so on', {
     char: 'o',
     helpValue: 'DIR',
     required: true,
-    description: 'folder for layer0.safetensors, layer1.safetensors and so on',
   }),
   force: toggle('replace files that exist'),
   engine: ungrouped(swapFlags.engine),

@@ -3,7 +3,7 @@ import {arrangementOf, wrongFiles} from '../../inputs/arrangement.js'
 import {GENERATOR_NAMES, type GeneratorName} from '../../inputs/generators/index.js'
 import {PACKAGED_CAUSAL_INPUT, PACKAGED_INPUT, packagedInput} from '../../inputs/packaged.js'
 import type {InputSpec} from '../../inputs/spec.js'
-import {type FlagValues, fileList, numberList, oneName, oneNumber} from '../flags/kinds.js'
+import {type FlagValues, fileList, inGroup, numberList, oneName, oneNumber} from '../flags/kinds.js'
 import {mergeValues, POSITIVE_INTEGER} from '../flags/ranges.js'
 import {arrayFlags, layoutFlag} from '../flags/shared.js'
 
@@ -11,37 +11,31 @@ import {arrayFlags, layoutFlag} from '../flags/shared.js'
 export const GENERATOR_SHAPE = {batch: 1, heads: 4, headDim: 64, seqLen: 512}
 
 const size = (description: string) =>
-  oneNumber(POSITIVE_INTEGER)({helpGroup: 'INPUT', description: `${description}; --generator only`})
+  oneNumber(POSITIVE_INTEGER)(`${description}; --generator only`)
 
 /** Files that queries, keys and values come from. */
-export const inputFlags = {
+export const inputFlags = inGroup('INPUT', {
   input: fileList({
     char: 'i',
-    helpGroup: 'INPUT',
     description: `.npz or .safetensors file, several of them (layers, or texts of one layer: out/*.safetensors), .npy file of all three stacked, or three .npy files: query, key, value; a comma within a name takes a backslash before it (default: ${PACKAGED_INPUT} of the package, with --causal ${PACKAGED_CAUSAL_INPUT})`,
   }),
-  ...arrayFlags('INPUT'),
-  layout: layoutFlag('INPUT'),
-}
+  ...arrayFlags,
+  layout: layoutFlag,
+})
 
 /** What generates them instead. */
-export const generatorFlags = {
-  generator: oneName(
-    'generators',
-    GENERATOR_NAMES,
-  )({
-    helpGroup: 'INPUT',
-    description: `generate the input: ${GENERATOR_NAMES.join(', ')}`,
-  }),
+export const generatorFlags = inGroup('INPUT', {
+  generator: oneName({generators: GENERATOR_NAMES})(
+    `generate the input: ${GENERATOR_NAMES.join(', ')}`,
+  ),
   batch: size(`batch B (default: ${GENERATOR_SHAPE.batch})`),
   heads: size(`heads H (default: ${GENERATOR_SHAPE.heads})`),
-  'head-dim': numberList(POSITIVE_INTEGER)({
-    helpGroup: 'INPUT',
-    description: `head dimensions D (default: ${GENERATOR_SHAPE.headDim}); --generator only`,
-  }),
+  'head-dim': numberList(POSITIVE_INTEGER)(
+    `head dimensions D (default: ${GENERATOR_SHAPE.headDim}); --generator only`,
+  ),
   'value-dim': size('value dimension Dv (default: D)'),
   'key-len': size('keys S (default: as many as queries)'),
-}
+})
 
 /** The flags that say where queries, keys and values come from. */
 export type InputFlags = Partial<

@@ -1,6 +1,6 @@
 import {type InputsPlan, inputsPlan} from '../../experiments/inputs/schema.js'
-import type {FlagValues} from '../flags/kinds.js'
-import {causalAlignFlag, causalFlag, runFlags, scaleFlag} from '../flags/shared.js'
+import {type FlagValues, inGroup} from '../flags/kinds.js'
+import {causalFlags, runFlags, scaleFlag} from '../flags/shared.js'
 import {inputFlags, toInputSpec, toLayers, type WithCausal} from './input-spec.js'
 import {checkedPlan} from './values.js'
 
@@ -10,9 +10,7 @@ const {quick: _, seed: __, ...howToRun} = runFlags
 /** The flags of `rfa inputs`. */
 export const inputsFlags = {
   ...inputFlags,
-  scale: scaleFlag('INPUT'),
-  causal: causalFlag('INPUT'),
-  'causal-align': causalAlignFlag('INPUT'),
+  ...inGroup('INPUT', {scale: scaleFlag(), ...causalFlags}),
   ...howToRun,
 }
 type InputsFlags = WithCausal<FlagValues<typeof inputsFlags>>

@@ -1,6 +1,6 @@
 /** What `rfa tune --model` learns on, and what it judges. */
 import {expected} from '../../errors.js'
-import {oneNumber, oneText, toggle} from '../flags/kinds.js'
+import {inGroup, oneNumber, oneText, toggle} from '../flags/kinds.js'
 import {POSITIVE_INTEGER} from '../flags/ranges.js'
 import {layerSets, swapFlags} from './swap.js'
 
@@ -22,35 +22,28 @@ const NOT_WITH_MODEL = [
 const {standard, quick} = MODEL_TUNE
 
 /** The flags that belong to `--model`. */
-export const modelTuneFlags = {
-  model: oneText({
-    helpGroup: 'MODEL',
-    helpValue: 'DIR',
-    description:
-      'folder of a model as Hugging Face writes it: learns every layer, then runs the model on other texts with what was learned and without',
-  }),
+export const modelTuneFlags = inGroup('MODEL', {
+  model: oneText(
+    'folder of a model as Hugging Face writes it: learns every layer, then runs the model on other texts with what was learned and without',
+    {helpValue: 'DIR'},
+  ),
   engine: swapFlags.engine,
   device: swapFlags.device,
   texts: swapFlags.texts,
-  'max-texts': oneNumber(POSITIVE_INTEGER)({
-    helpGroup: 'MODEL',
-    description: `first texts to read, a third of them to judge on (default: ${standard.texts}; quick: ${quick.texts})`,
-  }),
-  'max-tokens': oneNumber(POSITIVE_INTEGER)({
-    helpGroup: 'MODEL',
-    description: `tokens at which a text is cut (default: ${standard.maxTokens}; quick: ${quick.maxTokens})`,
-  }),
-  layers: oneText({
-    helpGroup: 'MODEL',
+  'max-texts': oneNumber(POSITIVE_INTEGER)(
+    `first texts to read, a third of them to judge on (default: ${standard.texts}; quick: ${quick.texts})`,
+  ),
+  'max-tokens': oneNumber(POSITIVE_INTEGER)(
+    `tokens at which a text is cut (default: ${standard.maxTokens}; quick: ${quick.maxTokens})`,
+  ),
+  layers: oneText('layers that learn: lists 0,3, ranges 0..3, first:2, last:2 (default: all)', {
     helpValue: 'all|N,N',
-    description: 'layers that learn: lists 0,3, ranges 0..3, first:2, last:2 (default: all)',
   }),
   sequential: toggle(
     'each layer learns with the layers before it exchanged by what they learned, from exact attention of the model as it is (default: each layer by itself)',
-    'MODEL',
   ),
   budget: swapFlags.budget,
-}
+})
 
 /** Flags of `--model` that say nothing without it. */
 const OF_MODEL = [

@@ -33,21 +33,17 @@ const sbatchOption = Flags.custom<string>({
 
 /** The flags of `rfa slurm`. */
 export const slurmFlags = {
-  shards: oneNumber(SHARDS)({
-    char: 'n',
-    required: true,
-    description:
-      'parts of the plan, one task of the array each; most clusters allow up to 1000 (MaxArraySize)',
-  }),
-  output: oneText({
-    char: 'o',
-    helpValue: 'DIR',
-    description:
-      'new folder for scripts, logs, shards and the merged run; all nodes must see it (default: results/<command>-<date>-<time>)',
-  }),
-  cpus: oneNumber(THREADS)({
-    description: 'processors of a task, and its threads (default: 1, or the threads of the plan)',
-  }),
+  shards: oneNumber(SHARDS)(
+    'parts of the plan, one task of the array each; most clusters allow up to 1000 (MaxArraySize)',
+    {char: 'n', required: true},
+  ),
+  output: oneText(
+    'new folder for scripts, logs, shards and the merged run; all nodes must see it (default: results/<command>-<date>-<time>)',
+    {char: 'o', helpValue: 'DIR'},
+  ),
+  cpus: oneNumber(THREADS)(
+    'processors of a task, and its threads (default: 1, or the threads of the plan)',
+  ),
   mem: oneWord(
     /^\d+[KMGT]?$/i,
     'memory as Slurm writes it: 500M, 4G',
@@ -69,14 +65,12 @@ export const slurmFlags = {
     helpValue: 'NAME',
     description: 'partition (default: the default of the cluster)',
   }),
-  'at-once': oneNumber(POSITIVE_INTEGER)({
-    description: 'most tasks at once (default: no limit)',
-  }),
+  'at-once': oneNumber(POSITIVE_INTEGER)('most tasks at once (default: no limit)'),
   sbatch: sbatchOption({
     helpValue: 'OPTION',
     description: 'another sbatch option for both jobs, may be repeated: --sbatch=--account=physics',
   }),
-  plugin: pluginFlag(undefined, 'for a plan with its estimators'),
+  plugin: pluginFlag('for a plan with its estimators'),
   submit: toggle('submit the jobs, too: the same as sh DIR/submit.sh'),
 }
 /** What `rfa slurm` was asked for; a missing value was not typed. */

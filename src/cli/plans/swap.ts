@@ -1,4 +1,5 @@
 import {expected} from '../../errors.js'
+import {YARDSTICK} from '../../experiments/averaging.js'
 import type {MethodSpec} from '../../experiments/axes.js'
 import {type SwapPlan, swapPlan} from '../../experiments/swap/schema.js'
 import {ENGINES} from '../../model/engine-names.js'
@@ -7,7 +8,15 @@ import type {TunedFile} from '../../tuned/index.js'
 import {assertTunedFits} from '../../tuned/index.js'
 import type {Grid} from '../flags/defaults.js'
 import {defaultHelp, gridOf} from '../flags/defaults.js'
-import {eitherWay, type FlagValues, oneLoss, oneName, oneNumber, oneText} from '../flags/kinds.js'
+import {
+  eitherWay,
+  type FlagValues,
+  inGroup,
+  oneLoss,
+  oneName,
+  oneNumber,
+  oneText,
+} from '../flags/kinds.js'
 import {POSITIVE_INTEGER} from '../flags/ranges.js'
 import {methodFlags, parametersFlag, runFlags} from '../flags/shared.js'
 import {type EstimatorFacts, plainSpec, toMethodSpecs} from './method-specs.js'
@@ -42,93 +51,65 @@ const SWAP: Record<'standard' | 'quick', SwapGrid> = {
 }
 
 /** What every other method is held against: averaging V, and exact attention with its queries rounded once more. */
-const YARDSTICKS = ['mean-value', 'softmax']
+const YARDSTICKS = [YARDSTICK, 'softmax']
 
 /** What PyTorch may compute on. */
 const DEVICES = ['cpu', 'cuda', 'mps', 'auto'] as const
 
 /** The flags of `rfa swap`. */
 export const swapFlags = {
-  model: oneText({
-    helpGroup: 'MODEL',
-    helpValue: 'DIR',
-    description:
+  ...inGroup('MODEL', {
+    model: oneText(
       'folder of a model as Hugging Face writes it (config.json, model.safetensors, tokenizer.json), or its name on the Hub if the cache has it (default: charlm, a character model of the package)',
-  }),
-  original: oneText({
-    helpGroup: 'MODEL',
-    helpValue: 'DIR',
-    description:
+      {helpValue: 'DIR'},
+    ),
+    original: oneText(
       'model that losses are measured against, where --model has changed weights, as rfa.torch.distil writes them (default: --model with its own attention)',
-  }),
-  engine: oneName(
-    'engines',
-    ENGINES,
-  )({
-    helpGroup: 'MODEL',
-    description:
+      {helpValue: 'DIR'},
+    ),
+    engine: oneName({engines: ENGINES})(
       'what runs the model: native, this program, for BERT, RoBERTa, DistilBERT, GPT-2, Llama, Mistral and Qwen; transformers, PyTorch and Transformers in Python (RFA_PYTHON), for every model with their attention interface; auto, native where it can (default)',
-  }),
-  device: oneName(
-    'devices',
-    DEVICES,
-  )({
-    helpGroup: 'MODEL',
-    description:
+    ),
+    device: oneName({devices: DEVICES})(
       'what PyTorch computes on, where Transformers runs the model: cpu, cuda, mps, or auto, a graphics processor where there is one (default: cpu)',
-  }),
-  texts: oneText({
-    helpGroup: 'MODEL',
-    helpValue: 'PATH',
-    description:
+    ),
+    texts: oneText(
       'texts that the model reads: a file with one a line, or a folder of .txt files with one in each (default: some of the package)',
-  }),
-  inputs: oneText({
-    helpGroup: 'MODEL',
-    helpValue: 'FILE.npz',
-    exclusive: ['texts', 'max-tokens'],
-    description:
+      {helpValue: 'PATH'},
+    ),
+    inputs: oneText(
       'arrays that a model of Transformers reads in place of texts, by the names of its arguments, with an item a row: pixel_values of a vision model, input_features or input_values of a speech model, input_ids and attention_mask',
-  }),
-  'max-texts': oneNumber(POSITIVE_INTEGER)({
-    helpGroup: 'MODEL',
-    description: `first texts to read ${defaultHelp(SWAP, grid => grid.texts)}`,
-  }),
-  'max-tokens': oneNumber(POSITIVE_INTEGER)({
-    helpGroup: 'MODEL',
-    description: `tokens at which a text is cut ${defaultHelp(SWAP, grid => grid.maxTokens)}`,
-  }),
-  layers: oneText({
-    helpGroup: 'MODEL',
-    helpValue: 'all|each|N,N',
-    description:
+      {helpValue: 'FILE.npz', exclusive: ['texts', 'max-tokens']},
+    ),
+    'max-texts': oneNumber(POSITIVE_INTEGER)(
+      `first texts to read ${defaultHelp(SWAP, grid => grid.texts)}`,
+    ),
+    'max-tokens': oneNumber(POSITIVE_INTEGER)(
+      `tokens at which a text is cut ${defaultHelp(SWAP, grid => grid.maxTokens)}`,
+    ),
+    layers: oneText(
       'layers in which attention is exchanged: all at once, each by itself, or some at once: lists 0,3, ranges 0..3, first:2, last:2 (default: all)',
-  }),
-  budget: oneLoss({
-    helpGroup: 'MODEL',
-    helpValue: 'LOSS',
-    description:
+      {helpValue: 'all|each|N,N'},
+    ),
+    budget: oneLoss(
       'for each method, search the largest set of these layers that loses at most this: nats per token of a causal model, 1 - cosine of an encoder (0.05 keeps a cosine of 0.95); the upper end of the 95 % interval decides',
+    ),
   }),
   ...methodFlags(SWAP),
-  parameters: parametersFlag(
-    'GRID',
-    'its method runs with and without them, by default in the layers that the file has',
-  ),
-  tuned: oneText({
-    helpGroup: 'GRID',
-    helpValue: 'FILE',
-    exclusive: ['parameters'],
-    description:
+  ...inGroup('GRID', {
+    parameters: parametersFlag(
+      'its method runs with and without them, by default in the layers that the file has',
+    ),
+    tuned: oneText(
       'the same as --parameters, without other methods unless they are named: shows what learned parameters repair',
-  }),
-  yardsticks: eitherWay(
-    'run averaging V (mean-value) and exact attention with its queries rounded once more (softmax: what float32 rounding alone does), too (default: yes)',
-    'GRID',
-  ),
-  replicates: oneNumber(POSITIVE_INTEGER)({
-    helpGroup: 'GRID',
-    description: `independent draws ${defaultHelp(SWAP, grid => grid.replicates)}`,
+      {helpValue: 'FILE', exclusive: ['parameters']},
+    ),
+    yardsticks: eitherWay(
+      'run averaging V (mean-value) and exact attention with its queries rounded once more (softmax: what float32 rounding alone does), too (default: yes)',
+    ),
+    replicates: oneNumber(POSITIVE_INTEGER)(
+      `independent draws ${defaultHelp(SWAP, grid => grid.replicates)}`,
+    ),
   }),
   ...runFlags,
 }

@@ -1,5 +1,4 @@
 import * as Flags from '@oclif/core/flags'
-import type {MethodName, ProjectionName} from '../../attention/names.js'
 import {methodNames, unknownMethod} from '../../attention/names.js'
 import {expected} from '../../errors.js'
 import type {MethodSpec} from '../../experiments/axes.js'
@@ -14,10 +13,11 @@ import {
   type TaskRequest,
   type TaskSettings,
 } from '../../tasks/index.js'
-import {gridOf} from '../flags/defaults.js'
+import {type Grid, gridOf} from '../flags/defaults.js'
 import {
   eitherWay,
   type FlagValues,
+  inGroup,
   numberList,
   oneName,
   oneNumber,
@@ -33,10 +33,7 @@ import {checkedPlan, drawAxesOf, listOr, replicatesOf} from './values.js'
 const MOST_SEEDS = 12
 
 /** What runs where nothing is typed. */
-interface TrainGrid {
-  methods: readonly MethodName[]
-  projections: readonly ProjectionName[]
-  numFeatures: readonly number[]
+interface TrainGrid extends Grid {
   rates: readonly number[]
   seeds: number
 }
@@ -100,97 +97,60 @@ const redrawSteps = Flags.custom<number>({
 
 /** The flags of `rfa train`. */
 export const trainFlags = {
-  task: oneName(
-    'tasks',
-    TASK_NAMES,
-  )({
-    helpGroup: 'TASK',
-    description: `what is learned: ${PURPOSES.join(', ')}`,
-  }),
-  length: oneNumber(POSITIVE_INTEGER)({
-    helpGroup: 'TASK',
-    description: 'tokens of a sequence L (default: 64, chars 128; quick: 32, chars 64)',
-  }),
-  pairs: numberList(POSITIVE_INTEGER)({
-    helpGroup: 'TASK',
-    description: 'mqar: keys with a value each, a list to compare (default: 8; quick: 4)',
-  }),
-  vocabulary: oneNumber(POSITIVE_INTEGER)({
-    helpGroup: 'TASK',
-    description: 'tokens that there are V (default: mqar 256, copy 16; quick: 64, 16)',
-  }),
-  data: oneNumber(POSITIVE_INTEGER)({
-    helpGroup: 'TASK',
-    description: 'copy: tokens to copy (default: 8; quick: 4)',
-  }),
-  texts: oneText({
-    helpGroup: 'TASK',
-    helpValue: 'PATH',
-    description:
+  ...inGroup('TASK', {
+    task: oneName({tasks: TASK_NAMES})(`what is learned: ${PURPOSES.join(', ')}`),
+    length: oneNumber(POSITIVE_INTEGER)(
+      'tokens of a sequence L (default: 64, chars 128; quick: 32, chars 64)',
+    ),
+    pairs: numberList(POSITIVE_INTEGER)(
+      'mqar: keys with a value each, a list to compare (default: 8; quick: 4)',
+    ),
+    vocabulary: oneNumber(POSITIVE_INTEGER)(
+      'tokens that there are V (default: mqar 256, copy 16; quick: 64, 16)',
+    ),
+    data: oneNumber(POSITIVE_INTEGER)('copy: tokens to copy (default: 8; quick: 4)'),
+    texts: oneText(
       'chars: a file of texts, or a folder of .txt files; the first 90 % are trained on, 5 % choose the rate, 5 % test (default: 40,000 characters of the package)',
+      {helpValue: 'PATH'},
+    ),
   }),
-  layers: oneNumber(POSITIVE_INTEGER)({
-    helpGroup: 'MODEL',
-    description: 'layers of attention (default: mqar 1, others 2)',
-  }),
-  width: oneNumber(POSITIVE_INTEGER)({
-    helpGroup: 'MODEL',
-    description: 'entries of a hidden state (default: 64)',
-  }),
-  heads: oneNumber(POSITIVE_INTEGER)({
-    helpGroup: 'MODEL',
-    description: 'heads of a layer (default: 1, listops and chars 2)',
-  }),
-  'key-dim': keyDim({
-    helpGroup: 'MODEL',
-    description:
-      'entries of a query or key D, for all methods or for one: 64 or taylor=16 (default: width / heads, taylor 16)',
-  }),
-  mlp: oneNumber(COUNT)({
-    helpGroup: 'MODEL',
-    description:
+  ...inGroup('MODEL', {
+    layers: oneNumber(POSITIVE_INTEGER)('layers of attention (default: mqar 1, others 2)'),
+    width: oneNumber(POSITIVE_INTEGER)('entries of a hidden state (default: 64)'),
+    heads: oneNumber(POSITIVE_INTEGER)('heads of a layer (default: 1, listops and chars 2)'),
+    'key-dim': keyDim({
+      description:
+        'entries of a query or key D, for all methods or for one: 64 or taylor=16 (default: width / heads, taylor 16)',
+    }),
+    mlp: oneNumber(COUNT)(
       'entries of the hidden layer of feed-forward parts, 0 for none (default: 0, listops and chars 128)',
-  }),
-  convolution: oneNumber(COUNT)({
-    helpGroup: 'MODEL',
-    description:
+    ),
+    convolution: oneNumber(COUNT)(
       'tokens that a gated convolution before all attention sees, 0 for none (default: 3, listops and chars 0)',
+    ),
+    positions: eitherWay('learn embeddings of places (default: for listops and chars)'),
   }),
-  positions: eitherWay('learn embeddings of places (default: for listops and chars)', 'MODEL'),
-  rates: numberList(POSITIVE_NUMBER)({
-    helpGroup: 'TRAINING',
-    description:
+  ...inGroup('TRAINING', {
+    rates: numberList(POSITIVE_NUMBER)(
       'learning rates of Adam: lists a,b and ranges 1e-3..3e-2x4 (default: 0.001, 0.004, 0.016; quick: 0.004); validation chooses one for each method',
-  }),
-  seeds: oneNumber(POSITIVE_INTEGER)({
-    helpGroup: 'TRAINING',
-    description: 'runs of each method at each rate (default: 3)',
-  }),
-  'until-ci': oneShare({
-    helpGroup: 'TRAINING',
-    description:
+    ),
+    seeds: oneNumber(POSITIVE_INTEGER)('runs of each method at each rate (default: 3)'),
+    'until-ci': oneShare(
       'double the seeds until the 95 % interval of every method is within this share of its score, such as 0.05 or 5%; --seeds is then the minimum',
-  }),
-  'max-seeds': oneNumber(POSITIVE_INTEGER)({
-    helpGroup: 'TRAINING',
-    description: `with --until-ci: seeds at which it ends all the same (default: ${MOST_SEEDS})`,
-  }),
-  steps: oneNumber(POSITIVE_INTEGER)({
-    helpGroup: 'TRAINING',
-    description: 'steps of Adam (default: 600, chars 300; quick: 200, listops and chars 60)',
-  }),
-  batch: oneNumber(POSITIVE_INTEGER)({
-    helpGroup: 'TRAINING',
-    description: 'sequences of a step (default: 32, chars 16; quick: 16)',
-  }),
-  'held-out': oneNumber(POSITIVE_INTEGER)({
-    helpGroup: 'TRAINING',
-    description:
+    ),
+    'max-seeds': oneNumber(POSITIVE_INTEGER)(
+      `with --until-ci: seeds at which it ends all the same (default: ${MOST_SEEDS})`,
+    ),
+    steps: oneNumber(POSITIVE_INTEGER)(
+      'steps of Adam (default: 600, chars 300; quick: 200, listops and chars 60)',
+    ),
+    batch: oneNumber(POSITIVE_INTEGER)('sequences of a step (default: 32, chars 16; quick: 16)'),
+    'held-out': oneNumber(POSITIVE_INTEGER)(
       'sequences of validation, and the number of the test (default: 512, chars 256; quick: 128, chars 64)',
-  }),
-  redraw: redrawSteps({
-    helpGroup: 'TRAINING',
-    description: 'draw the random vectors anew every N steps (default: never)',
+    ),
+    redraw: redrawSteps({
+      description: 'draw the random vectors anew every N steps (default: never)',
+    }),
   }),
   ...methodFlags(TRAIN),
   ...runFlags,

@@ -1,11 +1,12 @@
 import {extname} from 'node:path'
 import * as Flags from '@oclif/core/flags'
-import {METHOD_NAMES, methodNames, PRESET_NAMES, PROJECTION_NAMES} from '../../attention/names.js'
+import {METHOD_NAMES, PRESET_NAMES, PROJECTION_NAMES} from '../../attention/names.js'
 import {expected} from '../../errors.js'
 import {type TunePlan, tunePlan} from '../../experiments/tune/schema.js'
 import {LEARNED, type Learned, LOSSES} from '../../tuned/index.js'
 import {
   type FlagValues,
+  inGroup,
   nameList,
   numberList,
   oneName,
@@ -15,8 +16,10 @@ import {
 } from '../flags/kinds.js'
 import {POSITIVE_INTEGER, POSITIVE_NUMBER} from '../flags/ranges.js'
 import {
-  causalAlignFlag,
-  causalFlag,
+  causalFlags,
+  oneMethod,
+  onePreset,
+  oneProjection,
   optionFlag,
   orthSignFlag,
   pluginFlag,
@@ -60,74 +63,52 @@ const tunedPlace = Flags.custom<string>({
 export const tuneFlags = {
   ...inputFlags,
   ...modelTuneFlags,
-  method: oneName(
-    'methods',
-    methodNames,
-  )({
-    char: 'm',
-    helpGroup: 'LEARNING',
-    description: `the estimator (default: ${METHOD}): ${METHOD_NAMES.join(', ')}`,
-  }),
-  plugin: pluginFlag('LEARNING', '--method takes their names'),
-  'num-features': numberList(POSITIVE_INTEGER)({
-    helpGroup: 'LEARNING',
-    description: `number of random vectors M (default: ${FEATURES})`,
-  }),
-  projection: oneName(
-    'projections',
-    PROJECTION_NAMES,
-  )({
-    helpGroup: 'LEARNING',
-    description: `random matrix that learning starts from (default: the method's own): ${PROJECTION_NAMES.join(', ')}`,
+  ...inGroup('LEARNING', {
+    method: oneMethod(`the estimator (default: ${METHOD}): ${METHOD_NAMES.join(', ')}`, {
+      char: 'm',
+    }),
+    plugin: pluginFlag('--method takes their names'),
+    'num-features': numberList(POSITIVE_INTEGER)(
+      `number of random vectors M (default: ${FEATURES})`,
+    ),
+    projection: oneProjection(
+      `random matrix that learning starts from (default: the method's own): ${PROJECTION_NAMES.join(', ')}`,
+    ),
   }),
   'orth-sign': orthSignFlag,
-  preset: oneName(
-    'presets',
-    PRESET_NAMES,
-  )({
-    helpGroup: 'LEARNING',
-    description: `released implementation to reproduce (default: exact): ${PRESET_NAMES.join(', ')}`,
+  ...inGroup('LEARNING', {
+    preset: onePreset(
+      `released implementation to reproduce (default: exact): ${PRESET_NAMES.join(', ')}`,
+    ),
   }),
   option: optionFlag,
-  learn: nameList('things to learn', ['temperature', 'maps', 'rows'] as const)({
-    helpGroup: 'LEARNING',
-    description:
+  ...inGroup('LEARNING', {
+    learn: nameList({'things to learn': ['temperature', 'maps', 'rows'] as const})(
       'what is learned of each head: one factor on queries and keys (temperature), a D x D map of the queries and one of the keys (maps), the random vectors (rows), or maps,rows (default; maps for a method without random vectors)',
-  }),
-  loss: oneName(
-    'losses',
-    LOSSES,
-  )({
-    helpGroup: 'LEARNING',
-    helpValue: 'outputs|rows',
-    description:
+    ),
+    loss: oneName({losses: LOSSES})(
       'what is learned for: outputs close to those of exact attention (outputs, default), or close rows of weights, by their cross entropy (rows); rows takes a method without negative weights',
+      {helpValue: 'outputs|rows'},
+    ),
+    steps: oneNumber(POSITIVE_INTEGER)(
+      `most steps of Adam (default: ${TUNE.standard.steps}; with --quick: ${TUNE.quick.steps}); learning ends earlier when the held-out error no longer falls`,
+    ),
+    rate: oneNumber(POSITIVE_NUMBER)(`learning rate (default: ${RATE})`),
+    'held-out': oneShare(
+      `share of the texts that is held out, of a single text of its tokens (default: ${HELD_OUT})`,
+    ),
+    draws: oneNumber(POSITIVE_INTEGER)(
+      `independent draws of the random vectors (default: ${TUNE.standard.draws})`,
+    ),
   }),
-  steps: oneNumber(POSITIVE_INTEGER)({
-    helpGroup: 'LEARNING',
-    description: `most steps of Adam (default: ${TUNE.standard.steps}; with --quick: ${TUNE.quick.steps}); learning ends earlier when the held-out error no longer falls`,
-  }),
-  rate: oneNumber(POSITIVE_NUMBER)({
-    helpGroup: 'LEARNING',
-    description: `learning rate (default: ${RATE})`,
-  }),
-  'held-out': oneShare({
-    helpGroup: 'LEARNING',
-    description: `share of the texts that is held out, of a single text of its tokens (default: ${HELD_OUT})`,
-  }),
-  draws: oneNumber(POSITIVE_INTEGER)({
-    helpGroup: 'LEARNING',
-    description: `independent draws of the random vectors (default: ${TUNE.standard.draws})`,
-  }),
-  scale: scaleFlag('INPUT'),
-  causal: causalFlag('INPUT'),
-  'causal-align': causalAlignFlag('INPUT'),
-  output: tunedPlace({
-    char: 'o',
-    helpGroup: 'RUN',
-    helpValue: 'FILE',
-    description:
-      'FILE.safetensors for what was learned, with the folder FILE of the run next to it (default: results/tune-<date>-<time>)',
+  ...inGroup('INPUT', {scale: scaleFlag(), ...causalFlags}),
+  ...inGroup('RUN', {
+    output: tunedPlace({
+      char: 'o',
+      helpValue: 'FILE',
+      description:
+        'FILE.safetensors for what was learned, with the folder FILE of the run next to it (default: results/tune-<date>-<time>)',
+    }),
   }),
   ...howToRun,
 }

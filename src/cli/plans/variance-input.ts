@@ -6,27 +6,24 @@ import {sizesOf} from '../../inputs/attention-input.js'
 import type {InputPart} from '../../inputs/input-parts.js'
 import type {LayerChoice} from '../../inputs/layers.js'
 import type {InputSpec} from '../../inputs/spec.js'
-import {type FlagValues, fileList, oneNumber} from '../flags/kinds.js'
+import {type FlagValues, fileList, inGroup, oneNumber} from '../flags/kinds.js'
 import {POSITIVE_INTEGER} from '../flags/ranges.js'
-import {causalAlignFlag, causalFlag} from '../flags/shared.js'
+import {causalFlags} from '../flags/shared.js'
 import {inputFlags, toInputSpec, toLayers, withCausal} from './input-spec.js'
 
 /** Flags of an input that pairs are drawn from. */
 export const pairFlags = {
   ...inputFlags,
-  input: fileList({
-    char: 'i',
-    helpGroup: 'INPUT',
-    description:
-      'file that --pairs are drawn from, as in error-sweep (default with --pairs: a layer of the package)',
-  }),
-  causal: causalFlag('INPUT'),
-  'causal-align': causalAlignFlag('INPUT'),
-  pairs: oneNumber(POSITIVE_INTEGER)({
-    helpGroup: 'INPUT',
-    helpValue: 'N',
-    description:
+  ...inGroup('INPUT', {
+    input: fileList({
+      char: 'i',
+      description:
+        'file that --pairs are drawn from, as in error-sweep (default with --pairs: a layer of the package)',
+    }),
+    ...causalFlags,
+    pairs: oneNumber(POSITIVE_INTEGER)(
       'pairs of a query and a key, drawn from the input, alike from each head, in place of norms and angles (default with --input: one of each head); what counts of them are norms and angle',
+    ),
   }),
 }
 

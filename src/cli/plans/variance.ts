@@ -2,7 +2,7 @@ import {type ProjectionName, projectionNamed} from '../../attention/names.js'
 import {expected, listedFor} from '../../errors.js'
 import {type VariancePlan, variancePlan} from '../../experiments/variance/schema.js'
 import {defaultHelp, type Grid, gridOf} from '../flags/defaults.js'
-import {type FlagValues, numberList, oneNumber, oneShare} from '../flags/kinds.js'
+import {type FlagValues, inGroup, numberList, oneNumber, oneShare} from '../flags/kinds.js'
 import {ANGLE, NON_NEGATIVE_NUMBER, POSITIVE_INTEGER} from '../flags/ranges.js'
 import {methodFlags, runFlags} from '../flags/shared.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
@@ -46,44 +46,35 @@ const MOST_DRAWS = 100_000
 /** The flags of `rfa variance`. */
 export const varianceFlags = {
   ...methodFlags(VARIANCE),
-  'head-dim': numberList(POSITIVE_INTEGER)({
-    helpGroup: 'GRID',
-    description: `head dimensions D ${defaultHelp(VARIANCE, grid => grid.headDims)}`,
-  }),
-  norms: numberList(NON_NEGATIVE_NUMBER)({
-    helpGroup: 'GRID',
-    description: `norms of both vectors, canonical ${defaultHelp(VARIANCE, grid => grid.norms)}`,
-  }),
-  'key-norms': numberList(NON_NEGATIVE_NUMBER)({
-    helpGroup: 'GRID',
-    description: 'norms of y, each with each of --norms, then those of x (default: that of x)',
-  }),
-  angles: numberList(ANGLE)({
-    helpGroup: 'GRID',
-    description: `angles between them in degrees ${defaultHelp(VARIANCE, grid => grid.anglesDeg)}`,
-  }),
-  'sum-norms': numberList(NON_NEGATIVE_NUMBER)({
-    helpGroup: 'GRID',
-    description:
+  ...inGroup('GRID', {
+    'head-dim': numberList(POSITIVE_INTEGER)(
+      `head dimensions D ${defaultHelp(VARIANCE, grid => grid.headDims)}`,
+    ),
+    norms: numberList(NON_NEGATIVE_NUMBER)(
+      `norms of both vectors, canonical ${defaultHelp(VARIANCE, grid => grid.norms)}`,
+    ),
+    'key-norms': numberList(NON_NEGATIVE_NUMBER)(
+      'norms of y, each with each of --norms, then those of x (default: that of x)',
+    ),
+    angles: numberList(ANGLE)(
+      `angles between them in degrees ${defaultHelp(VARIANCE, grid => grid.anglesDeg)}`,
+    ),
+    'sum-norms': numberList(NON_NEGATIVE_NUMBER)(
       'norms |x+y| of pairs of equal norms, each with each of --difference-norms, in place of norms and angles',
-  }),
-  'difference-norms': numberList(NON_NEGATIVE_NUMBER)({
-    helpGroup: 'GRID',
-    description: 'norms |x-y| of such pairs',
+    ),
+    'difference-norms': numberList(NON_NEGATIVE_NUMBER)('norms |x-y| of such pairs'),
   }),
   ...pairFlags,
-  replicates: oneNumber(POSITIVE_INTEGER)({
-    helpGroup: 'GRID',
-    description: `independent draws, at least 2 ${defaultHelp(VARIANCE, grid => grid.replicates)}`,
-  }),
-  'until-ci': oneShare({
-    helpGroup: 'GRID',
-    description:
+  ...inGroup('GRID', {
+    replicates: oneNumber(POSITIVE_INTEGER)(
+      `independent draws, at least 2 ${defaultHelp(VARIANCE, grid => grid.replicates)}`,
+    ),
+    'until-ci': oneShare(
       'double the replicates until every 95 % interval is within this share of the ratio to iid, or of the variance where there is no ratio, such as 0.05 or 5%; --replicates is then the minimum',
-  }),
-  'max-replicates': oneNumber(POSITIVE_INTEGER)({
-    helpGroup: 'GRID',
-    description: `with --until-ci: draws at which a cell ends all the same (default: ${MOST_DRAWS})`,
+    ),
+    'max-replicates': oneNumber(POSITIVE_INTEGER)(
+      `with --until-ci: draws at which a cell ends all the same (default: ${MOST_DRAWS})`,
+    ),
   }),
   ...runFlags,
 }

@@ -5,7 +5,7 @@ import {type Breakdown, partRow} from './fields/breakdown.js'
 import {markRow} from './fields/token-marks.js'
 import {sharingKey, splitCell, trialOf} from './measure/process-cells.js'
 import {soFarText} from './measure/so-far.js'
-import {sampleRow, sampleRows} from './report/samples.js'
+import {sampleRow, sampleRows} from './report/tables/samples.js'
 import {type BenchResult, benchCell, benchPlan, benchResult} from './schema.js'
 
 const partsOf = (result: Row) => ((result.breakdown as Breakdown | undefined)?.parts ?? []) as Row[]
@@ -46,13 +46,14 @@ export default defineExperiment({
       (await import('./measure/merge.js')).mergeProcesses(results, trial),
   },
   soFar: soFarText,
-  findings: async records => (await import('./report/fits.js')).benchFindings(records),
+  findings: async records => (await import('./report/figures/fits.js')).benchFindings(records),
   highlights: async records => {
     const {benchAnswers, benchView} = await import('./report/answers.js')
     return benchAnswers(benchView(records))
   },
-  times: async records => (await import('./report/measured-times.js')).measuredTimes(records),
-  figures: async records => (await import('./report/figures.js')).benchFigures(records),
+  times: async records =>
+    (await import('./report/tables/measured-times.js')).measuredTimes(records),
+  figures: async records => (await import('./report/figures/figures.js')).benchFigures(records),
   comparison: async () => (await import('./report/comparison.js')).benchComparison,
   screen: async records => (await import('./report/screen.js')).benchScreen(records),
   report: async records => (await import('./report/report.js')).benchReport(records),

@@ -1,6 +1,6 @@
 /** What a twin, the plain double-precision form of an estimator, takes and gives. */
 import type {HostArray} from '../../../src/attention/index.js'
-import type {HostProjection} from '../../../src/check/call.js'
+import type {HostProjection} from '../../../src/check/calls/call.js'
 import type {HostArrays} from '../arrays.js'
 import {type BoundedMatrix, exactly} from '../bounded.js'
 import {type Bounded, bounded} from '../rounding.js'

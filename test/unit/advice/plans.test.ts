@@ -10,8 +10,8 @@ import {
 } from '../../../src/advice/plans.js'
 import type {Counted, Variant} from '../../../src/advice/times.js'
 import {METHOD_NAMES} from '../../../src/attention/names.js'
+import {YARDSTICK} from '../../../src/experiments/averaging.js'
 import {BASELINES} from '../../../src/experiments/bench/fields/baselines.js'
-import {YARDSTICK} from '../../../src/experiments/error-sweep/report/errors/ranking.js'
 import {timed} from '../../helpers/records/bench.js'
 
 const REQUEST: AdviceRequest = {

@@ -7,7 +7,7 @@ import {learnedProjection, tunedCall} from '../../../tuned/call.js'
 import type {TunedFile} from '../../../tuned/index.js'
 import {computedBy} from '../../computed-by.js'
 import type {CellContext, CellOutcome} from '../../experiment.js'
-import {type ResolvedMethod, resolveMethod} from '../../method.js'
+import {featureDimOf, type ResolvedMethod, resolveMethod} from '../../method.js'
 import {tunedOf} from '../../tuned-methods.js'
 import {layerBytes} from '../cost/layer-costs.js'
 import {benchShape, workOf} from '../cost/work.js'
@@ -86,11 +86,7 @@ export async function runBenchCell(
   return {
     status: 'completed',
     result: {
-      feature_dim: method.estimator.featureDim(
-        cell.num_features ?? 0,
-        cell.head_dim,
-        method.options,
-      ),
+      feature_dim: featureDimOf(method, cell, cell.head_dim),
       ...computedBy(backend),
       gate,
       ...timing,

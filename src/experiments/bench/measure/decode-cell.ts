@@ -1,6 +1,6 @@
 /** One decode: a method from the first token to the last, in one of the processes of its cell. */
 import {recordOperations} from '../../../attention/index.js'
-import {decoderFor, recurrentOptions, token} from '../../../check/decode.js'
+import {decoderFor, recurrentOptions, token} from '../../../check/calls/decode.js'
 import type {AttentionArray} from '../../../inputs/attention-input.js'
 import {repeatHeads} from '../../../inputs/grouped-heads.js'
 import {normals, randomStream} from '../../../random/index.js'

@@ -4,7 +4,7 @@ import {useBackend} from '../../../backends/index.js'
 import {expected} from '../../../errors.js'
 import {openTransformers, type TransformersModel} from '../../../model/index.js'
 import type {CellContext, CellOutcome} from '../../experiment.js'
-import {resolveMethod} from '../../method.js'
+import {featureDimOf, resolveMethod} from '../../method.js'
 import {statedSizes, transformersFacts} from '../../pretrained.js'
 import {torchMethod, whyNotInTorch} from '../../torch-methods.js'
 import {workOf} from '../cost/work.js'
@@ -60,11 +60,7 @@ export async function runEngineCell(
   return {
     status: 'completed',
     result: {
-      feature_dim: method.estimator.featureDim(
-        cell.num_features ?? 0,
-        cell.head_dim,
-        method.options,
-      ),
+      feature_dim: featureDimOf(method, cell, cell.head_dim),
       ...transformersFacts(model.engine, threads),
       ...{processes: 1, operations: {}, gate, ...timing},
       ...{model_kind: facts.kind, model_layers: facts.layers},

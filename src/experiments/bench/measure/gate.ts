@@ -2,13 +2,13 @@
 
 import {attend, exactAttention} from '../../../attention/index.js'
 import {hostData} from '../../../attention/internal.js'
-import {decodeAll, decoderFor} from '../../../check/decode.js'
+import {decodeAll, decoderFor} from '../../../check/calls/decode.js'
 import {RfaError} from '../../../errors.js'
 import {normals, randomStream} from '../../../random/index.js'
 import {requirePackage, tf} from '../../../tf.js'
 import {attentionRoundingBound} from '../../../theory/rounding.js'
 import {attendOptions} from '../../axes.js'
-import {RAW_TARGET, type ResolvedMethod} from '../../method.js'
+import {featureDimOf, RAW_TARGET, type ResolvedMethod} from '../../method.js'
 import type {BenchCell, BenchResult} from '../schema.js'
 
 /** Rows of the prefix that is checked. */
@@ -59,10 +59,7 @@ export async function passGateBy(
   const candidate = await run(arrays, rows)
   const judged = await judge(cell, method, arrays, rows, backend)
   const bound = attentionRoundingBound({
-    terms:
-      cell.head_dim +
-      method.estimator.featureDim(cell.num_features ?? 0, cell.head_dim, method.options) +
-      rows,
+    terms: cell.head_dim + featureDimOf(method, cell, cell.head_dim) + rows,
     argument: largestArgument(cell, arrays),
     condition: judged.condition,
     magnitude: arrays.value.reduce((top, x) => Math.max(top, Math.abs(x)), 0),

@@ -1,7 +1,7 @@
 /** The whole model of a cell: its weights, the attention of its layers, and one forward pass. */
 import {attend, type Decoder} from '../../../attention/index.js'
 import {callNoise} from '../../../attention/internal.js'
-import {decoderOver} from '../../../check/decode.js'
+import {decoderOver} from '../../../check/calls/decode.js'
 import {
   exactLayerAttention,
   type LayerAttention,

@@ -9,11 +9,11 @@ import {methodLabel} from '../../labels.js'
 import type {BenchRecord, TimedRecord} from '../schema.js'
 import {PairedTimes} from '../times/paired-times.js'
 import {undisturbedTime} from '../times/time-estimates.js'
-import {backendGain} from './backends.js'
-import {orderOf} from './crossover.js'
-import {fastestExact, type Line, linesByBackend, type Shape, shapeLines} from './lines.js'
-import {shareSentence} from './model.js'
-import {rowsInOrder, shapesOf} from './variants.js'
+import {backendGain} from './lines/backends.js'
+import {orderOf} from './lines/crossover.js'
+import {fastestExact, type Line, linesByBackend, type Shape, shapeLines} from './lines/lines.js'
+import {shareSentence} from './lines/model.js'
+import {rowsInOrder, shapesOf} from './lines/variants.js'
 
 /** Everything that answers are made from. */
 export interface View {

@@ -9,9 +9,9 @@ import {methodLabel, projectionLabel} from '../../labels.js'
 import type {BenchCell, TimedRecord} from '../schema.js'
 import {intervalOf, PairedTimes, pDiffers} from '../times/paired-times.js'
 import {medianOf} from '../times/time-estimates.js'
-import {decodeTo} from './decode-to.js'
-import {busyText, machineVerdictOf} from './machine-verdict.js'
-import {rowsInOrder} from './variants.js'
+import {decodeTo} from './lines/decode-to.js'
+import {busyText, machineVerdictOf} from './lines/machine-verdict.js'
+import {rowsInOrder} from './lines/variants.js'
 
 const TIME: Quantity = {
   name: 'time',

@@ -12,11 +12,13 @@ import {headsText, keyHeads} from '../fields/grouped.js'
 import type {BenchRecord, TimedRecord} from '../schema.js'
 import {PairedTimes} from '../times/paired-times.js'
 import {LEAST_FOR_QUARTILES, medianOf} from '../times/time-estimates.js'
-import {backendColumns} from './backends.js'
-import {LEAST_LIVE, leastTime} from './best.js'
-import {BREAKDOWN_LEGEND, breakdownBlocks} from './breakdown-report.js'
-import {DECODE_LEGEND, decodeSection} from './decode-report.js'
-import {modelText} from './model.js'
+import {backendColumns} from './lines/backends.js'
+import {modelText} from './lines/model.js'
+import {type Growing, type Growth, growing, speedUp, trends} from './lines/trends.js'
+import {ratioText, rowsInOrder, shapesOf, timeText, VARIANT_COLUMNS} from './lines/variants.js'
+import {LEAST_LIVE, leastTime} from './tables/best.js'
+import {BREAKDOWN_LEGEND, breakdownBlocks} from './tables/breakdown-report.js'
+import {DECODE_LEGEND, decodeSection} from './tables/decode-report.js'
 import {
   fastestShare,
   impossibleItems,
@@ -25,9 +27,7 @@ import {
   machineItems,
   oddityItems,
   unsettledItems,
-} from './notes.js'
-import {type Growing, type Growth, growing, speedUp, trends} from './trends.js'
-import {ratioText, rowsInOrder, shapesOf, timeText, VARIANT_COLUMNS} from './variants.js'
+} from './tables/notes.js'
 
 /** Blocks of a whole benchmark. */
 export function benchReport(records: readonly BenchRecord[]): Block[] {

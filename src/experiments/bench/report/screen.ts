@@ -12,8 +12,7 @@ import {
   ratioWithInterval,
   UNSETTLED,
 } from '../../../report/numbers.js'
-import {fittedScreen, SCREEN_WIDTH} from '../../../report/screen.js'
-import {listed} from '../../../report/words.js'
+import {fittedScreen, SCREEN_WIDTH, type Screen, shownOf} from '../../../report/screen.js'
 import {wrap} from '../../../report/wrap.js'
 import type {Estimate} from '../../../stats/index.js'
 import {backendLabel} from '../../labels.js'
@@ -23,9 +22,9 @@ import type {BenchRecord, TimedRecord} from '../schema.js'
 import {processMedians} from '../times/processes.js'
 import {undisturbedTime} from '../times/time-estimates.js'
 import {benchAnswers, benchView, type View} from './answers.js'
-import {type Line, linesByBackend, type Shape} from './lines.js'
-import {modelText} from './model.js'
-import {conditionSentences, interruptedItems} from './notes.js'
+import {type Line, linesByBackend, type Shape} from './lines/lines.js'
+import {modelText} from './lines/model.js'
+import {conditionSentences, interruptedItems} from './tables/notes.js'
 
 /** Lines that the answer may take; its first sentence stands in any case. */
 const ANSWER_LINES = 4
@@ -52,26 +51,22 @@ export function benchScreen(records: readonly BenchRecord[], lines?: number): Bl
   const rows = rowsOf(view)
   const all = noVerdict(records) ?? benchAnswers(view)
   const answers = firstSentences(all)
-  const title = heading(2, titleOf(view))
-  return fittedScreen(
-    rows.length,
-    shown => {
+  const screen: Screen = {
+    title: heading(2, titleOf(view)),
+    answer: answers,
+    rows: rows.length,
+    table(shown) {
       const {block, lengths, of} = tableOf(view, chosenRows(rows, shown))
-      const hidden = [
-        ...(shown < rows.length ? [`${shown} of ${rows.length} rows`] : []),
-        ...(lengths < of ? [`${lengths} of ${of} lengths`] : []),
-        ...(answers.length < all.length ? [`${answers.length} of ${all.length} sentences`] : []),
-      ]
-      const rest = hidden.length > 0 ? [`Shown: ${listed(hidden)}; --details has the rest.`] : []
-      const below = [...legendOf(rows), ...rest].join(' ')
-      return [
-        ...[title, text(answers.join(' ')), block],
-        ...(below === '' ? [] : [text(below)]),
-        ...list(notes),
-      ]
+      const rest = shownOf({
+        rows: [shown, rows.length],
+        lengths: [lengths, of],
+        sentences: [answers.length, all.length],
+      })
+      return {blocks: [block], below: [...legendOf(rows), ...rest]}
     },
-    lines,
-  )
+    notes,
+  }
+  return fittedScreen(screen, lines)
 }
 
 /** Why a run bears no verdict; `undefined` where it does. */

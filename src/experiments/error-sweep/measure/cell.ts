@@ -10,6 +10,7 @@ import {viewOf} from '../../axes.js'
 import {computedBy} from '../../computed-by.js'
 import type {CellContext, CellOutcome} from '../../experiment.js'
 import {
+  featureDimOf,
   matchedTarget,
   RAW_TARGET,
   type ResolvedMethod,
@@ -66,11 +67,7 @@ export async function runErrorSweepCell(
   const own = featureStatistics(context, matchedTarget(method) ?? RAW_TARGET, viewOf(cell))
   const curves = predictedCurves(cell, method, context)
   const metrics = summaries(runs.replicates)
-  const featureDim = method.estimator.featureDim(
-    cell.num_features ?? 0,
-    query.shape[3],
-    method.options,
-  )
+  const featureDim = featureDimOf(method, cell, query.shape[3])
   return {
     status: 'completed',
     result: {

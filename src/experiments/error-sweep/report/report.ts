@@ -7,8 +7,7 @@ import {significant} from '../../../report/numbers.js'
 import {backendItems, methodLabel, projectionLabel, troubleItems} from '../../labels.js'
 import {headsOf} from '../heavy-lists.js'
 import type {CompletedSweep, ErrorSweepRecord} from '../schema.js'
-import {type Ranking, rankingsOf} from './errors/ranking.js'
-import {type Standing, standingOf} from './errors/standing.js'
+import {type Ranking, rankingsOf, type Standing, standingOf} from './errors/ranking.js'
 import {
   atLargestFeatures,
   byLayer,

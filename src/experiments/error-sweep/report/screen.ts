@@ -1,20 +1,19 @@
 /** The first screen of a sweep: what was measured, the answer, one table, and where the rest is. */
-import {type Block, heading, list, text} from '../../../report/document.js'
+import {type Block, heading, list} from '../../../report/document.js'
 import {spanOf} from '../../../report/groups.js'
 import {errorWithInterval, plural} from '../../../report/numbers.js'
-import {SCREEN_LINES, screenLines} from '../../../report/screen.js'
+import {fittedScreen} from '../../../report/screen.js'
 import {listed} from '../../../report/words.js'
 import {LEAST_FOR_INTERVAL} from '../../../stats/index.js'
 import {variantLabel} from '../../labels.js'
 import {troubleSentences} from '../../trouble.js'
 import {type CompletedSweep, type ErrorSweepRecord, replicatesOf} from '../schema.js'
 import {isDrawn} from './errors/comparison.js'
-import {rankingOf} from './errors/ranking.js'
-import {byError, methodsOf, standingOf, tellsNothing} from './errors/standing.js'
+import {byError, methodsOf, rankingOf, standingOf, tellsNothing} from './errors/ranking.js'
 import {contrastOf, measuredLabel, type Place, placesOf} from './groups/places.js'
 import {answerSentences} from './sentences/answer.js'
 import {overTexts} from './tables/columns.js'
-import {type CutTable, limitsOf, methodsTable} from './tables/methods-table.js'
+import {limitsOf, methodsTable} from './tables/methods-table.js'
 import {inputNotes, precisionNotes, roundingNotes} from './tables/notes.js'
 import {placesTable} from './tables/places-table.js'
 import {rowSentence} from './tables/row-columns.js'
@@ -33,53 +32,22 @@ export function errorSweepScreen(records: readonly ErrorSweepRecord[]): Block[] 
   if (!first) return list(troubleSentences(records))
   const contrast = contrastOf(places)
   const rankings = contrast || places.length === 1 ? places.map(rankingOf) : undefined
-  const parts: Parts = {
-    title: `Error on ${measuredLabel(places)}`,
-    sentences: answerSentences(places, rankings).join(' '),
-    table: rankings
-      ? methodsTable(places, {rankings, limits: limitsOf(completed)}, contrast)
-      : placesTable(places),
-    legend: legend(places),
-    notes: screenNotes(records, completed, places),
-  }
-  return fitted(parts)
-}
-
-/** What a screen is made of. */
-interface Parts {
-  title: string
-  sentences: string
-  table: CutTable
-  legend: string
-  /** The most important first. */
-  notes: readonly string[]
-}
-
-/** As many rows, then notes, as there is room for. */
-function fitted(parts: Parts): Block[] {
-  const most = Math.min(MOST_ROWS, parts.table.count)
-  const mostNotes = Math.min(MOST_NOTES, parts.notes.length)
-  for (const least of [6, 3, 1]) {
-    for (let notes = mostNotes; notes >= 0; notes--) {
-      for (let rows = most; rows >= Math.min(most, least); rows--) {
-        const blocks = blocksOf(parts, rows, notes)
-        if (screenLines(blocks) <= SCREEN_LINES) return blocks
-      }
-    }
-  }
-  return blocksOf(parts, 1, 0)
-}
-
-function blocksOf({title, sentences, table, legend, notes}: Parts, rows: number, most: number) {
-  const rest = [...counted(table.count - rows, 'row'), ...counted(notes.length - most, 'note')]
-  const more = rest.length > 0 ? [`The details have ${listed(rest)}.`] : []
-  return [
-    heading(2, title),
-    ...(sentences === '' ? [] : [text(sentences)]),
-    ...table.blocks(rows),
-    text([legend, ...more].join(' ')),
-    ...list(notes.slice(0, most).map(shortNote)),
-  ]
+  const table = rankings
+    ? methodsTable(places, {rankings, limits: limitsOf(completed)}, contrast)
+    : placesTable(places)
+  const notes = screenNotes(records, completed, places)
+  return fittedScreen({
+    title: heading(2, `Error on ${measuredLabel(places)}`),
+    answer: answerSentences(places, rankings),
+    rows: Math.min(MOST_ROWS, table.count),
+    table(rows, noted) {
+      const rest = [...counted(table.count - rows, 'row'), ...counted(notes.length - noted, 'note')]
+      const more = rest.length > 0 ? [`The details have ${listed(rest)}.`] : []
+      return {blocks: table.blocks(rows), below: [legend(places), ...more]}
+    },
+    notes: notes.slice(0, MOST_NOTES).map(shortNote),
+    yielding: true,
+  })
 }
 
 /** `3 more rows`; nothing of none. */

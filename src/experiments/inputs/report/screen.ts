@@ -1,5 +1,5 @@
 /** The first screen of a look at an input: how hard it is for random features, and its heads or layers. */
-import {type Block, type ColumnSpec, heading, list, table, text} from '../../../report/document.js'
+import {type Block, type ColumnSpec, heading, list, table} from '../../../report/document.js'
 import {evenly} from '../../../report/evenly.js'
 import {groupBy, spanOf} from '../../../report/groups.js'
 import {MISSING, plural, significant} from '../../../report/numbers.js'
@@ -23,39 +23,39 @@ const MOST_FAILURES = 2
 export function inputsScreen(records: readonly InputsRecord[]): Block[] {
   if (records.length === 0) return []
   const failed = failures(records)
-  const trouble = list([
+  const notes = [
     ...failed.slice(0, MOST_FAILURES),
     ...(failed.length > MOST_FAILURES
       ? [`${plural(failed.length - MOST_FAILURES, 'more layer')} failed`]
       : []),
-  ])
+  ]
   const title = heading(2, inputTitle(records))
   const heads = headRows(records)
-  if (heads.length === 0) return [title, ...trouble]
+  if (heads.length === 0) return [title, ...list(notes)]
   const layers = groupBy(heads, ({layer}) => String(layer))
   const lines = layers.length > 1 ? layers : heads.map(head => [head])
   const noun = layers.length > 1 ? 'layer' : 'head'
-  return fittedScreen(lines.length, count => {
-    const left = lines.length - count
-    const rest = left > 0 ? [text(`The details have ${plural(left, `more ${noun}`)}.`)] : []
-    return [
-      title,
-      text(answer(records, heads)),
-      linesTable(evenly(lines, count)),
-      ...rest,
-      ...trouble,
-    ]
+  return fittedScreen({
+    title,
+    answer: answer(records, heads),
+    rows: lines.length,
+    table(count) {
+      const left = lines.length - count
+      const rest = left > 0 ? [`The details have ${plural(left, `more ${noun}`)}.`] : []
+      return {blocks: [linesTable(evenly(lines, count))], below: rest}
+    },
+    notes,
   })
 }
 
 /** Whether the scale is in doubt, or from how many random vectors on positive features see attention; and how far it spreads. */
-function answer(records: readonly InputsRecord[], heads: readonly HeadRow[]): string {
+function answer(records: readonly InputsRecord[], heads: readonly HeadRow[]): string[] {
   const keys = spanText(heads.map(keysOf))
   const all = spanText(heads.map(({statistics}) => Math.exp(statistics.max_entropy_nats)))
   return [
     ...noiseSentence(records, heads),
     `Exact attention spreads its weight over ${keys} of ${all} keys.`,
-  ].join(' ')
+  ]
 }
 
 function noiseSentence(records: readonly InputsRecord[], heads: readonly HeadRow[]): string[] {

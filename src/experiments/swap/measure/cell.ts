@@ -3,7 +3,13 @@ import {useBackend} from '../../../backends/index.js'
 import {finiteOrNull} from '../../../stats/index.js'
 import {computedBy} from '../../computed-by.js'
 import type {CellContext, CellOutcome} from '../../experiment.js'
-import {type ResolvedMethod, resolveMethod, unsupportedReason, whyNotDrawn} from '../../method.js'
+import {
+  featureDimOf,
+  type ResolvedMethod,
+  resolveMethod,
+  unsupportedReason,
+  whyNotDrawn,
+} from '../../method.js'
 import {tunedOf} from '../../tuned-methods.js'
 import {layersRun} from '../layers-run.js'
 import {type Effects, lossOf, type SwapCell, type SwapResult} from '../schema.js'
@@ -40,11 +46,7 @@ export async function runSwapCell(
       model_layers: facts.layers,
       heads: facts.heads,
       head_dim: facts.headDim,
-      feature_dim: method.estimator.featureDim(
-        cell.num_features ?? 0,
-        facts.headDim,
-        method.options,
-      ),
+      feature_dim: featureDimOf(method, cell, facts.headDim),
       texts_read: engine.texts,
       tokens_read: engine.tokens,
       texts_left_out: engine.leftOut,

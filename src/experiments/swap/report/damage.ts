@@ -9,10 +9,8 @@ import {
 import {groupBy} from '../../../report/groups.js'
 import {MISSING, significant} from '../../../report/numbers.js'
 import type {Estimate} from '../../../stats/index.js'
+import {YARDSTICK} from '../../averaging.js'
 import {type CompletedSwap, type Effect, lossOf} from '../schema.js'
-
-/** The yardstick that looks at nothing. */
-const AVERAGE = 'mean-value'
 
 /** What is lost, the less the better. */
 interface Damage {
@@ -101,7 +99,7 @@ export function isExact(row: CompletedSwap): boolean {
 
 /** Whether the method averages V. */
 export function isAverage({cell}: CompletedSwap): boolean {
-  return cell.method === AVERAGE
+  return cell.method === YARDSTICK
 }
 
 /** Neither an exact form nor a yardstick. */

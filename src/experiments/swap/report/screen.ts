@@ -4,6 +4,7 @@ import {modelName} from '../../../model/hub.js'
 import {type Block, type ColumnSpec, list, table, text} from '../../../report/document.js'
 import {groupBy} from '../../../report/groups.js'
 import {MISSING, plural, significant} from '../../../report/numbers.js'
+import {fittedScreen, type Screen} from '../../../report/screen.js'
 import {troubleItems, variantLabel} from '../../labels.js'
 import {layersText} from '../../layers-text.js'
 import {type CompletedSwap, isGuessing, type SwapRecord} from '../schema.js'
@@ -32,29 +33,31 @@ const [MOST_ROWS, MOST_REASONS] = [9, 2]
 export function swapScreen(records: readonly SwapRecord[]): Block[] {
   const rows = completedOf(records)
   const [first] = rows
-  return [
-    ...(first
-      ? [text(titleOf(first)), text(swapSentences(records).join(' ')), ...mainTable(rows)]
-      : []),
-    ...list(troubleItems(records).slice(0, MOST_REASONS)),
-  ]
+  const notes = troubleItems(records).slice(0, MOST_REASONS)
+  if (!first) return list(notes)
+  return fittedScreen({
+    title: text(titleOf(first)),
+    answer: swapSentences(records),
+    table: () => mainTable(rows),
+    notes,
+  })
 }
 
 /** What was compared. Exact forms are not: a sentence has what they differ by. */
-function mainTable(all: readonly CompletedSwap[]): Block[] {
+function mainTable(all: readonly CompletedSwap[]): ReturnType<Screen['table']> {
   const rows = withoutExact(all)
   if (isOneByOne(rows)) {
-    return [sensitivityTable(rows, MOST_ROWS), text('Intervals: --details.')]
+    return {blocks: [sensitivityTable(rows, MOST_ROWS)], below: ['Intervals: --details.']}
   }
   const searched = rows[0]!.cell.budget !== undefined
   const sorted = rows.toSorted(searched ? byLayers : byDamage)
   const columns = searched ? budgetColumns(rows) : damageColumns(rows, true)
   const rest = sorted.length - MOST_ROWS
   const how = searched ? 'fewer layers or more damage' : 'more damage'
-  return [
-    table(columns, sorted.slice(0, MOST_ROWS)),
-    ...(rest > 0 ? [text(`${plural(rest, 'row')} with ${how}: --details.`)] : []),
-  ]
+  return {
+    blocks: [table(columns, sorted.slice(0, MOST_ROWS))],
+    below: rest > 0 ? [`${plural(rest, 'row')} with ${how}: --details.`] : [],
+  }
 }
 
 /** What was measured. */

@@ -17,18 +17,21 @@ const [MOST_TASKS, MOST_REASONS] = [3, 2]
 export function trainScreen(records: readonly TrainRecord[]): Block[] {
   const completed = completedOf(records)
   const rows = methodRows(completed)
-  const trouble = list(trainTrouble(records).slice(0, MOST_REASONS))
-  if (rows.length === 0) return trouble
-  return fittedScreen(rows.length, shown => {
-    const rest = rows.length - shown
-    const more = rest > 0 ? `${plural(rest, 'row')} more: --details. ` : ''
-    return [
-      text(titleOf(completed)),
-      text(trainSentences(records).join(' ')),
-      table(trainColumns(rows), rows.slice(0, shown)),
-      text(`${more}Means over seeds with 95 % intervals; state: numbers per layer.`),
-      ...trouble,
-    ]
+  const notes = trainTrouble(records).slice(0, MOST_REASONS)
+  if (rows.length === 0) return list(notes)
+  return fittedScreen({
+    title: text(titleOf(completed)),
+    answer: trainSentences(records),
+    rows: rows.length,
+    table(shown) {
+      const rest = rows.length - shown
+      const more = rest > 0 ? [`${plural(rest, 'row')} more: --details.`] : []
+      return {
+        blocks: [table(trainColumns(rows), rows.slice(0, shown))],
+        below: [...more, 'Means over seeds with 95 % intervals; state: numbers per layer.'],
+      }
+    },
+    notes,
   })
 }
 

@@ -13,7 +13,7 @@ import {attendOptions, drawOf, viewOf} from '../../axes.js'
 import {computedBy} from '../../computed-by.js'
 import type {CellContext, CellOutcome} from '../../experiment.js'
 import {missingGradient} from '../../gradients.js'
-import {type ResolvedMethod, resolveMethod, unsupportedReason, whyNotDrawn} from '../../method.js'
+import {featureDimOf, resolveMethod, unsupportedReason, whyNotDrawn} from '../../method.js'
 import type {TuneCell, TuneResult} from '../schema.js'
 import {stepTexts} from '../step-texts.js'
 import {type Lesson, learn, WithoutEffect} from './learn.js'
@@ -54,7 +54,7 @@ export async function runTuneCell(
     result: {
       ...computedBy(backend, how),
       ...{heads, head_dim: headDim, value_dim: valueDim, key_heads: sizes.keyHeads},
-      feature_dim: featureDimOf(cell, method, headDim),
+      feature_dim: featureDimOf(method, cell, headDim),
       logit_scale: scale,
       input_origin: await originOf(spec),
       held_out_by: split.by,
@@ -64,14 +64,6 @@ export async function runTuneCell(
       ...measured,
     },
   }
-}
-
-function featureDimOf(
-  {num_features}: TuneCell,
-  {estimator, options}: ResolvedMethod,
-  headDim: number,
-): number {
-  return estimator.featureDim(num_features ?? 0, headDim, options)
 }
 
 /** Of texts that are there for each draw those of one. */

@@ -3,6 +3,7 @@ import {byInterval, endsOf, tiesWith} from '../../../answers/index.js'
 import {type Block, type ColumnSpec, list, table, text} from '../../../report/document.js'
 import {evenly} from '../../../report/evenly.js'
 import {MISSING, plural, significant} from '../../../report/numbers.js'
+import {fittedScreen} from '../../../report/screen.js'
 import {listed} from '../../../report/words.js'
 import type {MeanInterval} from '../../../stats/index.js'
 import {CLOSE, nothingToTell} from '../../averaging.js'
@@ -16,15 +17,17 @@ const [MOST_LAYERS, MOST_REASONS] = [6, 2]
 /** Blocks of the first screen. */
 export function tuneScreen(records: readonly TuneRecord[]): Block[] {
   const rows = completedOf(records)
-  const [first] = rows
-  if (!first) return list(troubleItems(records).slice(0, MOST_REASONS))
-  return [
-    text(titleOf(rows)),
-    text(tuneSentences(records).join(' ')),
-    table(columnsOf(rows, MOST_LAYERS), variantRows(rows)),
-    text(`Held-out errors: ${meaning(rows)}`),
-    ...list(troubleItems(records).slice(0, MOST_REASONS)),
-  ]
+  const notes = troubleItems(records).slice(0, MOST_REASONS)
+  if (rows.length === 0) return list(notes)
+  return fittedScreen({
+    title: text(titleOf(rows)),
+    answer: tuneSentences(records),
+    table: () => ({
+      blocks: [table(columnsOf(rows, MOST_LAYERS), variantRows(rows))],
+      below: [`Held-out errors: ${meaning(rows)}`],
+    }),
+    notes,
+  })
 }
 
 /** What errors and intervals are. */

@@ -2,8 +2,8 @@
 import {type Block, type ColumnSpec, heading, list, table, text} from '../../../report/document.js'
 import {fitted} from '../../../report/fit.js'
 import {MISSING, plural, ratioRange, ratioWithInterval} from '../../../report/numbers.js'
-import {fittedScreen, SCREEN_WIDTH} from '../../../report/screen.js'
-import {listed, numbersListed} from '../../../report/words.js'
+import {fittedScreen, SCREEN_WIDTH, shownOf} from '../../../report/screen.js'
+import {numbersListed} from '../../../report/words.js'
 import {backendLabel} from '../../labels.js'
 import {troubleSentences} from '../../trouble.js'
 import {type CompletedVariance, mostDraws, type VarianceRecord} from '../schema.js'
@@ -14,33 +14,30 @@ import {type Judgement, judgeMethods, type MethodJudgement} from './verdicts.js'
 export function varianceScreen(records: readonly VarianceRecord[]): Block[] {
   if (records.length === 0) return []
   const completed = records.filter(record => record.status === 'completed')
-  const notes = list(troubleSentences(records))
-  if (completed.length === 0) return [text('rfa variance: nothing was measured.'), ...notes]
+  const notes = troubleSentences(records)
+  if (completed.length === 0) return [text('rfa variance: nothing was measured.'), ...list(notes)]
   const methods = judgeMethods(records)
   const ranked = methods.toSorted((a, b) => rankOf(a) - rankOf(b))
-  const answers = varianceAnswers(methods)
   const names = projectionsOf(methods)
-  return fittedScreen(methods.length, shown => {
-    const kept = new Set(ranked.slice(0, shown))
-    const rows = methods.filter(method => kept.has(method))
-    const {columns, count} = columnsThatFit(names, rows)
-    const hidden = [
-      ...(shown < methods.length ? [`${shown} of ${methods.length} methods`] : []),
-      ...(count < names.length ? [`${count} of ${names.length} random matrices`] : []),
-    ]
-    const legend =
-      names.length > 0
-        ? ['x: variance over that of iid rows at the same M (several pairs: lowest-highest).']
-        : []
-    const rest = hidden.length > 0 ? [`Shown: ${listed(hidden)}; --details has the rest.`] : []
-    const below = [...legend, ...rest].join(' ')
-    return [
-      heading(2, titleOf(completed)),
-      text(answers.join(' ')),
-      table(columns, rows),
-      ...(below === '' ? [] : [text(below)]),
-      ...notes,
-    ]
+  const legend = 'x: variance over that of iid rows at the same M (several pairs: lowest-highest).'
+  return fittedScreen({
+    title: heading(2, titleOf(completed)),
+    answer: varianceAnswers(methods),
+    rows: methods.length,
+    table(shown) {
+      const kept = new Set(ranked.slice(0, shown))
+      const rows = methods.filter(method => kept.has(method))
+      const {columns, count} = columnsThatFit(names, rows)
+      const rest = shownOf({
+        methods: [shown, methods.length],
+        'random matrices': [count, names.length],
+      })
+      return {
+        blocks: [table(columns, rows)],
+        below: [...(names.length > 0 ? [legend] : []), ...rest],
+      }
+    },
+    notes,
   })
 }
 

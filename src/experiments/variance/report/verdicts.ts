@@ -3,7 +3,7 @@ import {boundOn, byDistance} from '../../../answers/index.js'
 import {groupBy, spanOf} from '../../../report/groups.js'
 import {plural, significant} from '../../../report/numbers.js'
 import type {Verdict} from '../../../results/verdict.js'
-import {normalQuantile} from '../../../stats/index.js'
+import {Z95} from '../../../stats/index.js'
 import {methodLabel, projectionLabel} from '../../labels.js'
 import {isIndependent} from '../measure/exact.js'
 import {rowsText} from '../pair-text.js'
@@ -13,9 +13,6 @@ import {
   type VarianceRecord,
   type VarianceResult,
 } from '../schema.js'
-
-/** Standard errors on each side of the intervals that records hold, which cover with 95 %. */
-const INTERVAL_Z = normalQuantile(0.975)
 
 /** One projection of one cell. */
 export interface Row {
@@ -146,7 +143,7 @@ function over(row: Row, expected: number | null): Seen[] {
 const overIid: Reading = row => {
   const {ratio_to_iid: value, ratio_low: low, ratio_high: high} = row.own
   if (value === null || low === null || high === null) return []
-  const error = Math.log(high / low) / (2 * INTERVAL_Z)
+  const error = Math.log(high / low) / (2 * Z95)
   return [{...row, value, z: value === 1 ? 0 : Math.log(value) / error}]
 }
 
@@ -258,12 +255,12 @@ function evidence(facts: Facts, seen: readonly Seen[]): string {
     return `${beyond} of ${of} ${are} beyond, marked *; largest |z| ${significant(high)}`
   }
   const range = [...new Set([significant(low), significant(high)])].join(' to ')
-  const outside = seen.filter(({z}) => Math.abs(z) > INTERVAL_Z).length
+  const outside = seen.filter(({z}) => Math.abs(z) > Z95).length
   if (question === 'variance_as_theory') {
     return `measured over closed form ${range}, 95 % intervals cover it in ${measured - outside} of ${plural(measured, 'measured row')}`
   }
   if (question === 'keeps_theorem_bound') {
-    const below = seen.filter(({z}) => z < -INTERVAL_Z).length
+    const below = seen.filter(({z}) => z < -Z95).length
     return `measured over bound ${range}, 95 % intervals are below it in ${below} of ${plural(measured, 'measured row')}`
   }
   return `${range} of the variance of iid ones (95 % intervals exclude 1 in ${outside} of ${plural(measured, 'measured pair')})`

@@ -3,7 +3,7 @@ import {availableParallelism} from 'node:os'
 import {hostData} from '../../../../attention/internal.js'
 import {useBackend} from '../../../../backends/index.js'
 import type {CellContext, CellOutcome} from '../../../experiment.js'
-import {type ResolvedMethod, resolveMethod} from '../../../method.js'
+import {featureDimOf, type ResolvedMethod, resolveMethod} from '../../../method.js'
 import {workOf} from '../../cost/work.js'
 import {peerParts, whyNoPeer} from '../../fields/peers.js'
 import type {BenchCell, BenchResult} from '../../schema.js'
@@ -100,7 +100,7 @@ async function timePeer(peer: Peer, {cell, method}: PeerTask, others: Others): P
     return {...timing, conditions: watch.end(), fma_peak_gflops}
   })
   return {
-    feature_dim: method.estimator.featureDim(cell.num_features ?? 0, cell.head_dim, method.options),
+    feature_dim: featureDimOf(method, cell, cell.head_dim),
     operations: {},
     ...found,
     live_bytes: null,

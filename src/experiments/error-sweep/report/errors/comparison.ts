@@ -1,17 +1,33 @@
 /** Errors of two cells: of two sweeps, or of two methods of one. */
 import {pairedRatio, type TestedRatio, unpairedRatio} from '../../../../answers/index.js'
-import {type Estimate, ratioOf} from '../../../../stats/index.js'
+import {type Estimate, type MetricSummary, ratioOf} from '../../../../stats/index.js'
 import {FLOAT32_ROUNDOFF} from '../../../../theory/rounding.js'
 import type {ComparedLine, Comparison, Related, UncomparedLine} from '../../../comparison.js'
 import {inputLabel, methodLabel, projectionLabel} from '../../../labels.js'
+import {replicateMetricsOf} from '../../heavy-lists.js'
 import type {CompletedSweep, ErrorSweepCell} from '../../schema.js'
-import {leadingError, leadingErrors} from './leading.js'
 
 /** Relative difference of two errors that counts as none. */
 export const EQUAL = 0.01
 
 const LEGEND =
   'rel L2; differences below 1 % count as equal. Where both have the same seed replicates are paired, as they share random numbers: B/A is the centre of their ratios with its 95 % interval (Hodges-Lehmann), p that of random signs of their logarithms. Otherwise it is the ratio of geometric means, with interval and p by the t test of Welch on logarithms. Without draws, and where the same draws gave the same errors, its interval is what the rounding of float32 may do. p is adjusted for all lines. P(B > A): chance that the error of B is higher in a replicate.'
+
+/**
+ * The error that first screens, stars and comparisons of methods go by, as it is called in records and among the metrics of replicates:
+ * another one leads by its name here.
+ */
+const LEADING = 'rel_l2' satisfies keyof CompletedSweep['result']
+
+/** Over replicates. */
+export function leadingError({result}: Pick<CompletedSweep, 'result'>): MetricSummary {
+  return result[LEADING]
+}
+
+/** Of every replicate; `undefined` where a version kept none. */
+export function leadingErrors(row: CompletedSweep): readonly (number | null)[] | undefined {
+  return replicateMetricsOf(row)?.[LEADING]
+}
 
 /** How error sweeps are compared. */
 export const errorSweepComparison: Comparison<ErrorSweepCell, CompletedSweep> = {

@@ -1,12 +1,13 @@
 /**
- * Which rows of a table have lower errors than others: one comparison for stars, paired differences and sentences, by the lines of
- * `rfa compare`.
+ * How rows of a sweep did by themselves and against averaging V, and which have lower errors than others: one comparison for stars, paired
+ * differences and sentences, by the lines of `rfa compare`.
  *
  * Replicate r of every cell of a seed has the same random numbers, as far as cells draw the same: all methods of one
  * projection have the same rows, at any M the first ones of the larger draw, and `iid`, `orth` and `orth-sqrt-d` are
  * made of the same Gaussians in every block of D rows. What two cells do not share is independent: pairs are valid
  * then, too, and only gain nothing.
  */
+
 import {
   type Answer,
   byTest,
@@ -16,14 +17,21 @@ import {
   isFoundHigher,
   mayBeHigher,
 } from '../../../../answers/index.js'
+import type {BestRule} from '../../../../report/best.js'
 import {groupBy} from '../../../../report/groups.js'
 import {type Estimate, LEAST_FOR_FLIPS} from '../../../../stats/index.js'
+import {CLOSE, YARDSTICK} from '../../../averaging.js'
+import {methodLabel} from '../../../labels.js'
 import {type CompletedSweep, replicatesOf} from '../../schema.js'
-import {EQUAL, errorLine, errorsOf, isDrawn, isRounding, medianOf} from './comparison.js'
-import {leadingError} from './leading.js'
-
-/** The yardstick: compared with others, and never marked. */
-export const YARDSTICK = 'mean-value'
+import {
+  EQUAL,
+  errorLine,
+  errorsOf,
+  isDrawn,
+  isRounding,
+  leadingError,
+  medianOf,
+} from './comparison.js'
 
 /** Most rows of a table for which all pairs are tested; above, intervals of medians decide, and replicates are not read. */
 const MOST_TESTED = 128
@@ -172,7 +180,7 @@ function isCompeting(row: CompletedSweep): boolean {
 }
 
 /** Whether a row is worse than averaging V by the number in its table. */
-export function isWorseThanAverage({cell, result}: CompletedSweep): boolean {
+function isWorseThanAverage({cell, result}: CompletedSweep): boolean {
   return cell.method !== YARDSTICK && (result.mse_over_mean_value ?? 0) > 1
 }
 
@@ -183,7 +191,7 @@ interface Size {
 }
 
 /** The length of a row's feature vectors, else the number of features that it was given. */
-export function sizeOf({cell, result}: CompletedSweep): Size | undefined {
+function sizeOf({cell, result}: CompletedSweep): Size | undefined {
   if (result.feature_dim > 0) return {name: 'F', size: result.feature_dim}
   return cell.num_features === null ? undefined : {name: 'M', size: cell.num_features}
 }
@@ -191,4 +199,126 @@ export function sizeOf({cell, result}: CompletedSweep): Size | undefined {
 /** The number by which rows are put in order; what broke comes last. */
 export function errorOf(row: CompletedSweep): number {
   return leadingError(row).median ?? Number.POSITIVE_INFINITY
+}
+
+/**
+ * - `yardstick`: averaging V
+ * - `broken`: the error of a replicate is not finite
+ * - `exact`: no error but float32 rounding
+ * - `unusable`: denominators change sign, and the error is above that of averaging V
+ * - `worse`, `better`: than averaging V, by the medians
+ */
+export type Standing = 'yardstick' | 'broken' | 'exact' | 'unusable' | 'worse' | 'better'
+
+/** How a row did. */
+export function standingOf(row: CompletedSweep): Standing {
+  const {means_unknown, mse_over_mean_value} = row.result
+  const {median, max} = leadingError(row)
+  if (row.cell.method === YARDSTICK) return 'yardstick'
+  if (median === null || max === null) return 'broken'
+  if (isRounding(row)) return 'exact'
+  const isWorse = isWorseThanAverage(row) || (mse_over_mean_value === null && median > 1)
+  if (!isWorse) return 'better'
+  return means_unknown === 'sign_changes' ? 'unusable' : 'worse'
+}
+
+/** Whether a row that counts as broken is so because exact attention is zero: its outputs are finite, its error is not. */
+export function isOfZero({result: {mse, not_finite_pct, rel_l2}}: CompletedSweep): boolean {
+  return rel_l2.min === null && not_finite_pct.max === 0 && mse.max !== null
+}
+
+/** Rows by how they did. */
+export function byStanding(
+  rows: readonly CompletedSweep[],
+): Readonly<Record<Standing, readonly CompletedSweep[]>> {
+  const of = (standing: Standing) => rows.filter(row => standingOf(row) === standing)
+  return {
+    yardstick: of('yardstick'),
+    broken: of('broken'),
+    exact: of('exact'),
+    unusable: of('unusable'),
+    worse: of('worse'),
+    better: of('better'),
+  }
+}
+
+/** From the lowest error to the highest. */
+export function byError(rows: readonly CompletedSweep[]): CompletedSweep[] {
+  return rows.toSorted((a, b) => errorOf(a) - errorOf(b))
+}
+
+/** Their methods, each once. */
+export function methodsOf(rows: readonly CompletedSweep[]): string[] {
+  return groupBy(rows, ({cell}) => methodLabel(cell)).map(([first]) => methodLabel(first!.cell))
+}
+
+/**
+ * rel L2 of averaging V: measured, or from its mean squared error, as both go by the norm of the exact output.
+ *
+ * @param rows - of one table
+ * @returns `undefined` where no row says so; 0 where V hardly varies
+ */
+export function averageError(rows: readonly CompletedSweep[]): number | undefined {
+  const yardstick = rows.find(row => standingOf(row) === 'yardstick')
+  const measured = yardstick && leadingError(yardstick).median
+  if (measured !== undefined && measured !== null) return measured
+  for (const {result} of rows) {
+    const {mean_value_mse, mse, rel_l2, mse_over_mean_value} = result
+    if (mse.min && rel_l2.min) {
+      return mse_over_mean_value === null ? 0 : rel_l2.min * Math.sqrt(mean_value_mse / mse.min)
+    }
+  }
+  return undefined
+}
+
+/**
+ * Whether rows say nothing of how methods compare: averaging V is close to exact attention, too, so that hardly anything is left
+ * for attention to do.
+ *
+ * @param rows - of one table
+ */
+export function tellsNothing(rows: readonly CompletedSweep[]): boolean {
+  const average = averageError(rows)
+  return average !== undefined && average <= CLOSE
+}
+
+/** The stars of rel L2. @param rankings - of all rows of the table */
+export function lowestError(rankings: readonly Ranking[]): BestRule<CompletedSweep> {
+  return () => {
+    const told = rankings.filter(({rows}) => !tellsNothing(rows))
+    if (told.length === 0 && rankings.length > 0) {
+      return {rows: new Set(), what: 'rel L2', how: 'averaging V is within 5 %, too'}
+    }
+    const rows = new Set(told.flatMap(({front}) => [...front]))
+    const compared = howCompared(told)
+    const competing = told.flatMap(ranking => ranking.competing)
+    if (rows.size > 0) {
+      const how = `ties included (${compared}); never on a row worse than averaging V`
+      return {rows, what: `lowest rel L2 ${scopeOf(competing)}`, how}
+    }
+    if (competing.length > 1) {
+      const few = rankings.some(({basis}) => basis === 'few_draws')
+      const how = few ? `tests need ${LEAST_FOR_FLIPS} draws` : `no two rows differ (${compared})`
+      return {rows, what: 'rel L2', how}
+    }
+    const worse = rankings.some(ranking => ranking.rows.some(isWorseThanAverage))
+    return worse
+      ? {rows, what: 'rel L2', how: 'no row with features is better than averaging V'}
+      : undefined
+  }
+}
+
+/** What a row is the lowest of. */
+function scopeOf(rows: readonly CompletedSweep[]): string {
+  const layer = new Set(rows.map(({cell}) => cell.layer)).size > 1 ? 'of its layer ' : ''
+  const sizes = new Set(rows.map(row => sizeOf(row)!.name))
+  return `${layer}with at most its ${sizes.size > 1 ? 'F (or M where there is no F)' : [...sizes].join()}`
+}
+
+/** How rows are compared, in words. */
+function howCompared(rankings: readonly Ranking[]): string {
+  const equal = 'differences below 1 % are equal'
+  if (!rankings.some(({competing}) => competing.some(isDrawn))) return equal
+  const tested = rankings.every(({basis}) => basis === 'tests')
+  return `${tested ? 'paired tests' : '95 % intervals of ratios'}; ${equal}`
 }

@@ -1,15 +1,16 @@
 /** Figures of an error sweep: errors over the number of features, over length and over norm, each variant a line. */
+
 import {type ColumnSpec, table} from '../../../../report/document.js'
 import {evenly} from '../../../../report/evenly.js'
 import {alongAxis, stretchesFor} from '../../../../report/figures/along-axis.js'
 import type {FeatureAxis, Figure, Guide, Series} from '../../../../report/figures/figure.js'
 import {groupBy, spanOf} from '../../../../report/groups.js'
 import {significant, withInterval} from '../../../../report/numbers.js'
+import {YARDSTICK} from '../../../averaging.js'
 import {inputLabel} from '../../../labels.js'
 import type {CompletedSweep, ErrorSweepRecord} from '../../schema.js'
-import {type Ranking, rankingsWith, YARDSTICK} from '../errors/ranking.js'
+import {lowestError, type Ranking, rankingsWith} from '../errors/ranking.js'
 import {VARIANT_COLUMNS} from '../tables/columns.js'
-import {lowestError} from '../tables/lowest-errors.js'
 import {positionFigures} from '../tables/positions.js'
 import {
   averageGuide,

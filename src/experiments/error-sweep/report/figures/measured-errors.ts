@@ -1,8 +1,8 @@
 import {significant} from '../../../../report/numbers.js'
+import {YARDSTICK} from '../../../averaging.js'
 import {inputLabel} from '../../../labels.js'
 import type {MeasuredError} from '../../../measured.js'
 import type {ErrorSweepRecord} from '../../schema.js'
-import {YARDSTICK} from '../errors/ranking.js'
 import {averageError} from './figure-lines.js'
 
 /** Errors against exact attention, without those of averaging V, which each of them has. */

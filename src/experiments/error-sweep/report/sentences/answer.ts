@@ -21,18 +21,19 @@ import {CLOSE, IGNORES, nothingToTell} from '../../../averaging.js'
 import {methodLabel, projectionLabel, variantLabel} from '../../../labels.js'
 import {logitSizeName} from '../../../logit-scale.js'
 import {type CompletedSweep, type ErrorSweepRecord, replicatesOf} from '../../schema.js'
-import {isDrawn, medianOf} from '../errors/comparison.js'
-import {leadingError} from '../errors/leading.js'
-import {errorOf, type Ranking, rankingOf} from '../errors/ranking.js'
+import {isDrawn, leadingError, medianOf} from '../errors/comparison.js'
 import {
   averageError,
   byError,
   byStanding,
+  errorOf,
   isOfZero,
   methodsOf,
+  type Ranking,
+  rankingOf,
   standingOf,
   tellsNothing,
-} from '../errors/standing.js'
+} from '../errors/ranking.js'
 import {
   axesOf,
   contrastOf,

@@ -3,8 +3,7 @@ import {errorText, withInterval} from '../../../../report/numbers.js'
 import {listed} from '../../../../report/words.js'
 import {methodLabel, variantLabel} from '../../../labels.js'
 import type {CompletedSweep} from '../../schema.js'
-import type {Ranking} from '../errors/ranking.js'
-import {errorOf} from '../errors/ranking.js'
+import {errorOf, type Ranking} from '../errors/ranking.js'
 
 /** Rows with learned parameters, each with the row of the same draws and M without. */
 export function tunedPairs(

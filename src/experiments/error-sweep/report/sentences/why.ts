@@ -4,7 +4,7 @@ import {errorWithInterval, roundNumber, significant} from '../../../../report/nu
 import {logitSizeName} from '../../../logit-scale.js'
 import {headsOf} from '../../heavy-lists.js'
 import type {CompletedSweep} from '../../schema.js'
-import {byError} from '../errors/standing.js'
+import {byError} from '../errors/ranking.js'
 import {atLargestFeatures, rowLabel} from '../groups/sections.js'
 
 /** Mean |x+y|^2 from which logits are called large: exp(5) = 148 draws for one kernel entry; and from which no trained model has them. */

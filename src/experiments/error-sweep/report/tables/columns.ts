@@ -14,9 +14,8 @@ import {
   replicatesOf,
 } from '../../schema.js'
 import {isRounding} from '../errors/comparison.js'
-import type {Ranking} from '../errors/ranking.js'
+import {lowestError, type Ranking} from '../errors/ranking.js'
 import {type Limits, limitColumns, limitsLegend} from './limits.js'
-import {lowestError} from './lowest-errors.js'
 import {ROW_COLUMNS, rowsLegend} from './row-columns.js'
 
 /** Said once below all tables: what the short column titles stand for. */

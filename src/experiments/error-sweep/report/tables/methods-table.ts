@@ -6,10 +6,16 @@ import {errorSpan, MISSING} from '../../../../report/numbers.js'
 import {listed, shortened} from '../../../../report/words.js'
 import {methodLabel, projectionLabel, variantLabel} from '../../../labels.js'
 import type {CompletedSweep} from '../../schema.js'
-import {medianOf} from '../errors/comparison.js'
-import {leadingError} from '../errors/leading.js'
-import {errorOf, type Ranking} from '../errors/ranking.js'
-import {byError, isOfZero, methodsOf, type Standing, standingOf} from '../errors/standing.js'
+import {leadingError, medianOf} from '../errors/comparison.js'
+import {
+  byError,
+  errorOf,
+  isOfZero,
+  methodsOf,
+  type Ranking,
+  type Standing,
+  standingOf,
+} from '../errors/ranking.js'
 import {type Place, type PlaceAxis, placeKey} from '../groups/places.js'
 import {atLargestFeatures} from '../groups/sections.js'
 

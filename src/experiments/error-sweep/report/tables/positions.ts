@@ -6,7 +6,7 @@ import {groupBy} from '../../../../report/groups.js'
 import {significant, withInterval} from '../../../../report/numbers.js'
 import {inputLabel, variantLabel} from '../../../labels.js'
 import type {CompletedSweep} from '../../schema.js'
-import {standingOf} from '../errors/standing.js'
+import {standingOf} from '../errors/ranking.js'
 import {atLargestFeatures, sourceOf} from '../groups/sections.js'
 import {variantColumns} from './columns.js'
 

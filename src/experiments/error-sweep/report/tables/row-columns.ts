@@ -6,7 +6,7 @@ import {listed} from '../../../../report/words.js'
 import {variantLabel} from '../../../labels.js'
 import type {ROW_METRICS} from '../../replicate-metrics.js'
 import type {CompletedSweep} from '../../schema.js'
-import {methodsOf} from '../errors/standing.js'
+import {methodsOf} from '../errors/ranking.js'
 
 type RowMetric = keyof typeof ROW_METRICS
 type Column = ColumnSpec<CompletedSweep>

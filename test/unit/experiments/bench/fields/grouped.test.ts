@@ -4,7 +4,7 @@ import {beforeAll, describe, expect, it} from 'vitest'
 import {attend} from '../../../../../src/attention/index.js'
 import {estimatorNamed, loadEstimators, METHOD_NAMES} from '../../../../../src/attention/names.js'
 import {useBackend} from '../../../../../src/backends/index.js'
-import {decoderFor} from '../../../../../src/check/decode.js'
+import {decoderFor} from '../../../../../src/check/calls/decode.js'
 import {layerBytes, layerFlops} from '../../../../../src/experiments/bench/cost/layer-costs.js'
 import {whyNoPeer} from '../../../../../src/experiments/bench/fields/peers.js'
 import {runBenchCell} from '../../../../../src/experiments/bench/measure/cell.js'
@@ -12,10 +12,10 @@ import {groupedDecoder} from '../../../../../src/experiments/bench/measure/group
 import {benchArrays} from '../../../../../src/experiments/bench/measure/inputs.js'
 import {layerForward, makeLayer} from '../../../../../src/experiments/bench/measure/layer.js'
 import {benchComparison} from '../../../../../src/experiments/bench/report/comparison.js'
-import {benchFigures} from '../../../../../src/experiments/bench/report/figures.js'
-import {benchFits} from '../../../../../src/experiments/bench/report/fits.js'
+import {benchFigures} from '../../../../../src/experiments/bench/report/figures/figures.js'
+import {benchFits} from '../../../../../src/experiments/bench/report/figures/fits.js'
+import {shapesOf} from '../../../../../src/experiments/bench/report/lines/variants.js'
 import {benchReport} from '../../../../../src/experiments/bench/report/report.js'
-import {shapesOf} from '../../../../../src/experiments/bench/report/variants.js'
 import {
   type BenchCell,
   type BenchPlan,

@@ -1,5 +1,5 @@
 import {describe, expect, it} from 'vitest'
-import {decodeTo} from '../../../../../src/experiments/bench/report/decode-to.js'
+import {decodeTo} from '../../../../../src/experiments/bench/report/lines/decode-to.js'
 import type {TimedRecord} from '../../../../../src/experiments/bench/schema.js'
 import {
   intervalOf,
