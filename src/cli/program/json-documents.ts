@@ -6,6 +6,7 @@ import {CHECK_GROUPS} from '../../check/types.js'
 import {EFFORTS} from '../../claims/claim.js'
 import {figureFacts, figurePoint} from '../../claims/figures/figure.js'
 import {claimFacts, claimOutcome} from '../../claims/outcome.js'
+import {historyFacts} from '../../compare/history-schema.js'
 import {comparisonFacts} from '../../compare/schema.js'
 import {checkedSchema} from '../../report/check.js'
 import {diagnosisFacts} from '../../report/doctor.js'
@@ -173,6 +174,10 @@ export const comparisonDocument = z.object({
   ...comparisonFacts.shape,
 })
 export type ComparisonDocument = z.infer<typeof comparisonDocument>
+
+/** `rfa history`. */
+export const historyDocument = z.object({schema: tag('rfa.history/1'), ...historyFacts.shape})
+export type HistoryDocument = z.infer<typeof historyDocument>
 
 /** `rfa slurm`. */
 export const slurmDocument = z.object({

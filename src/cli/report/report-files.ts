@@ -78,9 +78,9 @@ export async function writeReportFiles(
 }
 
 /** Figures in the formats asked for; Markdown shows PNG, which everything can show, where there is. */
-async function writeAllFigures(
+export async function writeAllFigures(
   blocks: readonly Block[],
-  flags: ReportFlags,
+  flags: Pick<ReportFlags, FigureFormat | 'force'>,
   {caution}: Pick<Invocation, 'caution'>,
 ) {
   let pictures: ReadonlyMap<string, string> = new Map()
