@@ -1,7 +1,7 @@
 /** Flags for pages, papers and figures, of `rfa report` and of commands that run experiments. */
 import * as Flags from '@oclif/core/flags'
 import {FEATURE_AXES} from '../../report/figures/figure.js'
-import {eitherWay, htmlFile, markdownFile, oneText} from './kinds.js'
+import {eitherWay, htmlFile, markdownFile, oneText, present} from './kinds.js'
 
 /** Where figures and LaTeX go, and what figures show. */
 export const figureFlags = {
@@ -16,6 +16,23 @@ export const figureFlags = {
     helpValue: 'DIR',
     description:
       'folder for the table of the first screen as LaTeX (booktabs); with --details all tables, a file for each',
+  }),
+  csv: oneText({helpValue: 'DIR', description: 'the same as CSV, with the texts of the tables'}),
+  columns: Flags.custom<string>({
+    multiple: true,
+    multipleNonGreedy: true,
+    delimiter: ',',
+    helpValue: 'NAME,NAME',
+    parse: async (text, _context, {name}) => present(text, `--${name}`),
+  })({
+    description:
+      'only the tables that have these columns, as --details names them, with these columns in this order: printed, and in Markdown, LaTeX and CSV (default: the first screen)',
+  }),
+  pivot: oneText({
+    helpValue: 'NAME',
+    dependsOn: ['columns'],
+    description:
+      'the values of this column become columns with the last of --columns in them: --columns method,M,error --pivot M',
   }),
   x: Flags.option({options: FEATURE_AXES})({
     description:
@@ -38,4 +55,7 @@ export const reportFlags = {
   pdf: grouped(figureFlags.pdf),
   png: grouped(figureFlags.png),
   tex: grouped(figureFlags.tex),
+  csv: grouped(figureFlags.csv),
+  columns: grouped(figureFlags.columns),
+  pivot: grouped(figureFlags.pivot),
 }

@@ -223,6 +223,7 @@ export const reportDocument = z.object({
   pdf: z.array(z.string()).optional().describe('Figures as PDF, where they were asked for.'),
   png: z.array(z.string()).optional().describe('Figures as PNG, where they were asked for.'),
   tex: z.array(z.string()).optional().describe('Tables as LaTeX, where they were asked for.'),
+  csv: z.array(z.string()).optional().describe('Tables as CSV, where they were asked for.'),
   runs: z
     .array(
       z.object({
