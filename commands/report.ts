@@ -5,6 +5,7 @@ import {detailsFlag, pluginFlag} from '../src/cli/flags/shared.js'
 import type {ReportDocument} from '../src/cli/program/json-documents.js'
 import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
 import type {ReportParts} from '../src/experiments/run-report.js'
+import {chosenTables} from '../src/report/chosen.js'
 import type {Block} from '../src/report/document.js'
 import type {DrawFigure} from '../src/report/terminal.js'
 
@@ -62,9 +63,11 @@ export default class Report extends RfaCommand {
     const reported = async (parts: ReportParts) =>
       this.withFlags(await savedReport(saved, {x: flags.x, ...parts}), experimentFlagNames())
     const blocks = await reported({figures: drawsFigures(flags) || flags.plot})
-    const printed = flags.details ? blocks : await reported({figures: flags.plot, details: false})
+    const text = flags.columns && chosenTables(blocks, flags)
+    const all = text ?? (flags.details ? blocks : undefined)
+    const printed = all ?? (await reported({figures: flags.plot, details: false}))
     if (flags.output !== '-' && flags.html !== '-') await this.printTables(printed, flags)
-    const files = await writeReportFiles({blocks, tables: printed, saved}, flags, {
+    const files = await writeReportFiles({blocks, tables: printed, text, saved}, flags, {
       ...this.invocation(),
       print: text => this.print(text),
     })

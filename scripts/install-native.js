@@ -14,7 +14,8 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const require = createRequire(import.meta.url)
 const ADDON = join(root, 'build', 'Release', 'rfa.node')
 const START = 'building the C++ addon, about a minute (RFA_NO_NATIVE=1 does without)'
-const LOST = 'everything runs on WebAssembly instead (see rfa doctor)'
+const DOCTOR = existsSync(join(root, 'bin', 'run.js')) ? ' (see rfa doctor)' : ''
+const LOST = `everything runs on WebAssembly instead${DOCTOR}`
 
 if (process.argv.includes('--required')) buildOrFail()
 else await main()

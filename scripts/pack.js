@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Packs what is built, from a copy in another folder: the packed package.json differs from the one of the checkout
 // (packed-manifest.js), and nothing here is changed. Arguments go to npm pack; the file is written into the working
-// folder, unless --pack-destination names another.
+// folder, unless --pack-destination names another. With --kernels it packs rfa-attention, the library without the program.
 //
 // As `prepack` it refuses `npm pack` and `npm publish` of the checkout itself: its package.json is not meant for
 // others.
@@ -9,13 +9,19 @@ import {mkdtempSync, rmSync} from 'node:fs'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {fileURLToPath} from 'node:url'
-import {runNpmPack, stagePackage} from './packed-files.js'
+import {runNpmPack, stageKernels, stagePackage} from './packed-files.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const [first, ...rest] = process.argv.slice(2)
+const args = process.argv.slice(2)
 
-if (first === '--prepack') refuse()
-else pack(first === undefined ? [] : [first, ...rest])
+if (args[0] === '--prepack') refuse()
+else {
+  const toStage = args.includes('--kernels') ? stageKernels : stagePackage
+  pack(
+    toStage,
+    args.filter(word => word !== '--kernels'),
+  )
+}
 
 function refuse() {
   if (!['pack', 'publish'].includes(process.env.npm_command)) return
@@ -26,11 +32,11 @@ function refuse() {
   process.exitCode = 1
 }
 
-function pack(args) {
+function pack(toStage, words) {
   const stage = mkdtempSync(join(tmpdir(), 'rfa-pack-'))
   try {
-    stagePackage(root, stage)
-    const {status} = runNpmPack(stage, ['--pack-destination', process.cwd(), ...args], 'inherit')
+    toStage(root, stage)
+    const {status} = runNpmPack(stage, ['--pack-destination', process.cwd(), ...words], 'inherit')
     process.exitCode = status ?? 1
   } finally {
     rmSync(stage, {recursive: true, force: true})

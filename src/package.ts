@@ -5,6 +5,7 @@ import {fileURLToPath} from 'node:url'
 /** The fields of package.json that the code reads. */
 interface PackageFacts {
   root: string
+  name: string
   version: string
 }
 
@@ -20,6 +21,11 @@ export function packageVersion(): string {
   return packageFacts().version
 }
 
+/** Name of the package: `rfa`, or that of its library by itself. */
+export function packageName(): string {
+  return packageFacts().name
+}
+
 function packageFacts(): PackageFacts {
   facts ??= findPackage(dirname(fileURLToPath(import.meta.url)))
   return facts
@@ -29,6 +35,6 @@ function packageFacts(): PackageFacts {
 function findPackage(start: string): PackageFacts {
   let root = start
   while (!existsSync(join(root, 'package.json'))) root = dirname(root)
-  const {version} = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  return {root, version}
+  const {name, version} = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  return {root, name, version}
 }

@@ -78,6 +78,11 @@ async function documentSchemas(): Promise<Named[]> {
       'What rfa compare prints under --json, and writes as .json',
       documents.comparisonDocument,
     ],
+    [
+      'history',
+      'What rfa history prints under --json, and writes as .json',
+      documents.historyDocument,
+    ],
     ['check', 'What rfa check prints under --json', documents.checkDocument],
     [
       'advice-forecast',

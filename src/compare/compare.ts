@@ -30,10 +30,7 @@ export function compare(request: ComparisonRequest): ComparisonFacts {
     related === 'runs'
       ? matchRuns(a.records, b.records, comparison)
       : matchMethods([a.records, b.records])
-  const measured = ordered(
-    matching.pairs.filter((pair): pair is MeasuredPair => pair.every(isMeasured)),
-    comparison,
-  )
+  const measured = ordered(measuredPairs(matching), comparison)
   const all = [...new Set([...a.records, ...b.records])].filter(isMeasured)
   const between = comparison.between(related, all)
   const found = measured.flatMap(pair => linesOf(pair, comparison, between))
@@ -58,18 +55,24 @@ function ordered(pairs: readonly MeasuredPair[], {inOrder}: Comparison): readonl
   return pairs.toSorted(([a], [b]) => ranks.get(a)! - ranks.get(b)!)
 }
 
-function isMeasured(record: CellRecord): record is MeasuredRecord {
+/** Those that were measured on both sides. */
+export function measuredPairs({pairs}: Matching): MeasuredPair[] {
+  return pairs.filter((pair): pair is MeasuredPair => pair.every(isMeasured))
+}
+
+export function isMeasured(record: CellRecord): record is MeasuredRecord {
   return record.status === 'completed'
 }
 
 /** A line with its cells. */
-interface Found {
+export interface Found {
   pair: MeasuredPair
   line: ComparedLine | UncomparedLine
   at: Place
 }
 
-function linesOf(pair: MeasuredPair, {place}: Comparison, between: LinesOf<MeasuredRecord>) {
+/** The lines of two cells, and where each is. */
+export function linesOf(pair: MeasuredPair, {place}: Comparison, between: LinesOf<MeasuredRecord>) {
   const [a, b] = pair
   const where = joined(place(a.cell, a.result), place(b.cell, b.result))
   return between.lines(a, b).map((line): Found => ({pair, line, at: {...where, ...line.at}}))
@@ -86,9 +89,10 @@ function joined(a: Place, b: Place): Place {
   )
 }
 
-function rowsOf(
+/** Lines that could be compared, tested together. */
+export function rowsOf(
   found: readonly Found[],
-  {comparison: {quantities, margin = 0}, limits}: ComparisonRequest,
+  {comparison: {quantities, margin = 0}, limits}: Pick<ComparisonRequest, 'comparison' | 'limits'>,
 ): ComparedRow[] {
   const lines = found.flatMap(({pair, line, at}) => ('reason' in line ? [] : [{pair, line, at}]))
   const adjusted = adjustedPValues(
@@ -170,10 +174,11 @@ function factsOf({directory, method, manifest, records, cells}: Side): ComparedS
   return {directory, method, created_at, commit: machine.commit, cells, completed}
 }
 
-function isPassed(
+/** Whether the limits let lines pass. */
+export function isPassed(
   rows: readonly ComparedRow[],
   left: readonly LeftRow[],
-  {limits, strict}: ComparisonRequest,
+  {limits, strict}: Pick<ComparisonRequest, 'limits' | 'strict'>,
 ): boolean {
   if (limits.length === 0) return true
   if (rows.some(({judgement}) => judgement === 'regression')) return false

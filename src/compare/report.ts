@@ -57,7 +57,7 @@ function sideItem(
 /** Names and values that no two lines differ in. */
 export type Shared = readonly (readonly [string, string])[]
 
-export function sharedPlace(rows: readonly ComparedRow[]): Shared {
+export function sharedPlace(rows: readonly Pick<ComparedRow, 'at'>[]): Shared {
   const [first] = rows
   if (!first) return []
   return Object.entries(first.at).filter(
@@ -170,13 +170,16 @@ function nameOf(at: Place, shared: Shared): string {
   return placeText(own) || placeText(Object.entries(at))
 }
 
+/** Lines, and what the limits say of them. */
+type Judged = Pick<ComparisonFacts, 'rows' | 'left' | 'limits' | 'strict' | 'passed'>
+
 /**
  * What the limits say: lines that are beyond one, those that could not be judged, the count.
  *
  * @param most - lines without a judgement that are named
  */
 export function verdictItems(
-  {rows, left, limits, strict, passed}: ComparisonFacts,
+  {rows, left, limits, strict, passed}: Judged,
   shared: Shared,
   most = MOST_NAMED,
 ): string[] {

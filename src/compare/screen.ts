@@ -80,14 +80,14 @@ const WORDS: Readonly<
   },
 }
 
-/** What differs, a sentence for each quantity. */
-export function comparisonAnswers({rows}: ComparisonFacts): string[] {
+/** What differs, a sentence for each quantity. @param subject - what is compared. Default: B */
+export function comparisonAnswers({rows}: Pick<ComparisonFacts, 'rows'>, subject = 'B'): string[] {
   if (rows.length === 0) return ['Nothing was compared.']
   const shared = sharedPlace(rows)
-  return groupBy(rows, ({quantity}) => quantity).map(own => sentenceOf(own, shared))
+  return groupBy(rows, ({quantity}) => quantity).map(own => sentenceOf(own, shared, subject))
 }
 
-function sentenceOf(rows: readonly ComparedRow[], shared: Shared): string {
+function sentenceOf(rows: readonly ComparedRow[], shared: Shared, subject: string): string {
   const {quantity} = rows[0]!
   const {verb, ...words} = WORDS[quantity]
   const answers = (['more', 'less', 'same', 'cannot_be_told'] as const).flatMap(answer => {
@@ -100,12 +100,12 @@ function sentenceOf(rows: readonly ComparedRow[], shared: Shared): string {
   const all = rows.length === 2 ? 'both lines' : `all ${plural(rows.length, 'line')}`
   if (first.answer === 'cannot_be_told') {
     const wide = quantity === 'time' ? rows.filter(isWide) : []
-    if (wide.length > 0) return unmeasuredText(wide, rows.length)
+    if (wide.length > 0) return unmeasuredText(wide, rows.length, subject)
     const none = `There is no clear difference in ${quantity}`
     return rows.length === 1 ? `${none}: ${ratio}.` : `${none} in any of ${rows.length} lines.`
   }
   if (rows.length === 1) {
-    return `B ${verb} ${words[first.answer]}${first.answer === 'same' ? '' : `: ${ratio}`}.`
+    return `${subject} ${verb} ${words[first.answer]}${first.answer === 'same' ? '' : `: ${ratio}`}.`
   }
   const parts = answers.map(({answer, count}, at) => {
     const many = at === 0 ? `${count} of ${plural(rows.length, 'line')}` : count
@@ -114,7 +114,7 @@ function sentenceOf(rows: readonly ComparedRow[], shared: Shared): string {
   const most = worst
     ? `; ${worst.answer === 'more' ? 'worst' : 'best'}: ${lineName(worst, shared)}, ${ratio}`
     : ''
-  return `B ${verb} ${listed(parts)}${most}.`
+  return `${subject} ${verb} ${listed(parts)}${most}.`
 }
 
 /** Ends of an interval that say little, as a factor to either side of the ratio. */
@@ -126,7 +126,7 @@ function isWide({ratio, ratio_low, ratio_high}: ComparedRow): boolean {
 }
 
 /** `Not measured well enough: B may be 16x faster or 6x slower.` @param wide - at least one @param of - lines in all */
-function unmeasuredText(wide: readonly ComparedRow[], of: number): string {
+function unmeasuredText(wide: readonly ComparedRow[], of: number, subject: string): string {
   const where = wide.length === of ? '' : ` in ${wide.length} of ${of} lines`
   const what = `Not measured well enough${where}`
   if (wide.some(({ratio_high}) => ratio_high === null)) return `${what}: the machine was too busy.`
@@ -137,7 +137,7 @@ function unmeasuredText(wide: readonly ComparedRow[], of: number): string {
     ...(faster > 1 ? [`${significant(faster, 2)}x faster`] : []),
     ...(slower > 1 ? [`${significant(slower, 2)}x slower`] : []),
   ]
-  return `${what}: B may be ${ends.join(' or ')}.`
+  return `${what}: ${subject} may be ${ends.join(' or ')}.`
 }
 
 /** Of the lines in which B has more, or else less, the one that differs most. */
@@ -150,17 +150,17 @@ function mostDifferent(rows: readonly ComparedRow[]): ComparedRow | undefined {
 }
 
 /** Regressions, then what is more, less, inconclusive and the same. */
-function rankOf({judgement, answer}: ComparedRow): number {
+export function rankOf({judgement, answer}: ComparedRow): number {
   if (judgement === 'regression') return 0
   return {more: 1, less: 2, cannot_be_told: 3, same: 4}[answer]
 }
 
 /** How far B is from A, as a logarithm. */
-function distanceOf({ratio}: ComparedRow): number {
+export function distanceOf({ratio}: ComparedRow): number {
   return ratio === null || ratio === 0 ? Number.POSITIVE_INFINITY : Math.abs(Math.log(ratio))
 }
 
-function ratioText({ratio, ratio_low, ratio_high}: ComparedRow): string {
+export function ratioText({ratio, ratio_low, ratio_high}: ComparedRow): string {
   if (ratio === null) return MISSING
   if (ratio_low !== null && ratio_high === null) return UNSETTLED
   const ends = ratio_low === ratio_high ? [null, null] : [ratio_low, ratio_high]
@@ -180,12 +180,12 @@ function columnsOf(quantities: readonly Quantity[], shared: Shared): ColumnSpec<
 }
 
 /** Errors in per cent of the output, all else in its unit. */
-function shortText(value: number, quantity: Quantity): string {
+export function shortText(value: number, quantity: Quantity): string {
   return quantity.name === 'error' ? errorText(value, 3) : valueText(value, quantity)
 }
 
 /** `slower`, `more memory`, `slower, beyond 10%`. */
-function answerText(
+export function answerText(
   {answer, quantity, judgement, limit_percent}: ComparedRow,
   {more, less}: Quantity,
 ): string {
@@ -197,8 +197,8 @@ function answerText(
 /** Names that need no words before them. */
 const PLAIN = ['mode', 'method', 'projection']
 
-/** `favor-pos orth M=64 L=512`: what tells a line from the others; of the only one, its method. */
-function lineName({at}: ComparedRow, shared: Shared): string {
+/** `favor-pos orth M=64 L=512`: what distinguishes a line; of the only one, its method. */
+export function lineName({at}: Pick<ComparedRow, 'at'>, shared: Shared): string {
   const common = new Map(shared)
   const own = Object.entries(at).filter(([name, value]) => value && common.get(name) !== value)
   const parts = (own.length > 0 ? own : Object.entries(at).slice(0, 2)).map(([name, value]) => {

@@ -34,19 +34,33 @@ export function warningsOf(
   ]
 }
 
-/** Facts of a machine that matter, by the words for them. */
-const FACTS: readonly (readonly [string, (machine: Machine) => unknown])[] = [
+/** Facts by the words for them. */
+type Facts = readonly (readonly [string, (machine: Machine) => unknown])[]
+
+/** What makes a machine another one. */
+const HARDWARE: Facts = [
   ['processor', ({cpu}) => cpu],
   ['processors to use', machine => machine.available_parallelism],
   ['system', ({platform, arch}) => `${platform} ${arch}`],
+]
+
+/** What else of a machine matters. */
+export const SOFTWARE: Facts = [
   ['best instruction set', machine => machine.instruction_set ?? 'unknown'],
   ['Node', ({node}) => node],
   ['rfa', ({rfa}) => rfa],
   ['TensorFlow.js', ({tfjs}) => tfjs],
 ]
 
+/** A machine in words: times of two that differ in them are not compared in a history. */
+export function machineText(machine: Machine): string {
+  return HARDWARE.map(([name, of]) => `${name} ${of(machine)}`).join(', ')
+}
+
 function machines({manifest: a}: Side, {manifest: b}: Side): string[] {
-  return FACTS.flatMap(([name, of]) => differing(name, of(a.machine), of(b.machine)))
+  return [...HARDWARE, ...SOFTWARE].flatMap(([name, of]) =>
+    differing(name, of(a.machine), of(b.machine)),
+  )
 }
 
 function differing(name: string, a: unknown, b: unknown): string[] {

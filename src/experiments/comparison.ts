@@ -1,6 +1,7 @@
 /** Comparisons of two cells of an experiment that measured the same thing twice, or by two methods. */
 import type {TestedRatio} from '../answers/index.js'
 import type {Completed, ComputedBy} from '../results/record.js'
+import type {Interval} from '../stats/index.js'
 
 /** What can be compared, as `--fail-on` names it. */
 export const QUANTITIES = ['time', 'memory', 'error', 'variance'] as const
@@ -32,6 +33,8 @@ export interface ComparedLine extends TestedRatio {
   at: Place
   a: number
   b: number
+  /** Of B, 95 %; ends are `NaN`, or it is absent, where too little is known. */
+  interval?: Interval
 }
 
 /** A quantity that cannot be compared between two cells. */

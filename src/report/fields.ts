@@ -6,7 +6,9 @@ import {type Block, type ColumnSpec, heading, table, text} from './document.js'
 
 /** The columns of one table, as `--json` prints them. */
 export const tableFactsSchema = z.object({
-  experiment: z.string().describe('Name of the experiment; `claims`, `compare`: of that command.'),
+  experiment: z
+    .string()
+    .describe('Name of the experiment; `claims`, `compare`, `history`: of that command.'),
   file: z
     .string()
     .describe(

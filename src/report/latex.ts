@@ -13,8 +13,18 @@ export interface LatexTable {
   text: string
 }
 
-/** All tables of a report, each with the headings above it as its caption, but for that of the run. */
+/** All tables of a report as LaTeX. */
 export function latexTables(blocks: readonly Block[]): LatexTable[] {
+  return namedTables(blocks).map(({block, ...own}) => ({
+    name: own.name,
+    text: latexTable(block, own),
+  }))
+}
+
+/** All tables of a report, each with the headings above it as its caption, but for that of the run. */
+export function namedTables(
+  blocks: readonly Block[],
+): {name: string; caption: string; block: TableBlock}[] {
   const taken = new Map<string, number>()
   let headings: {level: number; text: string}[] = []
   return blocks.flatMap(block => {
@@ -29,7 +39,7 @@ export function latexTables(blocks: readonly Block[]): LatexTable[] {
     taken.set(slug, count)
     const name = count === 1 ? slug : `${slug}-${count}`
     const caption = (above.length > 0 ? above : headings).map(({text}) => text).join('. ')
-    return [{name, text: latexTable(block, {name, caption})}]
+    return [{name, caption, block}]
   })
 }
 

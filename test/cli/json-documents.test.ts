@@ -82,7 +82,7 @@ describe('under --json every command prints what its schema says', () => {
   it('methods as fields', async () => {
     const {tables} = await printed('fields', Methods, 'methods', ['--records'])
     const owners = tables.map((own: {experiment: string}) => own.experiment)
-    expect([...new Set(owners)]).toEqual([...EXPERIMENT_NAMES, 'claims', 'compare'])
+    expect([...new Set(owners)]).toEqual([...EXPERIMENT_NAMES, 'claims', 'compare', 'history'])
     const ofExperiments = (await allExperiments()).flatMap(tableFacts)
     expect(tables.slice(0, ofExperiments.length)).toMatchObject(
       ofExperiments.map(({file}) => ({file})),

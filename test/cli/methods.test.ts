@@ -58,7 +58,7 @@ describe('rfa methods', () => {
     const headings = markdown.match(/^# .*/gm)!
     expect(headings).toContain('# bench: records\\_samples.csv, with --samples')
     const owners = headings.map(heading => /^# (.*):/.exec(heading)![1])
-    expect([...new Set(owners)]).toEqual([...EXPERIMENT_NAMES, 'claims', 'compare'])
+    expect([...new Set(owners)]).toEqual([...EXPERIMENT_NAMES, 'claims', 'compare', 'history'])
     expect(markdown).toContain('| seq\\_len | integer | L, number of queries used. |')
     const compared = JSON.parse(
       (await run(Methods, 'methods', ['compare', '--records', '--json'])).stdout,

@@ -98,6 +98,45 @@ describe('rfa report with figures', () => {
     expect(all.length).toBeGreaterThan(1)
   })
 
+  it('has chosen columns, and one as columns, wherever tables go: of a saved run and of one that ends', async () => {
+    answerWith(...RECORDS)
+    const place = (name: string) => join(folder, name)
+    const asked = ['--columns', 'method,L,p10', '--pivot', 'L']
+    const files = ['--csv', place('csv'), '--tex', place('tex'), '--markdown', place('all.md')]
+    const ended = await run(Bench, 'bench', ['--quick', '--output', folder, ...asked, ...files])
+    expect(ended.exitCode).toBe(0)
+    expect(ended.stdout).toMatch(/^method +L=128 +L=256\n-+ +-+ +-+\nsoftmax-online +/m)
+    const [name] = await readdir(place('csv'))
+    const csv = await readFile(join(place('csv'), name!), 'utf8')
+    expect(csv).toMatch(/^method,L=128,L=256\nsoftmax-online,[^\n]+\nfavor-pos,[^\n]+\n$/)
+    const tex = await readFile(join(place('tex'), name!.replace('csv', 'tex')), 'utf8')
+    expect(tex).toContain('method & L=128 & L=256 \\\\')
+    expect(await readFile(place('all.md'), 'utf8')).toMatch(/\| method +\| L=128 +\| L=256 +\|\n/)
+    const again = await report(...asked, ...files)
+    expect(again).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/^method +L=128 +L=256$/m),
+    })
+    expect(await readFile(join(place('csv'), name!), 'utf8')).toBe(csv)
+    await writeFile(join(place('csv'), name!), 'mine')
+    expect((await report(...asked, ...files)).stderr).toMatch(/name another folder with --csv/)
+  })
+
+  it('refuses columns that no table has; a run that has ended shows all, with a warning', async () => {
+    answerWith(...RECORDS)
+    expect(await report('--columns', 'method,p11')).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(
+        /^--columns: expected one of the columns .*\n.*did you mean p10\?/,
+      ),
+    })
+    const flags = ['--quick', '--output', folder, '--columns', 'method,p11']
+    const ended = await run(Bench, 'bench', flags)
+    expect(ended.exitCode).toBe(0)
+    expect(ended.stderr).toMatch(/^warning: --columns: expected .*; did you mean p10\?/m)
+    expect(ended.stdout).toContain('p10')
+  })
+
   it('writes them where others of its own are, in another format too, and nowhere else', async () => {
     const figures = join(folder, 'figures')
     expect(await report('--svg', figures)).toMatchObject({exitCode: 0})

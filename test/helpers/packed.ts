@@ -23,7 +23,7 @@ export interface Packed {
   files: {path: string; size: number}[]
 }
 
-/** Packs what is built as `npm run pack:release` does. @param args - of npm pack, e.g. `--dry-run` */
+/** Packs what is built as `npm run pack:release` does. @param args - of npm pack, e.g. `--dry-run`, or `--kernels` */
 export function pack(...args: string[]): Packed {
   const argv = [join(root, 'scripts', 'pack.js'), '--json', ...args]
   const stdio: ('ignore' | 'pipe')[] = ['ignore', 'pipe', 'ignore']

@@ -11,13 +11,13 @@ export const INSTALL = isOn(process.env.RFA_INSTALL)
 /** What was installed how, how that went, how long it took, remarks. */
 export type Row = [title: string, outcome: string, took: string, remark: string]
 
-/** Packs what is built, prebuilt addons included. @returns the file, below `folder` */
-export function releasePackage(folder: string): string {
+/** Packs what is built, prebuilt addons included. @param args - of scripts/pack.js. @returns the file, below `folder` */
+export function releasePackage(folder: string, ...args: string[]): string {
   const addon = join('prebuilds', `${process.platform}-${process.arch}`, 'rfa.glibc.node')
   if (!existsSync(join(packageRoot(), addon))) {
     throw new Error(`${addon}: expected a prebuilt addon; npm run build:prebuilds makes it`)
   }
-  return join(folder, pack('--pack-destination', folder).filename)
+  return join(folder, pack('--pack-destination', folder, ...args).filename)
 }
 
 /** Prints rows in columns; nothing when there are none. */

@@ -7,7 +7,9 @@ import {packageRoot} from '../../src/package.js'
 
 const root = packageRoot()
 const PACK = join(root, 'scripts', 'pack.js')
-const {packedManifest} = await import(join(root, 'scripts', 'packed-manifest.js'))
+const {isOfKernels, kernelManifest, kernelReadme, packedManifest} = await import(
+  join(root, 'scripts', 'packed-manifest.js')
+)
 const own = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const ENGINE = '@tensorflow/tfjs-node'
 
@@ -27,6 +29,36 @@ describe('the packed package.json', () => {
       if (!left.includes(name)) expect(packed[name], name).toEqual(value)
     }
     expect(packed.scripts).toEqual({install: own.scripts.install})
+  })
+})
+
+describe('the kernels by themselves', () => {
+  it('have the doors of the library and what it depends on, and nothing of the program', () => {
+    const [packed, kernels] = [packedManifest(own), kernelManifest(own)]
+    expect(kernels).toMatchObject({name: 'rfa-attention', version: own.version})
+    for (const name of ['exports', 'engines', 'scripts', 'peerDependencies', 'types', 'gypfile']) {
+      expect(kernels[name], name).toEqual(packed[name])
+    }
+    expect(kernels.bin ?? kernels.oclif).toBeUndefined()
+    expect(Object.keys(kernels.dependencies)).toHaveLength(7)
+    for (const [name, version] of Object.entries(kernels.dependencies)) {
+      expect(own.dependencies[name]).toBe(version)
+    }
+    expect(kernels.files.filter((name: string) => !own.files.includes(name))).toEqual([])
+    for (const file of ['bin/run.js', 'dist/program/src/a.js', 'docs/runs.md', 'README.md']) {
+      expect(isOfKernels(file), file).toBe(false)
+    }
+    for (const file of ['dist/src/index.js', 'native/pool.cc', 'prebuilds/SHA256SUMS', 'LICENSE']) {
+      expect(isOfKernels(file), file).toBe(true)
+    }
+  })
+
+  it('have the page on the library as README, under their name and without links that lead nowhere', () => {
+    const text: string = kernelReadme(readFileSync(join(root, 'docs', 'library.md'), 'utf8'))
+    expect(text).toContain("import {attention, tf, useBackend} from 'rfa-attention'")
+    expect(text).toContain("from 'rfa-attention/theory'")
+    expect(text).not.toMatch(/from 'rfa['/]|\]\(|nineteen/)
+    expect(text).toMatch(/^# rfa-attention\n[^#]*\n## Forward\n/)
   })
 })
 

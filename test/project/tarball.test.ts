@@ -8,7 +8,9 @@ import {type Packed, pack} from '../helpers/packed.js'
 const root = packageRoot()
 const PACKAGE = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const {exports: doors, bin, dependencies} = PACKAGE
-const {packedManifest} = await import(join(root, 'scripts', 'packed-manifest.js'))
+const {isOfKernels, kernelManifest, packedManifest} = await import(
+  join(root, 'scripts', 'packed-manifest.js')
+)
 
 /** Every file of the package has its line here: one that nobody meant to ship fails the test. */
 const MEANT = [
@@ -131,6 +133,19 @@ describe('the packed package', () => {
     const loose = modules.filter(file => dirname(file) === 'dist/src')
     const declared = (file: string) => known.has(file.replace(/\.d\.ts$/, '.js'))
     expect(loose.filter(file => !declared(file))).toEqual([])
+  })
+
+  it('imports in the library what the kernels by themselves depend on', () => {
+    const files = [...reached(entries('default'), '.js')]
+    const text = files.map(file => readFileSync(join(root, file), 'utf8')).join('\n')
+    const used = Object.keys(dependencies).filter(
+      name => text.includes(`from '${name}'`) || text.includes(`('${name}')`),
+    )
+    // what the addon is built with is no import
+    expect([...used, 'node-addon-api'].sort()).toEqual(
+      Object.keys(kernelManifest(PACKAGE).dependencies).sort(),
+    )
+    for (const file of files) expect(isOfKernels(file), file).toBe(true)
   })
 
   it('points to no source map', () => {

@@ -1,6 +1,7 @@
 /** What an estimator declares, looked at when it is registered: facts, options, names. */
 import {z} from 'zod'
 import {describe, expected, type RfaError} from '../../errors.js'
+import {packageName} from '../../package.js'
 import {TARGET_KERNELS} from '../../theory/target-kernels.js'
 import {COMMON_OPTIONS} from '../attention.js'
 import type {Estimator} from '../forms/estimator.js'
@@ -130,7 +131,7 @@ function badSchema(name: string, schema: unknown): RfaError {
     `${name}: options`,
     'a schema of zod 4, e.g. z.object({})',
     third ? 'one of zod 3' : describe(schema),
-    "import {z} from 'rfa/attention', which is the zod that is used here",
+    `import {z} from '${packageName()}/attention', which is the zod that is used here`,
   )
 }
 

@@ -15,15 +15,13 @@ import {comparisonScreen} from '../../compare/screen.js'
 import {expected, unknownName} from '../../errors.js'
 import {comparisonOf, experimentNamed} from '../../experiments/index.js'
 import type {ReportedRun} from '../../experiments/run-report.js'
-import {PAGE_START} from '../../report/html/markup.js'
-import {renderMarkdown} from '../../report/markdown.js'
 import {differences} from '../../results/folder/resume.js'
-import {type ComparisonFile, type FailOnFlags, limitsOf} from '../plans/compare.js'
+import {type FailOnFlags, limitsOf} from '../plans/compare.js'
 import type {ComparisonDocument} from '../program/json-documents.js'
-import {writeOwnFile} from '../report/own-file.js'
 import {readSaved} from '../report/read-saved.js'
 import type {RunServices} from '../report/write-report.js'
 import type {Compared} from './compare-page.js'
+import {type ResultFlags, writeResult} from './result-files.js'
 
 /** What `rfa compare` was asked for. */
 export interface CompareFlags extends FailOnFlags {
@@ -168,50 +166,22 @@ function requirePartners({comparison, related, a, b}: ComparisonRequest): void {
   throw expected('PLAN_MISMATCH', b.directory, 'cells that measure the same', 'none', ...remedy)
 }
 
-/** First line of every comparison in Markdown. */
-const MARK = '<!-- written by rfa compare -->'
-
 /** Writes the files that were asked for; Markdown for `-` is printed. @throws {WOULD_OVERWRITE | NOT_WRITABLE} */
-export async function writeComparison(
+export function writeComparison(
   compared: Compared,
-  {output = [], force}: {output?: readonly ComparisonFile[] | undefined; force: boolean},
+  flags: ResultFlags,
   print: (text: string) => void,
   argv: readonly string[],
 ): Promise<string[]> {
-  for (const {path, format} of output) {
-    if (path === '-') print(renderMarkdown(compared.blocks).trimEnd())
-    else {
-      const {text, start} = await textOf(compared, format, argv)
-      const isOwn = (content: string) => content.startsWith(start)
-      const what = 'an earlier comparison'
-      await writeOwnFile(path, text, {flag: '--output', force, isOwn, what})
-    }
-  }
-  return output.map(({path}) => path).filter(path => path !== '-')
-}
-
-/** A comparison in a format, and how each file of that format begins. */
-async function textOf(
-  compared: Compared,
-  format: ComparisonFile['format'],
-  argv: readonly string[],
-): Promise<{text: string; start: string}> {
   const {facts, blocks} = compared
-  switch (format) {
-    case 'markdown':
-      return {text: `${MARK}\n\n${renderMarkdown(blocks)}`, start: MARK}
-    case 'csv': {
-      const text = comparisonCsv(facts)
-      return {text, start: text.split('\n')[0]!}
-    }
-    case 'json': {
-      const document: ComparisonDocument = {schema: 'rfa.comparison/1', ...facts}
-      const text = `${JSON.stringify(document, null, 2)}\n`
-      return {text, start: '{\n  "schema": "rfa.comparison/'}
-    }
-    case 'html': {
+  const document: ComparisonDocument = {schema: 'rfa.comparison/1', ...facts}
+  const result = {
+    ...{command: 'compare', what: 'an earlier comparison', blocks, document},
+    csv: () => comparisonCsv(facts),
+    async page() {
       const {comparisonPage} = await import('./compare-page.js')
-      return {text: await comparisonPage(compared, argv), start: PAGE_START}
-    }
+      return comparisonPage(compared, argv)
+    },
   }
+  return writeResult(result, flags, print)
 }

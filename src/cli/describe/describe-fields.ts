@@ -1,4 +1,5 @@
 import {claimTableColumns} from '../../claims/report/tables.js'
+import {historyColumns} from '../../compare/history-report.js'
 import {comparisonColumns} from '../../compare/report.js'
 import {unknownName} from '../../errors.js'
 import {allExperiments} from '../../experiments/index.js'
@@ -18,6 +19,7 @@ export async function describeFields(
     ...(await allExperiments()).flatMap(tableFacts),
     ...claimTableColumns().map(table => factsOfTable('claims', table)),
     factsOfTable('compare', {file: 'FILE.csv', flag: 'output', columns: comparisonColumns()}),
+    factsOfTable('history', {file: 'FILE.csv', flag: 'output', columns: historyColumns()}),
   ]
   const owners = [...new Set(all.map(({experiment}) => experiment))]
   const strange = names.find(name => !owners.includes(name))

@@ -1,6 +1,7 @@
 /** Flags for pages, papers and figures, of `rfa report` and of commands that run experiments. */
+import * as Flags from '@oclif/core/flags'
 import {FEATURE_AXES} from '../../report/figures/figure.js'
-import {eitherWay, htmlFile, inGroup, markdownFile, oneOption, oneText} from './kinds.js'
+import {eitherWay, htmlFile, inGroup, markdownFile, oneOption, oneText, present} from './kinds.js'
 
 /** Where figures and LaTeX go, and what figures show. */
 export const figureFlags = {
@@ -13,6 +14,21 @@ export const figureFlags = {
   tex: oneText(
     'folder for the table of the first screen as LaTeX (booktabs); with --details all tables, a file for each',
     {helpValue: 'DIR'},
+  ),
+  csv: oneText('the same as CSV, with the texts of the tables', {helpValue: 'DIR'}),
+  columns: Flags.custom<string>({
+    multiple: true,
+    multipleNonGreedy: true,
+    delimiter: ',',
+    helpValue: 'NAME,NAME',
+    parse: async (text, _context, {name}) => present(text, `--${name}`),
+  })({
+    description:
+      'only the tables that have these columns, as --details names them, with these columns in this order: printed, and in Markdown, LaTeX and CSV (default: the first screen)',
+  }),
+  pivot: oneText(
+    'the values of this column become columns with the last of --columns in them: --columns method,M,error --pivot M',
+    {helpValue: 'NAME', dependsOn: ['columns']},
   ),
   x: oneOption(FEATURE_AXES)(
     'what figures draw errors over: M, the number of random vectors, or F, the length of the feature vector (default: M)',
@@ -28,4 +44,7 @@ export const reportFlags = inGroup('REPORT', {
   pdf: figureFlags.pdf,
   png: figureFlags.png,
   tex: figureFlags.tex,
+  csv: figureFlags.csv,
+  columns: figureFlags.columns,
+  pivot: figureFlags.pivot,
 })

@@ -22,7 +22,7 @@ type MaybeMissing<Values> = {
 /** What a flag may have besides its description. */
 type More = Pick<
   Partial<Interfaces.OptionFlag<unknown>>,
-  'char' | 'exclusive' | 'helpGroup' | 'helpValue'
+  'char' | 'dependsOn' | 'exclusive' | 'helpGroup' | 'helpValue'
 >
 type One<Value> = Interfaces.FlagDefinition<
   Value,

@@ -113,6 +113,15 @@ export const BRIEF_FLAGS: Readonly<Record<string, BriefFlags>> = {
     ...DETAILS,
     ...JSON_FLAG,
   },
+  history: {
+    cell: 'lines with these words, as "elu L=1024"',
+    metric: 'time, memory, error or variance',
+    'fail-on': 'exit with 1 if the newest run has more',
+    output: 'file to write: .md, .csv, .json or .html',
+    svg: 'folder for the figures as SVG',
+    ...DETAILS,
+    ...JSON_FLAG,
+  },
   claims: {
     quick: 'fewer draws: about a minute',
     'with-training': 'claims about trained models, too: small ones are trained',

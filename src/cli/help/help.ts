@@ -24,7 +24,7 @@ export default class ProgramHelp extends Help {
     const {bin, pjson, version} = this.config
     const {title, rows, start} = rootHelp({bin, version, description: pjson.description})
     const commands = this.renderList(rows, {indentation: 0})
-    this.log(`${this.wrap(title, 0)}\n\n${commands}\n${this.wrap(start, 0)}`)
+    this.log(`${this.wrap(title, 0)}\n${commands}\n${this.wrap(start, 0)}`)
   }
 }
 

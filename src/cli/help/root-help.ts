@@ -53,6 +53,6 @@ export function rootHelpScreen(
   const [asking = '-h', ...others] = argv
   if (others.length > 0 || !ASKING.includes(asking)) return undefined
   const {title, rows, start} = rootHelp({bin: typedProgram(process.env), version, description})
-  const lines = [title, '', ...rows.map(row => row.join('  ')), start]
+  const lines = [title, ...rows.map(row => row.join('  ')), start]
   return lines.some(({length}) => length > most) ? undefined : lines.join('\n')
 }

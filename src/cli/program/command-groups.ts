@@ -31,6 +31,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
   {
     title: 'show',
     commands: [
+      ['history', 'What did each commit change, cell by cell?'],
       ['report', 'What did a saved run find? Tables, pages, figures'],
       ['methods', 'Which methods are there, and what does each compute?'],
       ['doctor', 'Which backends run here?'],

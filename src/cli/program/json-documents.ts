@@ -6,6 +6,7 @@ import {CHECK_GROUPS} from '../../check/types.js'
 import {EFFORTS} from '../../claims/claim.js'
 import {figureFacts, figurePoint} from '../../claims/figures/figure.js'
 import {claimFacts, claimOutcome} from '../../claims/outcome.js'
+import {historyFacts} from '../../compare/history-schema.js'
 import {comparisonFacts} from '../../compare/schema.js'
 import {checkedSchema} from '../../report/check.js'
 import {diagnosisFacts} from '../../report/doctor.js'
@@ -174,6 +175,10 @@ export const comparisonDocument = z.object({
 })
 export type ComparisonDocument = z.infer<typeof comparisonDocument>
 
+/** `rfa history`. */
+export const historyDocument = z.object({schema: tag('rfa.history/1'), ...historyFacts.shape})
+export type HistoryDocument = z.infer<typeof historyDocument>
+
 /** `rfa slurm`. */
 export const slurmDocument = z.object({
   schema: tag('rfa.slurm/1'),
@@ -218,6 +223,7 @@ export const reportDocument = z.object({
   pdf: z.array(z.string()).optional().describe('Figures as PDF, where they were asked for.'),
   png: z.array(z.string()).optional().describe('Figures as PNG, where they were asked for.'),
   tex: z.array(z.string()).optional().describe('Tables as LaTeX, where they were asked for.'),
+  csv: z.array(z.string()).optional().describe('Tables as CSV, where they were asked for.'),
   runs: z
     .array(
       z.object({

@@ -11,8 +11,10 @@ import {saveReport, writeReport} from './write-report.js'
 /** A report before it has a form. */
 export interface UnwrittenReport {
   blocks: readonly Block[]
-  /** What LaTeX has of it. */
+  /** What LaTeX and CSV have of it. */
   tables: readonly Block[]
+  /** What Markdown has of it. Default: all. */
+  text?: readonly Block[] | undefined
   saved: readonly Saved[]
 }
 
@@ -26,6 +28,8 @@ export interface ReportFlags {
   png?: string | undefined
   /** Folder for tables as LaTeX. */
   tex?: string | undefined
+  /** The same as CSV. */
+  csv?: string | undefined
   open: boolean
   force: boolean
 }
@@ -45,11 +49,11 @@ export function drawsFigures({html, svg, pdf, png}: ReportFlags): boolean {
 }
 
 /** What is written of a report. */
-type Written = Pick<ReportDocument, 'output' | 'html' | FigureFormat | 'tex'>
+type Written = Pick<ReportDocument, 'output' | 'html' | FigureFormat | 'tex' | 'csv'>
 
 /** Files that were written, and of figures and LaTeX the folder. */
-export function placesOf({output, html, svg, pdf, png, tex}: Written): string[] {
-  const folders = [svg, pdf, png, tex].flatMap(files =>
+export function placesOf({output, html, svg, pdf, png, tex, csv}: Written): string[] {
+  const folders = [svg, pdf, png, tex, csv].flatMap(files =>
     files?.[0] === undefined ? [] : [dirname(files[0])],
   )
   return [...new Set([output, html, ...folders])].filter(place => place !== null)
@@ -62,25 +66,25 @@ export function placesOf({output, html, svg, pdf, png, tex}: Written): string[] 
  * @throws what {@link writeReport} and writing a page throw
  */
 export async function writeReportFiles(
-  {blocks, tables, saved}: UnwrittenReport,
+  {blocks, tables, text: told = blocks, saved}: UnwrittenReport,
   flags: ReportFlags,
   maker: Pick<Invocation, 'argv' | 'services' | 'caution'> & {print(text: string): void},
 ): Promise<Written> {
   const {html, output} = flags
   const {pictures, ...figures} = await writeAllFigures(blocks, flags, maker)
-  const tex = await writeLatex(tables, flags)
+  const written = await writeAllTables(tables, flags)
   const page = html === undefined ? null : await writePage(blocks, saved, {...flags, html}, maker)
   const text =
     output === undefined
       ? null
-      : await writeReport(blocks, {output, force: flags.force, pictures}, maker.print)
-  return {output: text, html: page, ...figures, ...tex}
+      : await writeReport(told, {output, force: flags.force, pictures}, maker.print)
+  return {output: text, html: page, ...figures, ...written}
 }
 
 /** Figures in the formats asked for; Markdown shows PNG, which everything can show, where there is. */
-async function writeAllFigures(
+export async function writeAllFigures(
   blocks: readonly Block[],
-  flags: ReportFlags,
+  flags: Pick<ReportFlags, FigureFormat | 'force'>,
   {caution}: Pick<Invocation, 'caution'>,
 ) {
   let pictures: ReadonlyMap<string, string> = new Map()
@@ -100,14 +104,19 @@ async function writeAllFigures(
   return {pictures, ...written}
 }
 
-/** Tables as LaTeX, where that is asked for. */
-async function writeLatex(
+/** Tables as LaTeX and CSV, where that is asked for. */
+async function writeAllTables(
   blocks: readonly Block[],
-  {tex, force}: ReportFlags,
-): Promise<{tex?: string[]}> {
-  if (tex === undefined) return {}
-  const {writeTables} = await import('./write-tables.js')
-  return {tex: await writeTables(blocks, tex, force)}
+  flags: ReportFlags,
+): Promise<{tex?: string[]; csv?: string[]}> {
+  const written: {tex?: string[]; csv?: string[]} = {}
+  for (const format of ['tex', 'csv'] as const) {
+    const folder = flags[format]
+    if (folder === undefined) continue
+    const {writeTables} = await import('./write-tables.js')
+    written[format] = await writeTables(blocks, folder, {format, force: flags.force})
+  }
+  return written
 }
 
 /**

@@ -1,9 +1,10 @@
-/** Tables of a report as files of LaTeX. */
+/** Tables of a report as files of LaTeX or CSV. */
 import {join} from 'node:path'
 import {messageOf, RfaError} from '../../errors.js'
-import type {Block} from '../../report/document.js'
-import {latexTables, TEX_MARK} from '../../report/latex.js'
+import {type Block, shownForm} from '../../report/document.js'
+import {latexTables, namedTables, TEX_MARK} from '../../report/latex.js'
 import {makeFolder} from '../../results/files.js'
+import {linesCsv} from '../../results/tables/csv.js'
 import {writeOwnFile} from './own-file.js'
 
 /**
@@ -17,23 +18,31 @@ import {writeOwnFile} from './own-file.js'
 export async function writeTables(
   blocks: readonly Block[],
   folder: string,
-  force: boolean,
+  {format, force}: {format: 'tex' | 'csv'; force: boolean},
 ): Promise<string[]> {
-  const tables = latexTables(blocks)
-  const isOwn = (present: string) => present.startsWith(TEX_MARK)
-  if (tables.length > 0) await makeFolder(folder).catch(cause => cannotWrite(cause))
+  const tables = format === 'tex' ? latexTables(blocks) : csvTables(blocks)
+  const flag = `--${format}`
+  if (tables.length > 0) await makeFolder(folder).catch(cause => cannotWrite(flag, cause))
   for (const {name, text} of tables) {
-    await writeOwnFile(join(folder, `${name}.tex`), text, {
-      ...{flag: '--tex', force, isOwn, inFolder: true},
-      what: 'an earlier table',
+    const start = format === 'tex' ? TEX_MARK : text.split('\n')[0]!
+    await writeOwnFile(join(folder, `${name}.${format}`), text, {
+      ...{flag, force, inFolder: true, what: 'an earlier table'},
+      isOwn: present => present.startsWith(start),
     })
   }
-  return tables.map(({name}) => join(folder, `${name}.tex`))
+  return tables.map(({name}) => join(folder, `${name}.${format}`))
 }
 
-function cannotWrite(cause: unknown): never {
-  throw new RfaError('NOT_WRITABLE', `--tex: cannot write ${messageOf(cause)}`, {
-    suggestions: ['name another folder with --tex'],
+function csvTables(blocks: readonly Block[]): {name: string; text: string}[] {
+  return namedTables(blocks).map(({name, block}) => {
+    const {columns, rows} = shownForm(block)
+    return {name, text: linesCsv([columns.map(({title}) => title.replaceAll('\n', ' ')), ...rows])}
+  })
+}
+
+function cannotWrite(flag: string, cause: unknown): never {
+  throw new RfaError('NOT_WRITABLE', `${flag}: cannot write ${messageOf(cause)}`, {
+    suggestions: [`name another folder with ${flag}`],
     cause,
   })
 }

@@ -1,5 +1,6 @@
-import {expected} from '../../errors.js'
+import {expected, RfaError} from '../../errors.js'
 import {type Experiment, printedReport} from '../../experiments/experiment.js'
+import type {Choice} from '../../report/chosen.js'
 import {commandText, typeablePath} from '../../report/command-line.js'
 import type {Block} from '../../report/document.js'
 import type {DrawFigure} from '../../report/terminal.js'
@@ -173,14 +174,29 @@ export abstract class ExperimentCommand extends RfaCommand {
   protected async printedBlocks(
     experiment: Experiment,
     {manifest, records}: ExperimentRun,
-    {details}: RunOptions,
+    {details, columns, pivot}: RunOptions,
   ): Promise<readonly Block[]> {
-    return manifest.shard && !details ? [] : printedReport(experiment, records, details)
+    if (manifest.shard && !details) return []
+    if (!columns) return printedReport(experiment, records, details)
+    return this.chosen(await printedReport(experiment, records, true), {columns, pivot})
+  }
+
+  /** The tables that were asked for; all with a warning where they are not there, as the run is over. */
+  private async chosen(blocks: readonly Block[], choice: Choice): Promise<readonly Block[]> {
+    const {chosenTables} = await import('../../report/chosen.js')
+    try {
+      return chosenTables(blocks, choice)
+    } catch (error) {
+      if (!(error instanceof RfaError)) throw error
+      this.caution([error.message, ...error.suggestions].join('; '))
+      return blocks
+    }
   }
 
   /** The page, figures and tables of a run that flags ask for. */
   protected async writeFiles({directory}: ExperimentRun, flags: RunOptions): Promise<void> {
-    const names = Object.keys(reportFlags) as (keyof typeof reportFlags)[]
+    const {columns, pivot, ...written} = reportFlags
+    const names = Object.keys(written) as (keyof typeof written)[]
     if (directory === null || names.every(name => flags[name] === undefined)) return
     const {placesOf, writeReportFiles} = await import('../report/report-files.js')
     const {readSaved, savedReport} = await import('../report/read-saved.js')
@@ -188,7 +204,13 @@ export abstract class ExperimentCommand extends RfaCommand {
     const reported = async (details: boolean) =>
       this.withFlags(await savedReport(saved, {figures: details, details}))
     const blocks = await reported(true)
-    const report = {blocks, tables: flags.details ? blocks : await reported(false), saved}
+    const text = flags.columns && (await this.chosen(blocks, flags))
+    const report = {
+      blocks,
+      tables: text ?? (flags.details ? blocks : await reported(false)),
+      text,
+      saved,
+    }
     const places = {...flags, output: flags.markdown, open: false, force: false}
     const maker = {...this.invocation(), print: (text: string) => this.print(text)}
     for (const place of placesOf(await writeReportFiles(report, places, maker))) {

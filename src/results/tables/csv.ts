@@ -47,15 +47,15 @@ export async function writeCsv(
  */
 export function plainCsv(columns: readonly Column[], rows: readonly unknown[]): string {
   const header = columns.map(({name}) => name)
-  return textOf([header, ...rows.map(row => columns.map(column => cellValue(column, row)))])
+  return linesCsv([header, ...rows.map(row => columns.map(column => cellValue(column, row)))])
 }
 
 /**
- * Spreadsheets run texts that begin like a formula, whoever wrote them, and take semicolons and tabs for
+ * Lines as CSV. Spreadsheets run texts that begin like a formula, whoever wrote them, and take semicolons and tabs for
  * ends of cells, carriage returns for ends of lines, where quotes do not say otherwise.
  */
-function textOf(lines: (string | number)[][]): string {
-  return stringify(lines, {
+export function linesCsv(lines: readonly (readonly (string | number)[])[]): string {
+  return stringify([...lines], {
     record_delimiter: '\n',
     escape_formulas: true,
     quoted_match: /[;\t\r]/,

@@ -154,6 +154,9 @@ export const RUN_FOLDERS: readonly Row[] = [
   ['compare DIR/run', 2, /RUN: expected two runs, got 1/],
   ['compare DIR/run DIR/run/', 2, /expected two runs, got \S+ twice/],
   ['compare DIR/run nowhere -o report.pdf', 2, /ending in \.md, \.csv, \.json or \.html/],
+  ['history DIR/nowhere', 3, /nowhere: expected folders of runs, got none/],
+  ['history DIR/run', 3, /run: expected folders of runs, got none\n.*such as results/],
+  ['history DIR/run -o history.pdf', 2, /ending in \.md, \.csv, \.json or \.html/],
   ['bench --resume', 2, /--resume: expected --output DIR beside it, got none/],
   ['bench --quick --resume --json', 2, /"USAGE"/],
 ]

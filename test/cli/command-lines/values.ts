@@ -194,6 +194,9 @@ export const NAMES: readonly Row[] = [
     /more/,
   ],
   ['bench --preset performer', 2, /performer-pytorch.* and \d+ more, .*\n.*did you mean/],
+  ['report DIR --pivot M', 2, /--columns/],
+  ['history DIR --metric tme', 2, /^--metric: .*\n.*did you mean time\?/],
+  ['history DIR --strict', 2, /^--strict: expected --fail-on with it/],
   ['compare a b --fail-on time', 2, /NAME:PERCENT, NAME one of time, .*\n.*write time:10%/],
   [
     'inputs --layer 3',

@@ -27,6 +27,7 @@ const DOCUMENTS = [
   'figure-facts',
   'figure',
   'finished-run',
+  'history',
   'methods',
   'model-advice',
   'projections',

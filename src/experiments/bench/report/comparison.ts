@@ -100,7 +100,7 @@ function timeLine({at, record: a}: Timed, {record: b}: Timed, compared: Compared
   return {
     quantity: 'time',
     at,
-    ...{a: own.value, b: other.value},
+    ...{a: own.value, b: other.value, interval: other},
     ...compared(a, b),
     effect: superiority(b.result.samples_ns, a.result.samples_ns),
   }

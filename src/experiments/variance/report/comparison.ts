@@ -107,19 +107,20 @@ function lineOf([a, own]: Measured, [b, other]: Measured): Line {
     return {...line, reason: 'an expectation is beyond doubles, or zero'}
   }
   if (of === 0 && against === 0) return {...line, reason: 'neither varies', settled: true}
-  const effect = Number.NaN
+  const interval = logInterval(against, other.variance_relative_standard_error ?? Number.NaN)
+  const both = {...line, a: of, b: against, interval, effect: Number.NaN}
   const value = against / of
   // the same draws to the last bit, or none that vary
   if (of === 0 || against === 0 || (a.cell.seed === b.cell.seed && of === against)) {
     const ratio = {value, low: value, high: value}
-    return {...line, a: of, b: against, ratio, pValue: Number.NaN, effect, basis: 'exact'}
+    return {...both, ratio, pValue: Number.NaN, basis: 'exact'}
   }
   const error = Math.hypot(
     own.variance_relative_standard_error ?? Number.NaN,
     other.variance_relative_standard_error ?? Number.NaN,
   )
   const ratio = {value, ...logInterval(value, error)}
-  return {...line, a: of, b: against, ratio, pValue: ratioPValue(ratio), effect, basis: 'spreads'}
+  return {...both, ratio, pValue: ratioPValue(ratio), basis: 'spreads'}
 }
 
 /** Over the square of the expectation: what methods of different kernels have in common. */

@@ -101,7 +101,8 @@ export function errorLine(
     return {...QUANTITY, reason: 'both errors are the rounding of float32', settled: true}
   }
   if (!own || !other) return lineOfMedians(a, b)
-  const line = {...QUANTITY, a: leadingError(a).median!, b: leadingError(b).median!}
+  const [{value: from}, interval] = [medianOf(a), medianOf(b)]
+  const line = {...QUANTITY, a: from, b: interval.value, interval}
   const shared = a.cell.seed === b.cell.seed || !isDrawn(a) || !isDrawn(b)
   if (!shared) return {...line, ...unpairedRatio(other, own, EQUAL)}
   const rounding = roundingOf(a)
@@ -195,7 +196,8 @@ function lineOfMedians(a: CompletedSweep, b: CompletedSweep): ComparedLine {
   const [own, other] = [medianOf(a), medianOf(b)]
   const none = {pValue: Number.NaN, effect: Number.NaN}
   const ratio = ratioOf(other, own)
-  return {...QUANTITY, a: own.value, b: other.value, ratio, ...none, basis: 'medians'}
+  const line = {...QUANTITY, a: own.value, b: other.value, interval: other}
+  return {...line, ratio, ...none, basis: 'medians'}
 }
 
 /** The median of the error with its interval, which has no width where nothing is drawn; `NaN`: not known. */

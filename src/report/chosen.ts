@@ -1,0 +1,119 @@
+/** Tables of a report with the columns that were asked for, or with the values of one of them side by side. */
+import {expected, unknownName} from '../errors.js'
+import type {Block, TableBlock} from './document.js'
+
+/** What was asked for. */
+export interface Choice {
+  /** Titles of columns, in order. */
+  columns?: readonly string[] | undefined
+  /** Title of the column with values that become columns; the last of `columns` is what stands in them. */
+  pivot?: string | undefined
+}
+
+/** Fields of records that tables have as letters. */
+const LETTERS: Readonly<Record<string, string>> = {
+  numfeatures: 'm',
+  featuredim: 'f',
+  seqlen: 'l',
+  headdim: 'd',
+}
+
+/**
+ * The tables that have all columns asked for, under their headings; everything else is left out.
+ *
+ * @throws {UNKNOWN_NAME} for a column that no table has
+ * @throws {USAGE} where no table has all of them, and where rows of a pivot differ in other columns
+ */
+export function chosenTables(
+  blocks: readonly Block[],
+  {columns = [], pivot}: Choice,
+): readonly Block[] {
+  if (columns.length === 0) return blocks
+  const wanted = pivot === undefined || columns.includes(pivot) ? columns : [pivot, ...columns]
+  requireKnown(blocks, wanted, pivot)
+  let headings: Block[] = []
+  const chosen = blocks.flatMap((block): Block[] => {
+    if (block.kind === 'heading') {
+      headings = [...headings.filter(one => 'level' in one && one.level < block.level), block]
+    }
+    if (block.kind !== 'table' || block.rows.length === 0) return []
+    const places = wanted.map(name => placeOf(block, name))
+    if (places.includes(-1)) return []
+    const above = headings
+    headings = []
+    return [...above, pivot === undefined ? picked(block, places) : pivoted(block, wanted, pivot)]
+  })
+  if (chosen.length > 0) return chosen
+  const remedy = `tables with ${wanted[0]} have ${neighbours(blocks, wanted[0]!).join(', ')}`
+  throw expected('USAGE', '--columns', 'columns of one table', wanted.join(', '), remedy)
+}
+
+function requireKnown(blocks: readonly Block[], wanted: readonly string[], pivot?: string): void {
+  const tables = blocks.filter(block => block.kind === 'table')
+  for (const name of wanted) {
+    if (tables.some(block => placeOf(block, name) >= 0)) continue
+    const flag = name === pivot ? '--pivot' : '--columns'
+    throw unknownName(flag, 'columns', name, [...new Set(tables.flatMap(titlesOf))])
+  }
+}
+
+function neighbours(blocks: readonly Block[], name: string): string[] {
+  const tables = blocks.filter(block => block.kind === 'table' && placeOf(block, name) >= 0)
+  return [...new Set(tables.flatMap(block => (block.kind === 'table' ? titlesOf(block) : [])))]
+}
+
+function titlesOf({columns}: TableBlock): string[] {
+  return columns.map(({title}) => title.replaceAll(/\s+/g, ' '))
+}
+
+function placeOf(block: TableBlock, name: string): number {
+  const plain = (text: string) => text.toLowerCase().replaceAll(/[\s_-]/g, '')
+  const asked = LETTERS[plain(name)] ?? plain(name)
+  return titlesOf(block).findIndex(title => plain(title) === asked)
+}
+
+function picked({columns, rows, all}: TableBlock, places: readonly number[]): TableBlock {
+  return {
+    ...{kind: 'table', everything: true, columns: places.map(place => columns[place]!)},
+    rows: rows.map(row => places.map(place => row[place]!)),
+    ...(all !== undefined && {all}),
+  }
+}
+
+/** @param wanted - the pivot among them, the last is the value */
+function pivoted(block: TableBlock, wanted: readonly string[], pivot: string): TableBlock {
+  const [field, value] = [placeOf(block, pivot), placeOf(block, wanted.at(-1)!)]
+  const keys = wanted.slice(0, -1).flatMap(name => {
+    const place = placeOf(block, name)
+    return place === field ? [] : [place]
+  })
+  const names = [...new Set(block.rows.map(row => row[field]!))]
+  const lines = new Map<string, {own: string[]; values: Map<string, string>}>()
+  for (const row of block.rows) {
+    const own = keys.map(key => row[key]!)
+    const line = lines.get(own.join('\n')) ?? {own, values: new Map<string, string>()}
+    lines.set(own.join('\n'), line)
+    if (line.values.has(row[field]!)) throw severalIn(block, wanted, [...own, row[field]!])
+    line.values.set(row[field]!, row[value]!)
+  }
+  const plain = ({short, best, ...column}: TableBlock['columns'][number]) => column
+  const title = (name: string) =>
+    /^[\d.]/.test(name) ? `${pivot}${/^[A-Z]$/.test(pivot) ? '=' : ' '}${name}` : name
+  return {
+    ...{kind: 'table', everything: true, labels: keys.length},
+    columns: [
+      ...keys.map(key => plain(block.columns[key]!)),
+      ...names.map(name => ({...plain(block.columns[value]!), title: title(name)})),
+    ],
+    rows: [...lines.values()].map(({own, values}) => [
+      ...own,
+      ...names.map(name => values.get(name) ?? ''),
+    ]),
+  }
+}
+
+function severalIn(block: TableBlock, wanted: readonly string[], place: readonly string[]) {
+  const others = titlesOf(block).filter(title => !wanted.includes(title))
+  const remedy = `add a column that distinguishes them: ${others.join(', ')}`
+  return expected('USAGE', '--pivot', `one row for ${place.join(', ')}`, 'several', remedy)
+}

@@ -1,0 +1,177 @@
+import {describe, expect, it} from 'vitest'
+import {compare} from '../../../src/compare/compare.js'
+import {type HistoryOf, type HistoryRequest, history} from '../../../src/compare/history.js'
+import {historyFigures, historyScreen} from '../../../src/compare/history-report.js'
+import {historyFacts} from '../../../src/compare/history-schema.js'
+import type {QuantityName} from '../../../src/experiments/comparison.js'
+import {comparisonOf, experimentNamed} from '../../../src/experiments/index.js'
+import {SCREEN_LINES, screenLines} from '../../../src/report/screen.js'
+import {renderTerminal} from '../../../src/report/terminal.js'
+import type {CellRecord} from '../../../src/results/record.js'
+import {BENCH_MANIFEST, timed} from '../../helpers/records/bench.js'
+import {replicated} from '../../helpers/records/error-sweep.js'
+import {MACHINE} from '../../helpers/records/machine.js'
+import {failed} from '../../helpers/records/outcomes.js'
+import {variance} from '../../helpers/records/variance.js'
+
+type Name = 'bench' | 'error-sweep' | 'variance'
+
+/** Runs on consecutive days, as folders might list them: the newest first. */
+async function of(
+  experiment: Name,
+  runs: readonly (readonly CellRecord[])[],
+  changes: (at: number) => object = () => ({}),
+): Promise<HistoryOf> {
+  const comparison = await comparisonOf(await experimentNamed(experiment))
+  const all = runs.map((records, at) => ({
+    directory: `run-${at}`,
+    manifest: {
+      ...BENCH_MANIFEST,
+      created_at: `2026-01-0${at + 1}T00:00:00.000Z`,
+      machine: {...MACHINE, commit: `c${at}`},
+      ...changes(at),
+    },
+    records,
+    cells: records.length,
+  }))
+  return {experiment, comparison, runs: all.toReversed()}
+}
+
+const ask = (own: HistoryOf, request: Partial<HistoryRequest> = {}) =>
+  history([own], {limits: [], strict: false, ...request})
+
+const times = (...factors: number[]) =>
+  [128, 256].map((seq_len, at) => timed({seq_len}, 1e7 * (factors[at] ?? 1)))
+const only = (quantity: QuantityName) => ({
+  isAsked: (line: {quantity: QuantityName}) => line.quantity === quantity,
+})
+
+describe('history', () => {
+  it('says of each step what compare says of the two runs', async () => {
+    const runs = [times(1, 1), times(1.5, 1), times(1.5, 0.5)]
+    const own = await of('bench', runs)
+    const facts = ask(own)
+    expect(historyFacts.parse(facts)).toEqual(facts)
+    const [newest, middle, oldest] = own.runs
+    const steps = [
+      [oldest, middle],
+      [middle, newest],
+    ] as const
+    for (const [a, b] of steps) {
+      const side = (run: typeof a) => ({...run!, method: null})
+      const request = {experiment: 'bench', comparison: own.comparison, related: 'runs'} as const
+      const {rows} = compare({...request, a: side(a), b: side(b), limits: [], strict: false})
+      const found = facts.rows.filter(({directory}) => directory === b!.directory)
+      const byName = (one: (typeof rows)[number]) => one.quantity + one.key_b
+      expect(
+        found.map(({change}) => change!).sort((x, y) => (byName(x) < byName(y) ? -1 : 1)),
+      ).toEqual(rows.toSorted((x, y) => (byName(x) < byName(y) ? -1 : 1)))
+    }
+    const first = facts.rows.filter(({line}) => line === 0)
+    expect(first.map(({commit}) => commit)).toEqual(['c2', 'c1', 'c0'])
+    expect(first.map(({value}) => Math.round(value))).toEqual([1.5e7, 1.5e7, 1e7])
+    expect(first.map(({before}) => before)).toEqual(['run-1', 'run-0', null])
+    expect(first.map(({newest}) => newest)).toEqual([true, false, false])
+    expect(facts.runs.map(({directory}) => directory)).toEqual(['run-2', 'run-1', 'run-0'])
+  })
+
+  it('holds a cell against the last run that measured it', async () => {
+    const [short, long] = [times()[0]!, times()[1]!]
+    const facts = ask(await of('bench', [[short, long], [short, failed(long)], times(1, 2)]))
+    const own = facts.rows.filter(({at, quantity}) => at.L === '256' && quantity === 'time')
+    expect(own.map(({directory, before}) => [directory, before])).toEqual([
+      ['run-2', 'run-0'],
+      ['run-0', null],
+    ])
+    expect(own[0]!.change).toMatchObject({answer: 'more', key_a: long.key})
+  })
+
+  it('judges the newest run, and counts what it lacks where that is strict', async () => {
+    const limits = [{quantity: 'time', percent: 30}] as const
+    const slowed = await of('bench', [times(1, 1), times(2, 2), times(2, 2)])
+    expect(ask(slowed, {limits}).passed).toBe(true)
+    expect(ask(await of('bench', [times(1, 1), times(2, 1)]), {limits}).passed).toBe(false)
+    const lost = await of('bench', [times(), times(), times().slice(0, 1)])
+    expect(ask(lost, {limits, ...only('time')}).passed).toBe(true)
+    const strict = ask(lost, {limits, strict: true, ...only('time')})
+    expect(strict.passed).toBe(false)
+    expect(strict.left).toMatchObject([{where: 'a', at: {L: '256'}, open: true}])
+  })
+
+  it('has values with their intervals: of times, errors and variances', async () => {
+    const errors = [0.2, 0.3, 0.25, 0.22, 0.27, 0.31, 0.24].map(error => error * 1.01)
+    const own: Record<Name, readonly CellRecord[]> = {
+      bench: times(),
+      'error-sweep': [replicated(errors)],
+      variance: [variance()],
+    }
+    for (const [name, records] of Object.entries(own) as [Name, readonly CellRecord[]][]) {
+      const {rows} = ask(await of(name, [records, records]))
+      const drawn = rows.filter(({quantity}) => quantity !== 'memory')
+      expect(drawn.length).toBeGreaterThan(0)
+      for (const {low, value, high} of drawn) {
+        expect(low).toBeLessThan(value)
+        expect(high).toBeGreaterThan(value)
+      }
+    }
+  })
+
+  it('compares errors over machines, and times on each by itself', async () => {
+    const other = (at: number) => ({machine: {...MACHINE, cpu: `CPU ${at % 2}`}})
+    const errors = [replicated([0.2, 0.3, 0.25])]
+    const sweeps = ask(await of('error-sweep', [errors, errors], other))
+    expect(sweeps.rows).toHaveLength(2)
+    expect(sweeps.warnings[0]).toMatch(/^error-sweep ran on 2 machines, values may differ/)
+    const benches = ask(await of('bench', [times(), times(3, 3), times(), times(3, 3)], other))
+    expect(new Set(benches.rows.map(({change}) => change?.answer))).not.toContain('more')
+    expect(new Set(benches.rows.map(({at}) => at.machine))).toEqual(new Set(['1', '2']))
+    expect(benches.warnings[0]).toMatch(/machine 1 is processor CPU 0, .* \(2 runs\)/)
+  })
+
+  it('warns of other software, several commits in a run, and runs that are not finished', async () => {
+    const own = await of('bench', [times(), times()], at => ({
+      machine: {...MACHINE, node: `v2${at}.0.0`, commit: `c${at}`},
+      ...(at === 1 && {
+        sessions: [
+          {
+            ...{started_at: '2026-01-03T00:00:00.000Z', argv: ['rfa'], commit: 'later'},
+            ...{instruction_set: null, extended: false},
+          },
+        ],
+      }),
+    }))
+    const runs = own.runs.map((run, at) => (at === 1 ? {...run, cells: 9} : run))
+    expect(ask({...own, runs}).warnings).toEqual([
+      'runs of bench: Node v20.0.0, then v21.0.0',
+      'run-0 is not finished: 2 of 9 cells',
+      'run-1 has cells of several commits: c1, later',
+    ])
+  })
+})
+
+describe('a history as figures and on a screen', () => {
+  it('draws lines over commits, oldest first, and fits a screen', async () => {
+    const many = [64, 128, 256, 512, 1024].flatMap(num_features =>
+      ['elu', 'rfa', 'favor-pos'].map(method => ({method, num_features})),
+    )
+    const run = (factor: number) =>
+      many.map((cell, at) => timed(cell, 1e6 * (at + 1) * (at === 7 ? factor : 1)))
+    const own = await of('bench', [run(1), run(1), run(3)])
+    const facts = ask(own)
+    const quantities = new Map(own.comparison.quantities.map(one => [one.name, one] as const))
+    const screen = historyScreen(facts, quantities)
+    expect(screenLines(screen)).toBeLessThanOrEqual(SCREEN_LINES)
+    const text = renderTerminal(screen, {width: 80, colour: false})
+    expect(text).toMatch(/^rfa M=256 +c2 .* slower$/m)
+    expect(text).toMatch(/^Shown: \d+ of 45 rows, the lines that changed most/m)
+    const [figure] = historyFigures(facts, quantities)
+    expect(figure).toMatchObject({name: 'history-time', x: {names: ['c0', 'c1', 'c2']}})
+    expect(figure!.caption).toContain('The 8 lines that changed most; tables have 7 more.')
+    expect(figure!.series[0]!.points.map(({x, y}) => [x, Math.round(y)])).toEqual([
+      [0, 8],
+      [1, 8],
+      [2, 24],
+    ])
+    expect(new Set(figure!.series.map(({colour}) => colour)).size).toBe(8)
+  })
+})

@@ -1,0 +1,120 @@
+import {describe, expect, it} from 'vitest'
+import {type Choice, chosenTables} from '../../../src/report/chosen.js'
+import {type Block, heading, list, table, text} from '../../../src/report/document.js'
+import {latexTables} from '../../../src/report/latex.js'
+import {renderMarkdown} from '../../../src/report/markdown.js'
+
+interface Row {
+  method: string
+  M: number
+  error: number
+}
+
+const ROWS: Row[] = [
+  {method: 'elu', M: 16, error: 0.5},
+  {method: 'elu', M: 64, error: 0.25},
+  {method: 'rfa', M: 64, error: 0.125},
+]
+
+const REPORT: Block[] = [
+  heading(1, 'error-sweep: results/run'),
+  text('What was found.'),
+  heading(2, 'Errors'),
+  table(
+    [
+      {title: 'method', align: 'left', cell: ({method}: Row) => method},
+      {title: 'M', cell: ({M}: Row) => String(M)},
+      {title: 'rel L2\nmedian', cell: ({error}: Row) => String(error)},
+      {title: 'seed', cell: ({M}: Row) => String(M + 1)},
+    ],
+    ROWS,
+  ),
+  heading(2, 'Notes'),
+  ...list(['a note']),
+  heading(2, 'Growth'),
+  table(
+    [
+      {title: 'method', align: 'left', cell: ({method}: Row) => method},
+      {title: 'slope', cell: () => '1.0'},
+    ],
+    ROWS.slice(1),
+  ),
+]
+
+const chosen = (columns: string[], pivot?: string) => chosenTables(REPORT, {columns, pivot})
+const shown = (columns: string[], pivot?: string) =>
+  chosen(columns, pivot).flatMap(block =>
+    block.kind === 'table' ? [[block.columns.map(({title}) => title), ...block.rows]] : [],
+  )
+
+describe('tables with chosen columns', () => {
+  it('have these columns in this order, under the headings of the table, and nothing else is left', () => {
+    expect(shown(['rel-l2 median', 'METHOD'])).toEqual([
+      [
+        ['rel L2\nmedian', 'method'],
+        ['0.5', 'elu'],
+        ['0.25', 'elu'],
+        ['0.125', 'rfa'],
+      ],
+    ])
+    const kinds = chosen(['M', 'method']).map(block =>
+      block.kind === 'heading' ? block.text : block.kind,
+    )
+    expect(kinds).toEqual(['error-sweep: results/run', 'Errors', 'table'])
+    expect(shown(['method'])).toHaveLength(2)
+    expect(shown(['num_features', 'method'])).toEqual(shown(['M', 'method']))
+    expect(chosenTables(REPORT, {})).toBe(REPORT)
+  })
+
+  it('have the values of one column side by side, missing ones empty', () => {
+    expect(shown(['method', 'rel L2 median'], 'M')).toEqual([
+      [
+        ['method', 'M=16', 'M=64'],
+        ['elu', '0.5', '0.25'],
+        ['rfa', '', '0.125'],
+      ],
+    ])
+    expect(shown(['M', 'rel L2 median'], 'method')).toEqual([
+      [
+        ['M', 'elu', 'rfa'],
+        ['16', '0.5', ''],
+        ['64', '0.25', '0.125'],
+      ],
+    ])
+  })
+
+  it('are the same in Markdown and LaTeX', () => {
+    const blocks = chosen(['method', 'rel L2 median'], 'M')
+    expect(renderMarkdown(blocks)).toMatch(/\| method +\| M=16 +\| M=64 +\|\n/)
+    const [own] = latexTables(blocks)
+    expect(own!.name).toBe('errors')
+    expect(own!.text).toContain('method & M=16 & M=64 \\\\')
+    expect(own!.text).toContain('rfa &  & 0.125 \\\\')
+  })
+
+  const refusal = (choice: Choice): {message: string; suggestions: readonly string[]} => {
+    try {
+      chosenTables(REPORT, choice)
+    } catch (error) {
+      return error as {message: string; suggestions: readonly string[]}
+    }
+    throw new Error('expected a refusal')
+  }
+
+  it('are refused with the columns that there are, and with what was meant', () => {
+    const unknown = refusal({columns: ['method', 'slop']})
+    expect(unknown.message).toMatch(
+      /^--columns: expected one of the columns method, M, rel L2 median/,
+    )
+    expect(unknown.suggestions).toContain('did you mean slope?')
+    expect(refusal({columns: ['method', 'M'], pivot: 'sede'}).message).toMatch(
+      /^--pivot: expected one/,
+    )
+    const apart = refusal({columns: ['slope', 'seed']})
+    expect(apart.message).toBe('--columns: expected columns of one table, got slope, seed')
+    expect(apart.suggestions).toEqual(['tables with slope have method, slope'])
+    const several = refusal({columns: ['method', 'rel L2 median'], pivot: 'method'})
+    expect(several.message).toBe('--pivot: expected one row for elu, got several')
+    expect(several.suggestions[0]).toBe('add a column that distinguishes them: M, seed')
+  })
+})
