@@ -15,7 +15,6 @@ const ALONE = [
   'test/unit/index.test.ts',
   'test/unit/attention/registering/register.test.ts',
   'test/unit/check/index.test.ts',
-  'test/unit/experiments/bench/fields/grouped.test.ts',
   'test/unit/experiments/bench/fields/peers.test.ts',
   'test/unit/experiments/bench/measure/memory.test.ts',
   'test/unit/free-memory.test.ts',
