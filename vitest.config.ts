@@ -26,7 +26,7 @@ const PROCESSES = [
   'test/cli/{bench-shapes,plugins,program,report-figures}.test.ts',
   'test/faults/no-process-left.test.ts',
   'test/fuzz/runs.test.ts',
-  'test/project/{install,tensorflow}.test.ts',
+  'test/project/{install,pack-python,tarball,tensorflow,your-estimator}.test.ts',
   'test/unit/experiments.test.ts',
   'test/unit/experiments/bench/measure/{breakdown,forward}.test.ts',
   'test/unit/experiments/bench/measure/peers/peer-cell.test.ts',
