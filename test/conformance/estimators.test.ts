@@ -58,7 +58,7 @@ describe.each(every)('every estimator on %s is within rounding of its definition
     sharedProjection: index % 2 === 1,
     ...(index % 3 === 2 && {scale: 0.23}),
   }))
-  for (const given of casesOn(backend, shapeCases(METHOD_NAMES, shapes), 3)) {
+  for (const given of casesOn(backend, shapeCases(METHOD_NAMES, shapes), 4)) {
     it(caseName(given), context => {
       const reason = unsupportedReason(given)
       if (reason) return context.skip(reason)

@@ -75,7 +75,8 @@ describe.each(backends)('forget gates on %s', backend => {
       [false, true].map(masked => [title, guard, masked ? 'masked' : 'whole', source] as const),
     ),
   )
-  it.each(casesOn(backend, cases))(
+  // each source, and each guard with and without a mask
+  it.each(casesOn(backend, cases, 5))(
     '%s, guard %s, %s, give what the definition says',
     (_t, guard, form, source) => {
       const given = caseWith(source, guard, form === 'masked')
@@ -89,7 +90,7 @@ describe.each(backends)('forget gates on %s', backend => {
   const decoded = SOURCES.flatMap(([title, source]) =>
     GUARDS.map(guard => [title, guard, source] as const),
   )
-  it.each(casesOn(backend, decoded))(
+  it.each(casesOn(backend, decoded, 2))(
     '%s, guard %s, decode as they attend',
     (_title, guard, source) => {
       const given = caseWith(source, guard)

@@ -4,7 +4,7 @@ import {loadEstimators, type MethodName, type PresetName} from '../../src/attent
 import {type BackendName, useBackend} from '../../src/backends/index.js'
 import {replacedTokens} from '../../src/check/calls/parts.js'
 import {hostInputs, type Sizes, SMALL} from '../helpers/arrays.js'
-import {runnableBackends, tokensOn} from '../helpers/backends.js'
+import {casesOn, runnableBackends, tokensOn} from '../helpers/backends.js'
 import {type EstimatorCase, runCase} from '../helpers/estimator-case.js'
 import {caseOf, methodsWhere} from '../helpers/methods.js'
 
@@ -43,7 +43,7 @@ describe.each(backends)('changing later tokens on %s', backend => {
 
   const calibrating = methodsWhere(({calibrates}) => calibrates === true)
 
-  it.each(calibrating)(
+  it.each(casesOn(backend, calibrating))(
     'after the prefix that sets the statistics of %s leaves earlier rows bit-identical',
     (method: MethodName) => {
       for (const [prefix, first] of [
@@ -58,7 +58,7 @@ describe.each(backends)('changing later tokens on %s', backend => {
     },
   )
 
-  it.each(calibrating)(
+  it.each(casesOn(backend, calibrating))(
     'changes earlier rows of %s where statistics come from the whole sequence',
     (method: MethodName) => {
       const [before, after] = rowsBefore(65, 10, {method, sizes, options: {prefix: 0}})

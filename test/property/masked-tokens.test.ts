@@ -4,7 +4,7 @@ import {attention, loadEstimators, METHOD_NAMES, tf} from '../../src/attention/i
 import {estimatorNamed} from '../../src/attention/names.js'
 import {useBackend} from '../../src/backends/index.js'
 import {compute, hostNormals} from '../../src/check/calls/arrays.js'
-import {runnableBackends} from '../helpers/backends.js'
+import {casesOn, runnableBackends} from '../helpers/backends.js'
 
 await loadEstimators()
 
@@ -41,7 +41,8 @@ const FORMS = METHOD_NAMES.flatMap(method => {
 describe.each(await runnableBackends())('on %s', backend => {
   beforeAll(() => useBackend(backend))
 
-  it.each(FORMS.filter(({supports}) => supports.keyMask))(
+  const masked = FORMS.filter(({supports}) => supports.keyMask)
+  it.each(casesOn(backend, masked))(
     'masked queries and keys say nothing: $method, causal $causal',
     ({method, causal}) => {
       const options = {method, causal, numFeatures: 8} as const
@@ -70,29 +71,27 @@ describe.each(await runnableBackends())('on %s', backend => {
     },
   )
 
-  it.each(FORMS.filter(({causal, supports}) => causal && supports.cross))(
-    'the last queries: $method',
-    ({method}) => {
-      const {calibrates} = estimatorNamed(method)
-      const last = 7
-      const whole = (align?: 'start' | 'end') =>
-        compute(() => {
-          const [q, k, v] = SIDES.map(side => tokens(side, TOKENS))
-          const first = align === 'start' ? 0 : TOKENS - last
-          const calibration = calibrates && {calibration: {query: q, key: k}}
-          const query = align ? rowsOf(q!, first, last) : q!
-          const options = {method, causal: true, numFeatures: 8, ...calibration}
-          return attention(query, k!, v!, {...options, ...(align && {causalAlign: align})} as never)
-        })
-      const rows = (first: number) =>
-        compute(() => rowsOf(tf.tensor4d(whole(), [2, HEADS, TOKENS, HEAD_DIM]), first, last))
-      // draws belong to places, which are those of the queries that are given
-      if (method === 'ra') return
-      // lengths are those of the call, which are the same
-      expectAlike(whole('end'), rows(TOKENS - last))
-      expectAlike(whole('start'), rows(0))
-    },
-  )
+  const crossed = FORMS.filter(({causal, supports}) => causal && supports.cross)
+  it.each(casesOn(backend, crossed))('the last queries: $method', ({method}) => {
+    const {calibrates} = estimatorNamed(method)
+    const last = 7
+    const whole = (align?: 'start' | 'end') =>
+      compute(() => {
+        const [q, k, v] = SIDES.map(side => tokens(side, TOKENS))
+        const first = align === 'start' ? 0 : TOKENS - last
+        const calibration = calibrates && {calibration: {query: q, key: k}}
+        const query = align ? rowsOf(q!, first, last) : q!
+        const options = {method, causal: true, numFeatures: 8, ...calibration}
+        return attention(query, k!, v!, {...options, ...(align && {causalAlign: align})} as never)
+      })
+    const rows = (first: number) =>
+      compute(() => rowsOf(tf.tensor4d(whole(), [2, HEADS, TOKENS, HEAD_DIM]), first, last))
+    // draws belong to places, which are those of the queries that are given
+    if (method === 'ra') return
+    // lengths are those of the call, which are the same
+    expectAlike(whole('end'), rows(TOKENS - last))
+    expectAlike(whole('start'), rows(0))
+  })
 
   it('asks which corner is meant', () => {
     const call = () =>

@@ -57,25 +57,28 @@ function pointOf(method: string, record: CompletedSwap, singles: readonly Comple
   return {method, damage: damageTable(record), errors: byError(tables)}
 }
 
-/** Damage and error of a point at given weights; the error is the root of the mean square over draws, texts and layers, squared. */
-function numbersOf({damage, errors}: Point, name: ErrorName, weights: Weights) {
+/** Damage and squared errors of a point at given weights: means of squares over draws, texts and layers. */
+function numbersOf({damage, errors}: Point, weights: Weights) {
   const square = (error: number) => error ** 2
   return {
     damage: meanOfParts(damage, weights),
-    error: mean(errors[name].map(table => meanOfParts(table, weights, square))),
+    errors: byError(name => mean(errors[name].map(table => meanOfParts(table, weights, square)))),
   }
 }
 
-/** Rank correlation of an error with the damage, each method as often as its weight says. */
-function correlation(points: readonly Point[], name: ErrorName, {methods, ...weights}: Weights) {
+/** Rank correlations of errors with the damage, each method as often as its weight says. */
+function correlations(points: readonly Point[], weights: Weights): Record<ErrorName, number> {
   const names = [...new Set(points.map(({method}) => method))]
   const numbers = points.flatMap(point => {
-    const ofPoint = numbersOf(point, name, {methods, ...weights})
-    return Array.from({length: methods[names.indexOf(point.method)]!}, () => ofPoint)
+    const ofPoint = numbersOf(point, weights)
+    return Array.from({length: weights.methods[names.indexOf(point.method)]!}, () => ofPoint)
   })
-  return spearman(
-    numbers.map(({error}) => error),
-    numbers.map(({damage}) => damage),
+  const damages = numbers.map(({damage}) => damage)
+  return byError(name =>
+    spearman(
+      numbers.map(({errors}) => errors[name]),
+      damages,
+    ),
   )
 }
 
@@ -109,17 +112,25 @@ function settingOf(model: string, variants: readonly Variant[]): Setting {
     groups: ones(sizes.groups),
     methods: ones(sizes.methods),
   }
-  const within = (weights: Weights) =>
-    byError(error => mean(layers.map(points => correlation(points, error, weights))))
-  const less = (correlations: Record<ErrorName, number>) =>
-    byError(error => correlations[error] - correlations[PRINTED])
+  const ofLayers = layers.map(points => correlations(points, even))
+  // one set of resamples: the correlations are most of the time of this claim
+  const spread = resampled(sizes, SEED, weights => {
+    const each = layers.map(points => correlations(points, weights))
+    const means = byError(error => mean(each.map(own => own[error])))
+    return {...means, ...byGain(error => means[error] - means[PRINTED])}
+  })
   return {
     ...{model, variants: variants.length},
-    layers: byError(error => layers.map(points => correlation(points, error, even))),
-    all: byError(error => correlation(whole, error, even)),
-    means: resampled(sizes, SEED, within),
-    gains: resampled(sizes, SEED, weights => less(within(weights))),
+    layers: byError(error => ofLayers.map(own => own[error])),
+    all: correlations(whole, even),
+    means: byError(error => spread[error]),
+    gains: byError(error => spread[`gain ${error}`]),
   }
+}
+
+function byGain<T>(read: (name: ErrorName) => T): Record<`gain ${ErrorName}`, T> {
+  const entries = NAMES.map(name => [`gain ${name}`, read(name)])
+  return Object.fromEntries(entries) as Record<`gain ${ErrorName}`, T>
 }
 
 function byError<T>(read: (name: ErrorName) => T): Record<ErrorName, T> {

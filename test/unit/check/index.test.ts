@@ -1,13 +1,10 @@
 import {beforeAll, describe, expect, it} from 'vitest'
 import {loadEstimators, registerEstimator} from '../../../src/attention/index.js'
+import {estimatorNamed} from '../../../src/attention/names.js'
 import {useBackend} from '../../../src/backends/index.js'
-import {
-  CHECK_GROUPS,
-  CHECKS,
-  type CheckGroup,
-  type CheckStatus,
-  checkEstimator,
-} from '../../../src/check/index.js'
+import {CHECK_GROUPS, CHECKS, type CheckStatus, checkEstimator} from '../../../src/check/index.js'
+import {CHECK_SECONDS, type Finding} from '../../../src/check/types.js'
+import {messageOf} from '../../../src/errors.js'
 import {tf} from '../../../src/tf.js'
 import {BROKEN, DETERMINISTIC, NARROW, SCALED, SOUND} from '../../helpers/broken-estimators.js'
 import {FULL} from '../../helpers/effort.js'
@@ -20,9 +17,20 @@ const DRAW = {seed: 0, draws: 1000}
 /** As many as it takes, as by default; a quick run has as many as show a large bias. */
 const STATISTICS = FULL ? {seed: 0} : {seed: 0, draws: 2000}
 
-const drawOf = (group: CheckGroup) => (group === 'unbiasedness' ? STATISTICS : DRAW)
+const checkNamed = (wanted: string) => CHECKS.find(({name}) => name === wanted)!
+const groupOf = (check: string) => checkNamed(check).group
 
-const groupOf = (check: string) => CHECKS.find(({name}) => name === check)!.group
+/** What one check finds, the others of its group left out. */
+async function found(method: string, check: string) {
+  const {group, run} = checkNamed(check)
+  const draw = group === 'unbiasedness' ? STATISTICS : DRAW
+  const estimator = estimatorNamed(method)
+  try {
+    return await run({method, estimator, draws: undefined, seconds: CHECK_SECONDS, ...draw})
+  } catch (error) {
+    return {status: 'failed', finding: messageOf(error), tried: []} satisfies Finding
+  }
+}
 
 /** A quick run has one defect for each group of checks that has any. */
 const DEFECTS = Object.entries({...BROKEN, ...OWN_DEFECTS}).filter(
@@ -33,10 +41,9 @@ const DEFECTS = Object.entries({...BROKEN, ...OWN_DEFECTS}).filter(
 describe('an estimator with one defect', () => {
   it.each(DEFECTS)('%s: is caught by the check of that', async (_defect, broken) => {
     const method = registerEstimator(broken.estimator)
-    const group = groupOf(broken.check)
-    const outcomes = await checkEstimator({method, groups: [group], ...drawOf(group)})
-    const found = outcomes.find(({check}) => check === broken.check)
-    expect(found).toMatchObject({status: 'failed', finding: expect.stringMatching(/\w/)})
+    expect(await found(method, broken.check)).toMatchObject({
+      ...{status: 'failed', finding: expect.stringMatching(/\w/)},
+    })
   })
 })
 
@@ -65,8 +72,7 @@ describe('an estimator that is right', () => {
     const waves = RIGHT.find(({name}) => name === 'own-waves')!
     const subject = {method: waves.name, estimator: waves, seed: 0, draws: 100, seconds: 1}
     if (!FULL) registerEstimator(waves)
-    const check = CHECKS.find(({name}) => name === 'large norms')!
-    expect(await check.run(subject)).toMatchObject({
+    expect(await checkNamed('large norms').run(subject)).toMatchObject({
       status: 'warning',
       finding: expect.stringMatching(/norms x \d+: row \d+ .* is NaN/),
       advice: expect.stringMatching(/exponentials/),
@@ -85,12 +91,6 @@ describe('a sound estimator', () => {
     expect(outcomes.map(({check}) => check)).toEqual(asked)
   })
 })
-
-const found = async (method: string, check: string) => {
-  const group = groupOf(check)
-  const outcomes = await checkEstimator({method, groups: [group], ...drawOf(group)})
-  return outcomes.find(one => one.check === check)
-}
 
 describe('what is sound in a way of its own passes', () => {
   it.runIf(FULL)('features with a scale of each token that varies with the draw', async () => {

@@ -7,13 +7,8 @@ import {
   toAttentionArray,
 } from '../../../src/inputs/attention-input.js'
 import {exchangeAxes, exchanged} from '../../../src/inputs/layout.js'
-import {DTYPES, elementCount, type NdArray} from '../../../src/inputs/nd-array.js'
-
-const counting = (shape: number[]): NdArray => ({
-  shape,
-  dtype: 'float32',
-  data: Float32Array.from({length: elementCount(shape)}, (_, i) => i),
-})
+import {DTYPES, elementCount} from '../../../src/inputs/nd-array.js'
+import {counting} from '../../helpers/input-files.js'
 
 const ofShape = (...shape: AttentionArray['shape']): AttentionArray => ({
   shape,
@@ -53,7 +48,7 @@ describe('toAttentionArray of tokens before heads', () => {
     fc.assert(
       fc.property(four, axes => {
         const shape = axes as AttentionArray['shape']
-        const {data} = counting(shape)
+        const {data} = counting(0, ...shape)
         const once = exchangeAxes(data, shape, 'q')
         expect(exchangeAxes(once, exchanged(shape), 'q')).toEqual(data)
       }),
@@ -61,12 +56,12 @@ describe('toAttentionArray of tokens before heads', () => {
   })
 
   test.each([[[5, 1, 3, 7]], [[5, 3, 1, 7]], [[3, 7]]])('copies nothing of %j', shape => {
-    const array = counting(shape)
+    const array = counting(0, ...shape)
     expect(toAttentionArray(array, 'q', 'blhd').data).toBe(array.data)
   })
 
   test('names an element that is not finite by its place in the file', () => {
-    const array = counting([2, 5, 3, 7])
+    const array = counting(0, 2, 5, 3, 7)
     array.data[((1 * 5 + 4) * 3 + 2) * 7 + 6] = NaN
     const message = 'q: expected finite float32 numbers, got NaN at [1, 4, 2, 6], 1 such of 210'
     expect(() => toAttentionArray(array, 'q', 'blhd')).toThrow(expect.objectContaining({message}))
@@ -75,7 +70,7 @@ describe('toAttentionArray of tokens before heads', () => {
   })
 
   test.each([[[7]], [[1, 2, 3, 5, 7]]])('refuses shape %j in its own words', shape => {
-    expect(() => toAttentionArray(counting(shape), 'q', 'blhd')).toThrow(
+    expect(() => toAttentionArray(counting(0, ...shape), 'q', 'blhd')).toThrow(
       `q: expected axes [L, D], [L, H, D] or [B, L, H, D], got [${shape.join(', ')}]`,
     )
   })
@@ -96,7 +91,7 @@ describe('toAttentionArray', () => {
       [2, 3, 5, 7],
     ],
   ])('brings %j to %j with the same elements', (shape, four) => {
-    const array = counting(shape)
+    const array = counting(0, ...shape)
     const result = toAttentionArray(array, 'q')
     expect(result.shape).toEqual(four)
     expect(result.data).toBe(array.data)
@@ -109,7 +104,7 @@ describe('toAttentionArray', () => {
   })
 
   test.each([[[7]], [[]], [[1, 2, 3, 5, 7]]])('refuses shape %j', shape => {
-    expect(() => toAttentionArray(counting(shape), 'f.npz[q]')).toThrow(
+    expect(() => toAttentionArray(counting(0, ...shape), 'f.npz[q]')).toThrow(
       expect.objectContaining({
         code: 'SHAPE_MISMATCH',
         message: `f.npz[q]: expected axes [L, D], [H, L, D] or [B, H, L, D], got [${shape.join(', ')}]`,
@@ -118,7 +113,7 @@ describe('toAttentionArray', () => {
   })
 
   test('refuses an empty array', () => {
-    expect(() => toAttentionArray(counting([3, 0, 7]), 'q')).toThrow(
+    expect(() => toAttentionArray(counting(0, 3, 0, 7), 'q')).toThrow(
       expect.objectContaining({
         code: 'SHAPE_MISMATCH',
         message: 'q: expected at least one element, got an empty [3, 0, 7]',
@@ -127,7 +122,7 @@ describe('toAttentionArray', () => {
   })
 
   test.each([NaN, Infinity, -Infinity])('names the first %d and counts all such elements', bad => {
-    const array = counting([3, 5, 7])
+    const array = counting(0, 3, 5, 7)
     array.data[1 * 35 + 2 * 7 + 6] = bad
     array.data[104] = NaN
     expect(() => toAttentionArray(array, 'f.npz[k]')).toThrow(
@@ -193,7 +188,7 @@ describe('checkAttentionShapes', () => {
 
 describe('firstRows', () => {
   test('keeps the first rows of every head', () => {
-    const array = toAttentionArray(counting([2, 3, 5, 7]), 'q')
+    const array = toAttentionArray(counting(0, 2, 3, 5, 7), 'q')
     const {shape, data} = firstRows(array, 2)
     expect(shape).toEqual([2, 3, 2, 7])
     for (let head = 0; head < 6; head++) {

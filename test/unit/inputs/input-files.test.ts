@@ -1,52 +1,30 @@
-/** Files of several layers, with grouped heads, a key mask and texts that say how the model ran. */
-import {join} from 'node:path'
 import fc from 'fast-check'
 import {describe, expect, it} from 'vitest'
 import type {AttentionInput} from '../../../src/inputs/attention-input.js'
 import {pinInput} from '../../../src/inputs/digest.js'
 import {writeArrays} from '../../../src/inputs/files/index.js'
 import {inputFacts, inputWarnings} from '../../../src/inputs/input-facts.js'
-import type {FileSpec} from '../../../src/inputs/input-files.js'
 import {causalOf, layersOf} from '../../../src/inputs/input-parts.js'
 import {exchangeAxes, exchanged, type Four} from '../../../src/inputs/layout.js'
 import {loadInput} from '../../../src/inputs/load.js'
-import {elementCount, type NdArray} from '../../../src/inputs/nd-array.js'
-import {temporaryFolder} from '../../helpers/folders.js'
+import type {NdArray} from '../../../src/inputs/nd-array.js'
+import {ALL, arraySaver, counting, fileSpec, NAMES} from '../../helpers/input-files.js'
 
-const folder = temporaryFolder()
-const ALL = {seqLen: null, seed: 0}
-const NAMES = {query: 'q', key: 'k', value: 'v'}
 const [B, H, KV, L, S, D, DV] = [2, 6, 3, 7, 11, 5, 13]
 
-const file = (path: string, rest: Partial<FileSpec> = {}): FileSpec => ({
-  kind: 'file',
-  paths: [path],
-  names: NAMES,
-  ...rest,
-})
-
-/** Float32 elements `start, start + 1, ...`. */
-const counting = (start: number, ...shape: number[]): NdArray => ({
-  shape,
-  dtype: 'float32',
-  data: Float32Array.from({length: elementCount(shape)}, (_, i) => start + i),
-})
 const maskOf = (shape: number[], ...bits: number[]): NdArray => ({
   shape,
   dtype: 'bool',
   data: Uint8Array.from(bits),
 })
 
+const write = arraySaver()
 let files = 0
-async function save(
+const save = (
   arrays: Record<string, NdArray>,
   metadata: Record<string, string> = {},
   extension = '.safetensors',
-): Promise<string> {
-  const path = join(folder, `${files++}${extension}`)
-  await writeArrays(path, arrays, metadata)
-  return path
-}
+) => write(`${files++}${extension}`, arrays, metadata)
 
 /** Queries, keys and values, told from others by where they start. */
 const qkv = (start: number, prefix = '', keyLen = L) => ({
@@ -62,7 +40,7 @@ describe('several layers in one file', () => {
   const arrays = {...qkv(1e5, 'layers.10.'), ...qkv(0, 'layers.0.'), ...qkv(9e4, 'layers.9.')}
 
   it.each(['.safetensors', '.npz'])('are distinguished by their numbers in %s', async extension => {
-    const spec = file(await save(arrays, {}, extension))
+    const spec = fileSpec(await save(arrays, {}, extension))
     expect(await layersOf(spec)).toEqual([0, 9, 10])
     for (const [layer, start] of [
       [0, 0],
@@ -77,7 +55,7 @@ describe('several layers in one file', () => {
   })
 
   it('need a choice, which is told', async () => {
-    const spec = file(await save(arrays))
+    const spec = fileSpec(await save(arrays))
     const refusal = {
       code: 'ARRAY_MISSING',
       suggestions: expect.arrayContaining([
@@ -92,15 +70,15 @@ describe('several layers in one file', () => {
   it('may have other names, with dots in them', async () => {
     const {q, k, v} = qkv(0)
     const path = await save({'layers.4.attn.q': q!, 'layers.4.attn.k': k!, 'layers.4.v': v!})
-    const spec = file(path, {names: {query: 'attn.q', key: 'attn.k', value: 'v'}})
+    const spec = fileSpec(path, {names: {query: 'attn.q', key: 'attn.k', value: 'v'}})
     expect(await layersOf(spec)).toEqual([4])
     expect(first(await loadInput(spec, {...ALL, layer: 4}))).toEqual([0, 1e4, 2e4])
-    await expect(layersOf(file(path), 'all')).rejects.toMatchObject({code: 'ARRAY_MISSING'})
+    await expect(layersOf(fileSpec(path), 'all')).rejects.toMatchObject({code: 'ARRAY_MISSING'})
   })
 
   it('that lack an array are refused by its name', async () => {
     const {'layers.9.k': _, ...rest} = arrays
-    const spec = file(await save(rest))
+    const spec = fileSpec(await save(rest))
     await expect(loadInput(spec, {...ALL, layer: 9})).rejects.toThrow(
       /expected an array "layers.9.k", got/,
     )
@@ -115,7 +93,7 @@ describe('several layers in one file', () => {
       projection: counting(4, 2, D),
     })
     const names = async (layer: number) => {
-      const {extras} = await loadInput(file(path), {...ALL, layer})
+      const {extras} = await loadInput(fileSpec(path), {...ALL, layer})
       return Object.fromEntries([...extras].map(([name, {data}]) => [name, data[0]]))
     }
     expect(await names(0)).toEqual({gate: 1, projection: 4})
@@ -125,8 +103,8 @@ describe('several layers in one file', () => {
 
   it('are none of .npy files', async () => {
     const path = await save({q: counting(0, 3, B, H, L, D)}, {}, '.npy')
-    expect(await layersOf(file(path))).toBeUndefined()
-    await expect(layersOf(file(path), [0])).rejects.toMatchObject({code: 'BAD_OPTION'})
+    expect(await layersOf(fileSpec(path))).toBeUndefined()
+    await expect(layersOf(fileSpec(path), [0])).rejects.toMatchObject({code: 'BAD_OPTION'})
   })
 
   it('are read by property of their numbers', async () => {
@@ -138,7 +116,7 @@ describe('several layers in one file', () => {
           const prefix = `layers.${layer}.`
           return {[`${prefix}q`]: one, [`${prefix}k`]: one, [`${prefix}v`]: one}
         })
-        const spec = file(await save(Object.assign({}, ...small), {}, ending))
+        const spec = fileSpec(await save(Object.assign({}, ...small), {}, ending))
         expect(await layersOf(spec)).toEqual(layers.toSorted((a, b) => a - b))
         for (const layer of layers) {
           expect(first(await loadInput(spec, {...ALL, layer}))).toEqual([layer, layer, layer])
@@ -151,7 +129,7 @@ describe('several layers in one file', () => {
 
 describe('heads of keys that serve several heads of queries', () => {
   it('are repeated, and the memory of that is foretold', async () => {
-    const spec = file(await save(qkv(0, '', S)))
+    const spec = fileSpec(await save(qkv(0, '', S)))
     const input = await loadInput(spec, ALL)
     expect(input).toMatchObject({
       keyHeads: KV,
@@ -174,12 +152,12 @@ describe('heads of keys that serve several heads of queries', () => {
       return {...array, shape: exchanged(shape), data: exchangeAxes(array.data, shape, 'a')}
     }
     const turned = {'layers.2.q': turn(q!), 'layers.2.k': turn(k!), 'layers.2.v': turn(v!)}
-    const plain = await loadInput(file(await save({q: q!, k: k!, v: v!})), ALL)
-    const spec = file(await save(turned), {layout: 'blhd'})
+    const plain = await loadInput(fileSpec(await save({q: q!, k: k!, v: v!})), ALL)
+    const spec = fileSpec(await save(turned), {layout: 'blhd'})
     const {query, key, value, keyHeads} = await loadInput(spec, {...ALL, layer: 2})
     expect({query, key, value}).toEqual({query: plain.query, key: plain.key, value: plain.value})
     expect(keyHeads).toBe(KV)
-    const stated = file(await save(turned, {layout: 'blhd'}))
+    const stated = fileSpec(await save(turned, {layout: 'blhd'}))
     expect((await loadInput(stated, {...ALL, layer: 2})).key).toEqual(plain.key)
   })
 
@@ -208,8 +186,8 @@ describe('heads of keys that serve several heads of queries', () => {
       k: counting(0, ...k),
       v: counting(0, ...v),
     })
-    await expect(loadInput(file(path), ALL)).rejects.toThrow(message)
-    await expect(inputFacts(file(path), [null])).rejects.toThrow(message)
+    await expect(loadInput(fileSpec(path), ALL)).rejects.toThrow(message)
+    await expect(inputFacts(fileSpec(path), [null])).rejects.toThrow(message)
   })
 })
 
@@ -218,21 +196,21 @@ describe('a key mask', () => {
   const mask = maskOf([B, L], ...ones, ...holes)
 
   it('comes with the arrays and is not an extra', async () => {
-    const input = await loadInput(file(await save({...qkv(0), key_mask: mask})), ALL)
+    const input = await loadInput(fileSpec(await save({...qkv(0), key_mask: mask})), ALL)
     expect(input.keyMask).toEqual(mask.data)
     expect(input.extras.size).toBe(0)
-    expect((await inputFacts(file(await save({...qkv(0), key_mask: mask})), [null])).masked).toBe(
-      true,
-    )
+    expect(
+      (await inputFacts(fileSpec(await save({...qkv(0), key_mask: mask})), [null])).masked,
+    ).toBe(true)
   })
 
   it('is cut with the keys, and is none where it then hides nothing', async () => {
-    const spec = file(await save({...qkv(0), key_mask: mask}))
+    const spec = fileSpec(await save({...qkv(0), key_mask: mask}))
     const cut = await loadInput(spec, {...ALL, seqLen: 5})
     expect(cut.keyMask).toEqual(Uint8Array.of(1, 1, 1, 1, 1, 1, 1, 1, 0, 1))
     expect(await loadInput(spec, {...ALL, seqLen: 3})).not.toHaveProperty('keyMask')
     const cross = maskOf([B, S], ...Array.from({length: B * S}, (_, i) => i % 2))
-    const across = file(await save({...qkv(0, '', S), key_mask: cross}))
+    const across = fileSpec(await save({...qkv(0, '', S), key_mask: cross}))
     expect((await loadInput(across, {...ALL, seqLen: 3})).keyMask).toEqual(cross.data)
   })
 
@@ -240,15 +218,17 @@ describe('a key mask', () => {
     const own = maskOf([B, L], ...holes, ...ones)
     const arrays = {...qkv(0, 'layers.0.'), ...qkv(1, 'layers.1.')}
     const path = await save({...arrays, key_mask: mask, 'layers.1.key_mask': own})
-    const masks = [0, 1].map(async layer => (await loadInput(file(path), {...ALL, layer})).keyMask)
+    const masks = [0, 1].map(
+      async layer => (await loadInput(fileSpec(path), {...ALL, layer})).keyMask,
+    )
     expect(await Promise.all(masks)).toEqual([mask.data, own.data])
   })
 
   it('may have another name, which must be there', async () => {
     const path = await save({...qkv(0), pad: mask})
-    const named = (key_mask: string) => file(path, {names: {...NAMES, key_mask}})
+    const named = (key_mask: string) => fileSpec(path, {names: {...NAMES, key_mask}})
     expect((await loadInput(named('pad'), ALL)).keyMask).toEqual(mask.data)
-    expect(await loadInput(file(path), ALL)).not.toHaveProperty('keyMask')
+    expect(await loadInput(fileSpec(path), ALL)).not.toHaveProperty('keyMask')
     await expect(loadInput(named('padd'), ALL)).rejects.toMatchObject({
       code: 'ARRAY_MISSING',
       suggestions: expect.arrayContaining(['did you mean pad?']) as unknown,
@@ -260,14 +240,17 @@ describe('a key mask', () => {
       ...qkv(0),
       key_mask: maskOf([B, L + 1], ...Array(B * (L + 1)).fill(1)),
     })
-    for (const read of [() => loadInput(file(path), ALL), () => inputFacts(file(path), [null])]) {
+    for (const read of [
+      () => loadInput(fileSpec(path), ALL),
+      () => inputFacts(fileSpec(path), [null]),
+    ]) {
       await expect(read()).rejects.toThrow('[key_mask]: expected [2, 7], got [2, 8]')
     }
   })
 
   it('that changed since the run began fails what reads it', async () => {
     const path = await save({...qkv(0), key_mask: mask})
-    const spec = await pinInput(file(path))
+    const spec = await pinInput(fileSpec(path))
     await loadInput(spec, ALL)
     await writeArrays(path, {...qkv(0), key_mask: maskOf([B, L], ...holes, ...holes)})
     await expect(loadInput(spec, ALL)).rejects.toMatchObject({code: 'FILE_CHANGED'})
@@ -277,7 +260,7 @@ describe('a key mask', () => {
 describe('texts of a file', () => {
   it('give scale and mask of the model, a layer its own scale', async () => {
     const texts = {scale: '0.5', 'layers.1.scale': '0.25', causal: 'true'}
-    const spec = file(await save({...qkv(0, 'layers.0.'), ...qkv(0, 'layers.1.')}, texts))
+    const spec = fileSpec(await save({...qkv(0, 'layers.0.'), ...qkv(0, 'layers.1.')}, texts))
     expect(await loadInput(spec, {...ALL, layer: 0})).toMatchObject({
       logitScale: 0.5,
       ranCausal: true,
@@ -288,7 +271,7 @@ describe('texts of a file', () => {
   })
 
   it('that are wrong fail before anything is read, unless settings go before them', async () => {
-    const spec = file(await save(qkv(0), {scale: '-1', layout: 'sbhd'}))
+    const spec = fileSpec(await save(qkv(0), {scale: '-1', layout: 'sbhd'}))
     const layout = 'bhld' as const
     await expect(inputFacts(spec, [null])).rejects.toThrow('metadata layout: expected axes')
     await expect(inputFacts({...spec, layout}, [null])).rejects.toThrow(
@@ -303,9 +286,9 @@ describe('texts of a file', () => {
       ...{scale: '1/sqrt(head_dim), not applied', causal: 'yes, since GPT'},
       layout: '[heads, length, head_dim]',
     }
-    const spec = file(await save(qkv(0), texts))
+    const spec = fileSpec(await save(qkv(0), texts))
     expect(await loadInput(spec, ALL)).toEqual(
-      expect.objectContaining(omit(await loadInput(file(await save(qkv(0))), ALL))),
+      expect.objectContaining(omit(await loadInput(fileSpec(await save(qkv(0))), ALL))),
     )
     const warnings = await inputWarnings(spec, {causal: false})
     expect(warnings.map(text => text.replace(/^\S+ metadata (\w+) ".*"/, '$1'))).toEqual([
@@ -316,14 +299,16 @@ describe('texts of a file', () => {
   })
 
   it('in prose are warned of once the plan is pinned as before, unless a layout was asked for', async () => {
-    const spec = file(await save(qkv(0), {layout: 'row-major'}))
+    const spec = fileSpec(await save(qkv(0), {layout: 'row-major'}))
     const pinned = await pinInput(spec)
     expect(pinned).not.toHaveProperty('layout')
     expect(await inputWarnings(pinned)).toEqual([expect.stringContaining('assumed [B, H, L, D]')])
     const asked = await pinInput({...spec, layout: 'bhld'})
     expect(asked).toMatchObject({layout: 'bhld'})
     expect(await inputWarnings(asked)).toEqual([expect.stringContaining('overrides')])
-    const words = await pinInput(file(await save(qkv(0), {layout: '[batch, heads, length, dim]'})))
+    const words = await pinInput(
+      fileSpec(await save(qkv(0), {layout: '[batch, heads, length, dim]'})),
+    )
     expect(words).not.toHaveProperty('layout')
   })
 
@@ -331,20 +316,20 @@ describe('texts of a file', () => {
     const layers = {...qkv(0, 'layers.0.'), ...qkv(0, 'layers.1.'), ...qkv(0, 'layers.2.')}
     const texts = {causal: 'true', 'layers.1.causal': 'false'}
     const path = await save(layers, texts)
-    expect(await causalOf(file(path), [0, 2])).toBe(true)
-    expect(await causalOf(file(path), [1])).toBe(false)
-    await expect(causalOf(file(path))).rejects.toMatchObject({
+    expect(await causalOf(fileSpec(path), [0, 2])).toBe(true)
+    expect(await causalOf(fileSpec(path), [1])).toBe(false)
+    await expect(causalOf(fileSpec(path))).rejects.toMatchObject({
       code: 'BAD_OPTION',
       message: `${path}, metadata causal: expected the same in all layers, got causal in layers 0, 2, not in layer 1`,
     })
-    expect(await causalOf(file(await save(qkv(0))))).toBe(false)
-    expect(await causalOf(file(await save(qkv(0), {causal: 'True'})))).toBe(true)
+    expect(await causalOf(fileSpec(await save(qkv(0))))).toBe(false)
+    expect(await causalOf(fileSpec(await save(qkv(0), {causal: 'True'})))).toBe(true)
   })
 
   it('that settings go before are reported', async () => {
-    const spec = file(await save(qkv(0), {scale: '0.50', layout: 'blhd'}))
+    const spec = fileSpec(await save(qkv(0), {scale: '0.50', layout: 'blhd'}))
     const name = spec.paths[0]!.split('/').at(-1)
-    expect(await inputWarnings(file(await save(qkv(0))), {logitScale: 0.3})).toEqual([])
+    expect(await inputWarnings(fileSpec(await save(qkv(0))), {logitScale: 0.3})).toEqual([])
     expect(await inputWarnings({...spec, layout: 'bhld'}, {logitScale: 0.5})).toEqual([
       `${name}: \`layout: bhld\` overrides the metadata of the file, which says "blhd"`,
     ])
@@ -357,7 +342,7 @@ describe('texts of a file', () => {
     const layoutOf = async (text: string | undefined, layout?: 'bhld' | 'blhd') => {
       const {q} = qkv(0)
       const path = await save({q: q!, k: q!, v: q!}, text === undefined ? {} : {layout: text})
-      const pinned = await pinInput(file(path, layout && {layout}))
+      const pinned = await pinInput(fileSpec(path, layout && {layout}))
       return 'layout' in pinned ? pinned.layout : 'absent'
     }
     expect(await layoutOf(undefined)).toBe('absent')

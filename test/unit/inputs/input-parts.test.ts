@@ -2,31 +2,16 @@
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
 import {pinInput, pinnedInput} from '../../../src/inputs/digest.js'
-import {writeArrays} from '../../../src/inputs/files/index.js'
 import {inputFacts, inputWarnings} from '../../../src/inputs/input-facts.js'
 import type {FileSpec} from '../../../src/inputs/input-files.js'
 import {causalOf, layersOf, partsOf} from '../../../src/inputs/input-parts.js'
 import {loadInput} from '../../../src/inputs/load.js'
-import {elementCount, type NdArray} from '../../../src/inputs/nd-array.js'
+import type {NdArray} from '../../../src/inputs/nd-array.js'
 import {temporaryFolder} from '../../helpers/folders.js'
+import {ALL, arraySaver, counting, fileSpec} from '../../helpers/input-files.js'
 
 const folder = temporaryFolder()
-const ALL = {seqLen: null, seed: 0}
 const [H, KV, L, D, DV] = [6, 3, 7, 5, 13]
-
-const files = (paths: readonly string[], rest: Partial<FileSpec> = {}): FileSpec => ({
-  kind: 'file',
-  paths: [...paths],
-  names: {query: 'q', key: 'k', value: 'v'},
-  ...rest,
-})
-
-/** Float32 elements `start, start + 1, ...`. */
-const counting = (start: number, ...shape: number[]): NdArray => ({
-  shape,
-  dtype: 'float32',
-  data: Float32Array.from({length: elementCount(shape)}, (_, i) => start + i),
-})
 
 /** Of some sequences. */
 interface Sizes {
@@ -46,15 +31,7 @@ const qkv = (
   v: counting(start + 2e4, batch, KV, keyLen, DV),
 })
 
-async function save(
-  name: string,
-  arrays: Record<string, NdArray>,
-  metadata: Record<string, string> = {},
-): Promise<string> {
-  const path = join(folder, name)
-  await writeArrays(path, arrays, metadata)
-  return path
-}
+const save = arraySaver(folder)
 
 const firsts = async (spec: FileSpec, layer?: number) => {
   const {query, key, value} = await loadInput(spec, {...ALL, layer})
@@ -68,7 +45,7 @@ describe('a file for each layer', () => {
       await save('first.safetensors', qkv(3e4), {layers: '3'}),
       await save('my-layer_4.npz', qkv(4e4)),
     ]
-    const spec = files(paths)
+    const spec = fileSpec(paths)
     expect(await layersOf(spec)).toEqual([3, 4, 11])
     expect(await layersOf(spec, [11, 3, 11])).toEqual([11, 3])
     const parts = await partsOf(spec)
@@ -85,7 +62,7 @@ describe('a file for each layer', () => {
   })
 
   it('may be asked for by its number alone, too', async () => {
-    const spec = files([await save('one/../layer7.npz', qkv(7))])
+    const spec = fileSpec([await save('one/../layer7.npz', qkv(7))])
     expect(await layersOf(spec)).toBeUndefined()
     expect(await layersOf(spec, [7])).toEqual([7])
     expect(await firsts(spec, 7)).toEqual(await firsts(spec))
@@ -94,7 +71,7 @@ describe('a file for each layer', () => {
   })
 
   it('says which layer it is, or none does', async () => {
-    const spec = files([
+    const spec = fileSpec([
       await save('layer0.safetensors', qkv(0)),
       await save('silent.safetensors', qkv(0)),
     ])
@@ -105,7 +82,7 @@ describe('a file for each layer', () => {
   })
 
   it('is of the model of the others', async () => {
-    const spec = files([
+    const spec = fileSpec([
       await save('a-layer0.safetensors', qkv(0), {model: 'gpt2'}),
       await save('b-layer1.safetensors', qkv(0), {model: 'bert'}),
     ])
@@ -127,7 +104,7 @@ describe('a file for each layer', () => {
       await save('text-b.npz', numbered(100)),
       await save('text-a-layer2.npz', qkv(2)),
     ]
-    const parts = await partsOf(files(paths))
+    const parts = await partsOf(fileSpec(paths))
     expect(parts.map(({input, layer}) => [layer, (input as FileSpec).paths.length])).toEqual([
       [0, 2],
       [1, 2],
@@ -144,9 +121,9 @@ describe('a file for each layer', () => {
       await save('c-layer1.safetensors', qkv(0), {causal: 'true'}),
       await save('c-layer2.safetensors', qkv(0), {causal: 'false'}),
     ]
-    expect(await causalOf(files(paths), [0, 1])).toBe(true)
-    expect(await causalOf(files(paths), [2])).toBe(false)
-    await expect(causalOf(files(paths))).rejects.toThrow(
+    expect(await causalOf(fileSpec(paths), [0, 1])).toBe(true)
+    expect(await causalOf(fileSpec(paths), [2])).toBe(false)
+    await expect(causalOf(fileSpec(paths))).rejects.toThrow(
       /the same in all files, got causal in layers 0, 1, not in layer 2$/,
     )
   })
@@ -156,19 +133,19 @@ describe('a file for each layer', () => {
       await save('d-layer1.safetensors', qkv(1)),
       await save('d-layer0.safetensors', qkv(0), {layout: 'blhd'}),
     ]
-    const pinned = await pinnedInput(files(paths))
+    const pinned = await pinnedInput(fileSpec(paths))
     expect(pinned).toMatchObject({
-      input: files(paths),
+      input: fileSpec(paths),
       layers: [0, 1],
       layer_files: [
         {layer: 0, paths: [paths[1]], layout: 'blhd'},
         {layer: 1, paths: [paths[0]]},
       ],
     })
-    const alone = (await pinInput(files([paths[0]!]))) as FileSpec
+    const alone = (await pinInput(fileSpec([paths[0]!]))) as FileSpec
     expect(pinned.layer_files![1]!.digest).toBe(alone.digest)
     const changed = [paths[0]!, await save('d-layer0.safetensors', qkv(5), {layout: 'blhd'})]
-    const after = await pinnedInput(files(changed))
+    const after = await pinnedInput(fileSpec(changed))
     expect(after.layer_files![0]!.digest).not.toBe(pinned.layer_files![0]!.digest)
     expect(after.layer_files![1]).toEqual(pinned.layer_files![1])
   })
@@ -180,7 +157,7 @@ describe('files of one layer', () => {
       await save('long.npz', qkv(1, {batch: 2})),
       await save('short.npz', {...qkv(9e4, {length: 4}), key_mask: mask(1, 0, 1, 1)}),
     ]
-    const spec = files(paths)
+    const spec = fileSpec(paths)
     const {query, key, value, keyMask, keyHeads} = await loadInput(spec, ALL)
     expect([query, key, value].map(({shape}) => shape)).toEqual([
       [3, H, L, D],
@@ -207,30 +184,30 @@ describe('files of one layer', () => {
   })
 
   it('of one length need no mask', async () => {
-    const spec = files([await save('e.npz', qkv(1)), await save('f.npz', qkv(2))])
+    const spec = fileSpec([await save('e.npz', qkv(1)), await save('f.npz', qkv(2))])
     expect((await loadInput(spec, ALL)).keyMask).toBeUndefined()
     expect(await inputFacts(spec, [null])).toMatchObject({masked: false, sizes: [{batch: 2}]})
   })
 
   it('are refused where heads, dimensions or scales differ', async () => {
     const one = await save('g.safetensors', qkv(0), {scale: '0.5'})
-    const heads = files([one, await save('h.safetensors', qkv(0, {heads: 3}), {scale: '0.5'})])
+    const heads = fileSpec([one, await save('h.safetensors', qkv(0, {heads: 3}), {scale: '0.5'})])
     const refusal =
       /g\.safetensors, h\.safetensors: expected files of one layer with one number of query heads, got query \[1, 6, 7, 5\] in g\.safetensors, query \[1, 3, 7, 5\] in h\.safetensors$/
     await expect(loadInput(heads, ALL)).rejects.toThrow(refusal)
     await expect(inputFacts(heads, [null])).rejects.toThrow(refusal)
-    const cross = files([one, await save('i.safetensors', qkv(0, {length: 4, keyLen: 9}))])
+    const cross = fileSpec([one, await save('i.safetensors', qkv(0, {length: 4, keyLen: 9}))])
     await expect(inputFacts(cross, [null])).rejects.toThrow(
       /one length, or with equal numbers of queries/,
     )
-    const scales = files([one, await save('j.safetensors', qkv(0))])
+    const scales = fileSpec([one, await save('j.safetensors', qkv(0))])
     await expect(loadInput(scales, ALL)).rejects.toThrow(/got 0\.5 in g.*, none in j/)
     const {logitScale} = await loadInput(scales, {...ALL, logitScale: 0.25})
     expect(logitScale).toBeUndefined() // that of the call goes before
   })
 
   it('have no layers to choose', async () => {
-    const spec = files([join(folder, 'e.npz'), join(folder, 'f.npz')])
+    const spec = fileSpec([join(folder, 'e.npz'), join(folder, 'f.npz')])
     await expect(partsOf(spec, [0])).rejects.toThrow(/files that say which layer they hold/)
     expect(await layersOf(spec)).toBeUndefined()
   })
@@ -240,8 +217,10 @@ describe('files of one layer', () => {
       await save('k.safetensors', qkv(0), {scale: 'one'}),
       await save('l.safetensors', qkv(0)),
     ]
-    expect(await inputWarnings(files(paths))).toEqual([expect.stringMatching(/^k\.safetensors: /)])
-    const pinned = await pinInput(files(paths))
+    expect(await inputWarnings(fileSpec(paths))).toEqual([
+      expect.stringMatching(/^k\.safetensors: /),
+    ])
+    const pinned = await pinInput(fileSpec(paths))
     expect((await loadInput(pinned, ALL)).query.shape[0]).toBe(2)
     await save('l.safetensors', qkv(1))
     await expect(loadInput(pinned, ALL)).rejects.toMatchObject({code: 'FILE_CHANGED'})

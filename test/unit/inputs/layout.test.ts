@@ -1,36 +1,15 @@
-/** Files whose tokens come before their heads: the same input as others, or told to be read in the wrong order. */
-import {join} from 'node:path'
 import {describe, expect, test} from 'vitest'
 import {pinInput} from '../../../src/inputs/digest.js'
-import {writeArrays} from '../../../src/inputs/files/index.js'
 import {inputFacts, inputWarnings} from '../../../src/inputs/input-facts.js'
 import {exchangeAxes, exchanged, type Four} from '../../../src/inputs/layout.js'
 import {loadInput} from '../../../src/inputs/load.js'
-import {elementCount, type NdArray} from '../../../src/inputs/nd-array.js'
-import {temporaryFolder} from '../../helpers/folders.js'
+import type {NdArray} from '../../../src/inputs/nd-array.js'
+import {ALL, arraySaver, counting, fileSpec} from '../../helpers/input-files.js'
 
-const folder = temporaryFolder()
-const ALL = {seqLen: null, seed: 0}
+const save = arraySaver()
 const [B, H, L, S, D, DV] = [2, 3, 7, 11, 5, 13]
 
-const file = (...paths: string[]) => {
-  const names = {query: 'q', key: 'k', value: 'v'}
-  return {kind: 'file' as const, paths, names}
-}
-const tokensFirst = (...paths: string[]) => ({...file(...paths), layout: 'blhd' as const})
-
-async function save(name: string, arrays: Record<string, NdArray>): Promise<string> {
-  const path = join(folder, name)
-  await writeArrays(path, arrays)
-  return path
-}
-
-/** Float32 elements `start, start + 1, ...`. */
-const counting = (start: number, ...shape: number[]): NdArray => ({
-  shape,
-  dtype: 'float32',
-  data: Float32Array.from({length: elementCount(shape)}, (_, i) => start + i),
-})
+const tokensFirst = (...paths: string[]) => fileSpec(paths, {layout: 'blhd'})
 
 const all = (array: NdArray) => ({q: array, k: array, v: array})
 
@@ -54,7 +33,7 @@ describe('tokens before heads', () => {
   test.each([3, 4] as const)('are the same input at every length: %d axes', async axes => {
     const {given, turned} = bothOrders(axes)
     expect(turned.q.shape).toEqual([...(axes === 4 ? [B] : []), L, H, D])
-    const plain = file(await save('heads.npz', given))
+    const plain = fileSpec(await save('heads.npz', given))
     const other = tokensFirst(await save('tokens.npz', turned))
     for (const seqLen of [null, L, 2]) {
       const left = await loadInput(plain, {seqLen, seed: 0})
@@ -70,7 +49,7 @@ describe('tokens before heads', () => {
     const {given, turned} = bothOrders(4)
     const paths = (arrays: Record<string, NdArray>, mark: string) =>
       Promise.all(Object.entries(arrays).map(([n, array]) => save(`${n}-${mark}.npy`, {array})))
-    const left = await loadInput(await pinInput(file(...(await paths(given, 'heads')))), ALL)
+    const left = await loadInput(await pinInput(fileSpec(await paths(given, 'heads'))), ALL)
     const other = tokensFirst(...(await paths(turned, 'tokens')))
     const right = await loadInput(await pinInput(other), ALL)
     expect({...right, label: left.label}).toEqual(left)
@@ -93,7 +72,7 @@ describe('tokens before heads', () => {
       k: counting(9, S, D),
       v: counting(5, S, DV),
     })
-    const left = await loadInput(file(path), ALL)
+    const left = await loadInput(fileSpec(path), ALL)
     expect(await loadInput(tokensFirst(path), ALL)).toEqual(left)
     expect(left.query.shape).toEqual([1, 1, L, D])
   })
@@ -120,9 +99,9 @@ describe('tokens before heads', () => {
   test('take a copy while they are loaded, which is predicted', async () => {
     const {given, turned} = bothOrders(4)
     const bytes = 4 * B * H * (L * D + S * D + S * DV)
-    const loading = async (spec: ReturnType<typeof file>) =>
+    const loading = async (spec: ReturnType<typeof fileSpec>) =>
       (await inputFacts(spec, [2])).loadingBytes
-    expect(await loading(file(await save('plain.safetensors', given)))).toBe(bytes)
+    expect(await loading(fileSpec(await save('plain.safetensors', given)))).toBe(bytes)
     const path = await save('turned.safetensors', turned)
     expect(await loading(tokensFirst(path))).toBe(2 * bytes)
   })
@@ -134,7 +113,7 @@ describe('tokens before heads', () => {
     const {q} = bothOrders(4).given
     const data = dtype === 'float64' ? Float64Array.from(q.data as Float32Array) : q.data
     const path = await save(`${dtype}.safetensors`, all({...q, dtype, data}))
-    const {loadingBytes} = await inputFacts(file(path), [null])
+    const {loadingBytes} = await inputFacts(fileSpec(path), [null])
     expect(loadingBytes).toBe(3 * B * H * L * D * each)
   })
 })
@@ -142,12 +121,12 @@ describe('tokens before heads', () => {
 describe('a file that was read in the wrong order', () => {
   test('is warned of, with what to type, and the other way round', async () => {
     const torch = await save('torch.npz', all(counting(0, 1, 31, 3, D)))
-    expect(await inputWarnings(file(torch))).toEqual([
+    expect(await inputWarnings(fileSpec(torch))).toEqual([
       'torch.npz: read as [B, H, L, D] it has 31 heads and 3 tokens; if its axes are [B, L, H, D], say `layout: blhd`',
     ])
     expect(await inputWarnings(tokensFirst(torch))).toEqual([])
     const ours = await save('ours.npz', all(counting(0, 1, 3, 31, D)))
-    expect(await inputWarnings(file(ours))).toEqual([])
+    expect(await inputWarnings(fileSpec(ours))).toEqual([])
     expect(await inputWarnings(tokensFirst(ours))).toEqual([
       'ours.npz: read as [B, L, H, D] it has 31 heads and 3 tokens; if its axes are [B, H, L, D], say `layout: bhld`',
     ])
@@ -156,7 +135,7 @@ describe('a file that was read in the wrong order', () => {
   test('is not where one query meets many keys, nor where all is generated', async () => {
     const keys = counting(0, 8, 9, D)
     const path = await save('decode.npz', {q: counting(0, 8, 1, D), k: keys, v: keys})
-    expect(await inputWarnings(file(path))).toEqual([])
+    expect(await inputWarnings(fileSpec(path))).toEqual([])
     const sizes = {batch: 1, heads: 64, head_dim: 8, value_dim: 8, key_len: 4}
     expect(await inputWarnings({kind: 'generator', name: 'gaussian', ...sizes})).toEqual([])
   })
@@ -164,7 +143,10 @@ describe('a file that was read in the wrong order', () => {
   test('is refused with the other order where only that fits together', async () => {
     const {given, turned} = bothOrders(4)
     const path = await save('turned.npz', turned)
-    for (const read of [() => loadInput(file(path), ALL), () => inputFacts(file(path), [null])]) {
+    for (const read of [
+      () => loadInput(fileSpec(path), ALL),
+      () => inputFacts(fileSpec(path), [null]),
+    ]) {
       await expect(read()).rejects.toMatchObject({
         code: 'SHAPE_MISMATCH',
         suggestions: ['as [B, L, H, D] they fit together: say `layout: blhd`'],

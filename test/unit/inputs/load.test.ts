@@ -2,35 +2,19 @@ import {open, readFile, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {describe, expect, test} from 'vitest'
 import {pinInput} from '../../../src/inputs/digest.js'
-import {writeArrays} from '../../../src/inputs/files/index.js'
 import {generate} from '../../../src/inputs/generators/index.js'
 import {type InputSizes, inputFacts} from '../../../src/inputs/input-facts.js'
 import {loadInput, MAX_EXTRA_BYTES} from '../../../src/inputs/load.js'
-import {elementCount, type NdArray} from '../../../src/inputs/nd-array.js'
+import {elementCount} from '../../../src/inputs/nd-array.js'
 import {temporaryFolder} from '../../helpers/folders.js'
+import {ALL, arraySaver, counting, fileSpec} from '../../helpers/input-files.js'
 
 const folder = temporaryFolder()
-const NAMES = {query: 'q', key: 'k', value: 'v'}
-const ALL = {seqLen: null, seed: 0}
-
-/** Float32 elements `start, start + 1, ...`. */
-const counting = (start: number, ...shape: number[]): NdArray => ({
-  shape,
-  dtype: 'float32',
-  data: Float32Array.from({length: elementCount(shape)}, (_, i) => start + i),
-})
-
-const file = (paths: string[], names = NAMES) => ({kind: 'file' as const, paths, names})
-
-async function save(name: string, arrays: Record<string, NdArray>): Promise<string> {
-  const path = join(folder, name)
-  await writeArrays(path, arrays)
-  return path
-}
+const save = arraySaver(folder)
 
 describe('one file of named arrays', () => {
   test('the packaged layer is [1, 4, 512, 64] and keeps its metadata', async () => {
-    const input = await loadInput(file(['fixtures/charlm-layer0.safetensors']), ALL)
+    const input = await loadInput(fileSpec('fixtures/charlm-layer0.safetensors'), ALL)
     expect(input.label).toBe('charlm-layer0.safetensors')
     for (const part of [input.query, input.key, input.value]) {
       expect(part.shape).toEqual([1, 4, 512, 64])
@@ -42,7 +26,7 @@ describe('one file of named arrays', () => {
   })
 
   test('a golden file carries its other arrays as extras', async () => {
-    const input = await loadInput(file(['fixtures/golden/softmax_causal_odd.npz']), ALL)
+    const input = await loadInput(fileSpec('fixtures/golden/softmax_causal_odd.npz'), ALL)
     expect(input.query.shape).toEqual([1, 2, 37, 16])
     expect([...input.extras.keys()]).toEqual(['out'])
     expect(input.extras.get('out')!.dtype).toBe('float64')
@@ -55,7 +39,7 @@ describe('one file of named arrays', () => {
       b: counting(1000, 3, 11, 7),
       q: counting(2000, 2),
     })
-    const input = await loadInput(file([path], {query: 'a', key: 'b', value: 'b'}), ALL)
+    const input = await loadInput(fileSpec(path, {names: {query: 'a', key: 'b', value: 'b'}}), ALL)
     expect(input.query.shape).toEqual([1, 3, 5, 7])
     expect(input.query.data[0]).toBe(0)
     expect(input.key.data[0]).toBe(1000)
@@ -69,7 +53,9 @@ describe('one file of named arrays', () => {
       k: counting(0, 5, 7),
       v: counting(0, 5, 7),
     })
-    await expect(loadInput(file([path], {...NAMES, query: 'qwery'}), ALL)).rejects.toMatchObject({
+    await expect(
+      loadInput(fileSpec(path, {names: {query: 'qwery', key: 'k', value: 'v'}}), ALL),
+    ).rejects.toMatchObject({
       code: 'ARRAY_MISSING',
       message: `${path}: expected an array "qwery", got k [5, 7], query [5, 7], v [5, 7]`,
       suggestions: [
@@ -82,7 +68,7 @@ describe('one file of named arrays', () => {
   test('a file with many arrays lists the first twelve', async () => {
     const many = Array.from({length: 17}, (_, i) => [`layer${i + 10}`, counting(0, 1)] as const)
     const path = await save('many.npz', Object.fromEntries(many))
-    await expect(loadInput(file([path]), ALL)).rejects.toMatchObject({
+    await expect(loadInput(fileSpec(path), ALL)).rejects.toMatchObject({
       message: expect.stringMatching(/layer10 \[1\], .*layer21 \[1\] and 5 more$/),
     })
   })
@@ -93,7 +79,7 @@ describe('one file of named arrays', () => {
       k: counting(0, 11, 7),
       v: counting(0, 13, 7),
     })
-    await expect(loadInput(file([path]), ALL)).rejects.toMatchObject({
+    await expect(loadInput(fileSpec(path), ALL)).rejects.toMatchObject({
       code: 'SHAPE_MISMATCH',
       message:
         'shapes.npz: expected key and value of the same length, ' +
@@ -105,7 +91,7 @@ describe('one file of named arrays', () => {
     const v = counting(0, 5, 7)
     v.data[8] = NaN
     const path = await save('nan.npz', {q: counting(0, 5, 7), k: counting(0, 5, 7), v})
-    await expect(loadInput(file([path]), ALL)).rejects.toMatchObject({
+    await expect(loadInput(fileSpec(path), ALL)).rejects.toMatchObject({
       code: 'NOT_FINITE',
       message: `${path}[v]: expected finite float32 numbers, got NaN at [1, 1], 1 such of 35`,
     })
@@ -129,7 +115,7 @@ describe('one file of named arrays', () => {
     const handle = await open(path, 'r+')
     await handle.truncate(8 + json.length + end) // sparse zeros
     await handle.close()
-    const input = await loadInput(file([path]), ALL)
+    const input = await loadInput(fileSpec(path), ALL)
     expect([...input.extras.keys()]).toEqual(['gate'])
     expect(input.unreadExtras).toEqual(['small', 'layers'])
   })
@@ -151,7 +137,7 @@ describe('.npy files', () => {
     ],
   ])('one file of shape %j is query, key and value of shape %j', async (shape, four) => {
     const path = await save('stacked.npy', {x: counting(0, ...shape)})
-    const input = await loadInput(file([path]), ALL)
+    const input = await loadInput(fileSpec(path), ALL)
     const count = elementCount(four)
     for (const [i, part] of [input.query, input.key, input.value].entries()) {
       expect(part.shape).toEqual(four)
@@ -164,7 +150,7 @@ describe('.npy files', () => {
     'one file of shape %j is refused',
     async shape => {
       const path = await save('unstacked.npy', {x: counting(0, ...shape)})
-      await expect(loadInput(file([path]), ALL)).rejects.toMatchObject({
+      await expect(loadInput(fileSpec(path), ALL)).rejects.toMatchObject({
         code: 'SHAPE_MISMATCH',
         message: expect.stringMatching(/stacked as \[3, L, D\], .*, got \[[\d, ]+\]$/),
       })
@@ -177,7 +163,7 @@ describe('.npy files', () => {
       await save('two.npy', {x: counting(1000, 3, 11, 7)}),
       await save('three.npy', {x: counting(2000, 3, 11, 13)}),
     ]
-    const input = await loadInput(file(paths), ALL)
+    const input = await loadInput(fileSpec(paths), ALL)
     expect(input.label).toBe('one.npy, two.npy, three.npy')
     expect([input.query, input.key, input.value].map(part => part.data[0])).toEqual([0, 1000, 2000])
     expect(input.value.shape).toEqual([1, 3, 11, 13])
@@ -188,7 +174,7 @@ describe('.npy files', () => {
     ['four files', ['q.npy', 'k.npy', 'v.npy', 'x.npy']],
     ['a mixture', ['q.npy', 'k.npy', 'v.safetensors']],
   ])('%s are refused', async (_, paths) => {
-    await expect(loadInput(file(paths), ALL)).rejects.toMatchObject({
+    await expect(loadInput(fileSpec(paths), ALL)).rejects.toMatchObject({
       code: 'BAD_OPTION',
       message: `\`input\`: expected one file, several .npz or .safetensors files, or three .npy files in the order query, key, value, got ${paths.length} files: ${paths.join(', ')}`,
     })
@@ -202,7 +188,7 @@ describe('seqLen', () => {
       k: counting(0, 3, keyLen, 7),
       v: counting(0, 3, keyLen, 2),
     })
-    return loadInput(file([path]), {seqLen, seed: 0})
+    return loadInput(fileSpec(path), {seqLen, seed: 0})
   }
   const lengths = ({query, key, value}: Awaited<ReturnType<typeof rows>>) =>
     [query, key, value].map(({shape}) => shape[2])
@@ -270,7 +256,9 @@ describe('generators', () => {
 })
 
 test('a missing file is FILE_MISSING', async () => {
-  await expect(loadInput(file(['no-such.npz']), ALL)).rejects.toMatchObject({code: 'FILE_MISSING'})
+  await expect(loadInput(fileSpec('no-such.npz'), ALL)).rejects.toMatchObject({
+    code: 'FILE_MISSING',
+  })
 })
 
 describe('pinned files', () => {
@@ -289,7 +277,7 @@ describe('pinned files', () => {
 
   test.each(['.npz', '.safetensors'])('give the data of their digest or none: %s', async format => {
     const path = await save(`pinned${format}`, parts(0))
-    const spec = await pinInput(file([path]))
+    const spec = await pinInput(fileSpec(path))
     expect((await loadInput(spec, ALL)).query.data[1]).toBe(1)
     await save(`pinned${format}`, parts(500)) // the same shapes, other queries
     await expect(loadInput(spec, ALL)).rejects.toMatchObject(changed)
@@ -308,7 +296,7 @@ describe('pinned files', () => {
     const elements = Buffer.alloc(105 * 4)
     for (let i = 0; i < 105; i++) elements.writeFloatBE(i, 4 * i)
     await writeFile(query, Buffer.concat([bytes.subarray(0, bytes.length - 420), elements]))
-    const spec = await pinInput(file(paths))
+    const spec = await pinInput(fileSpec(paths))
     expect((await loadInput(spec, ALL)).query.data[104]).toBe(104)
     await save('pinned-v.npy', {v: counting(7, 3, 5, 7)})
     await expect(loadInput(spec, ALL)).rejects.toMatchObject(changed)
@@ -316,7 +304,7 @@ describe('pinned files', () => {
 
   test('are not hashed again where the arrays are known to be theirs', async () => {
     const path = await save('pinned-again.safetensors', parts(0))
-    const spec = await pinInput(file([path]))
+    const spec = await pinInput(fileSpec(path))
     await loadInput(spec, {...ALL, extras: false})
     await save('pinned-again.safetensors', {...parts(0), unused: counting(9, 2)})
     const again = await loadInput(spec, {...ALL, extras: false})
@@ -347,17 +335,17 @@ describe('inputFacts', () => {
       for (const name of names) await save(name, {a: counting(0, 2, 5, 7)})
     }
     const loaded = await Promise.all(
-      [2, null].map(seqLen => loadInput(file(paths), {seqLen, seed: 0})),
+      [2, null].map(seqLen => loadInput(fileSpec(paths), {seqLen, seed: 0})),
     )
-    expect((await inputFacts(file(paths), [2, null])).sizes).toEqual(loaded.map(sizesOf))
+    expect((await inputFacts(fileSpec(paths), [2, null])).sizes).toEqual(loaded.map(sizesOf))
   })
 
   test('come from headers: elements that are not finite do not matter', async () => {
     const broken = counting(Number.NaN, 5, 7)
     const path = await save('nan.npz', {q: broken, k: broken, v: broken})
-    await expect(loadInput(file([path]), ALL)).rejects.toMatchObject({code: 'NOT_FINITE'})
+    await expect(loadInput(fileSpec(path), ALL)).rejects.toMatchObject({code: 'NOT_FINITE'})
     const whole = {batch: 1, heads: 1, queryLen: 5, keyLen: 5, headDim: 7, valueDim: 7}
-    expect((await inputFacts(file([path]), [null])).sizes).toEqual([whole])
+    expect((await inputFacts(fileSpec(path), [null])).sizes).toEqual([whole])
   })
 
   test('are refused where loading refuses shapes or lengths, in the same words', async () => {
@@ -377,9 +365,9 @@ describe('inputFacts', () => {
       [uneven, null],
       [even, 6],
     ] as const) {
-      const refusal = await loadInput(file([path]), {seqLen, seed: 0}).catch(error => error)
+      const refusal = await loadInput(fileSpec(path), {seqLen, seed: 0}).catch(error => error)
       expect(refusal).toBeInstanceOf(Error)
-      await expect(inputFacts(file([path]), [seqLen])).rejects.toThrow(refusal.message)
+      await expect(inputFacts(fileSpec(path), [seqLen])).rejects.toThrow(refusal.message)
     }
   })
 

@@ -137,10 +137,9 @@ describe('a random stream', () => {
 
   it.each([1, 2, 3, 7, 10])('integers below %i are equally frequent', bound => {
     const counts = new Float64Array(bound)
-    for (const value of sample(stream => stream.integer(bound), `integer${bound}`)) {
-      expect(Number.isInteger(value) && value >= 0 && value < bound).toBe(true)
-      counts[value]!++
-    }
+    // a value beyond them has no count
+    for (const value of sample(stream => stream.integer(bound), `integer${bound}`)) counts[value]!++
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(COUNT)
     const share = 1 / bound
     counts.forEach((count, value) => {
       const spread = Math.sqrt((share * (1 - share)) / COUNT)

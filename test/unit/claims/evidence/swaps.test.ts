@@ -96,7 +96,8 @@ describe('H30', () => {
 
   it('names the error that orders better', async () => {
     const {statement} = await outcomeOf('H30', world(-1, -1))
-    expect(statement).toContain('rel L2 of the mean over tokens')
+    expect(statement).toContain('higher beyond chance: rel L2 of the mean over tokens,')
+    expect(statement).toContain('highest: rel L2 of the mean over tokens,')
     expect((await outcomeOf('H30', world(1, 1))).statement).toContain('it is the highest')
   })
 

@@ -174,17 +174,17 @@ test.runIf(process.platform !== 'win32')('an archive beyond 4 GiB is read', asyn
 
 test('listing arrays unpacks little of each, however much it would become', async () => {
   const [header] = npyParts({shape: [0], dtype: 'float32', data: new Float32Array(0)})
-  const bomb = deflated('', Buffer.concat([header, Buffer.alloc(2 ** 24)]))
-  const members = Array.from({length: 400}, (_, i) => ({...bomb, name: `${i}.npy`}))
+  const bomb = deflated('', Buffer.concat([header, Buffer.alloc(2 ** 22)]))
+  const members = Array.from({length: 200}, (_, i) => ({...bomb, name: `${i}.npy`}))
   const path = join(folder, 'bombs.npz')
   await writeFile(path, zipOf(members))
   const begin = process.cpuUsage()
   const reader = await openArrays(path)
   const listing = process.cpuUsage(begin).user
   await reader.close()
-  expect(reader.entries.size).toBe(400)
+  expect(reader.entries.size).toBe(200)
   const again = process.cpuUsage()
-  for (const {packed} of members.slice(0, 100)) inflateRawSync(packed)
+  for (const {packed} of members.slice(0, 50)) inflateRawSync(packed)
   // however fast the machine is now: less than unpacking a quarter of them
   expect(listing).toBeLessThan(process.cpuUsage(again).user)
 })

@@ -34,8 +34,9 @@ describe('files of figures', () => {
         drawFigure(figure).svg.replace('<svg ', '<svg xmlns="http://www.w3.org/2000/svg" '),
       )
       expect(drawLegend(legendEntries(figure), look).svg).not.toMatch(/&(?!(amp|lt|gt|quot|#160);)/)
-      expect((await figurePng(figure, 'column', 1)).length).toBeGreaterThan(1000)
     }
+    const named = figureWithTexts(FIGURE, text => `${name} ${text}`)
+    expect((await figurePng(named, 'column', 1)).length).toBeGreaterThan(1000)
   })
 
   it('are PNG of so many pixels, not all of them white', async () => {

@@ -160,7 +160,7 @@ async function firstJob(plan: BenchPlan): Promise<PredictedCell<BenchCell>> {
 
 async function resultOf(plan: BenchPlan) {
   const {cell} = await firstJob(plan)
-  const outcome = await runBenchCell(benchCell.parse(cell))
+  const outcome = await runBenchCell(benchCell.parse(cell), {part: 'trial'})
   if (outcome.status !== 'completed') return expect.unreachable()
   return benchResult.parse(outcome.result)
 }

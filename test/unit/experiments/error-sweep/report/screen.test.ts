@@ -119,34 +119,131 @@ const quick = () => [
   softmax,
 ]
 
+/** Layers with an error of one method each. */
+const layersOf = (errors: readonly number[]) =>
+  errors.flatMap((error, layer) => [drawn('favor-pos', error, {layer}), averaging({layer})])
+
+/** A method against what it converges to. */
+const matched = (error: number, target_label: string, method = 'rfa') =>
+  drawn(method, error, {method, target: 'matched'}, {target_label})
+const UNIT = 'softmax of unit q, k at temperature 1'
+
+const trouble = [
+  skippedSweep('no causal form', {method: 'identity'}),
+  failedSweep('CELL_CRASHED', `the process ended ${'and ended '.repeat(30)}`, {method: 'rfa'}),
+]
+
+const [FEW, LONG] = [{replicates: 3}, [`arrays/${'a-very-long-name-'.repeat(8)}.safetensors`]]
+
+const RUNS: Record<string, readonly ErrorSweepRecord[]> = {
+  'no method that comes close': quick().map(record => ({
+    ...record,
+    result: {...record.result, batch: 2, hidden_keys: 7, judged_queries: 55},
+  })),
+  'a method within 5 %': [
+    ...both('favor-pos', [0.09, 0.04]),
+    ...both('favor-hyp', [0.2, 0.11], {}, twice),
+    averaging(),
+  ],
+  'one row of a drawn method': [drawn('favor-pos', 0.3, {causal: true})],
+  'ties with the best, and features that change nothing': [
+    ...both('favor-pos', [0.3, 0.3]),
+    ...both('oprf', [0.301, 0.301]),
+    ...both('favor-hyp', [0.6, 0.6], {}, twice),
+    averaging(),
+  ],
+  'projections that differ': [
+    drawn('favor-pos', 0.4, {projection: 'iid'}),
+    drawn('favor-pos', 0.2, {projection: 'orth'}),
+    averaging(),
+  ],
+  'nothing better than averaging V': [
+    ...both('favor-pos', [1.4, 1.1]),
+    fixed('elu', 1.02, 32),
+    averaging(),
+  ],
+  'one method, not distinguishable from averaging V': [
+    drawn('favor-pos', 0.938, {spread: 0.5}),
+    averaging(),
+  ],
+  'nothing usable': [
+    ...sincos(),
+    replicated([null, 0.4, 0.5, 0.4, 0.3, 0.2], {method: 'taylor', causal: false}),
+  ],
+  'exact forms and averaging V': [softmax, fixed('softmax-online', 2e-7, 0), averaging()],
+  'three draws': [drawn('favor-pos', 0.3, FEW), drawn('rfa', 0.4, {...FEW, start: 2}, twice(64))],
+  'twelve layers': Array.from({length: 12}, (_, layer) => [
+    drawn('favor-pos', 0.1 + layer / 20, {layer, start: layer}),
+    fixed('elu', 0.5, 32, {layer}),
+    averaging({layer}),
+  ]).flat(),
+  'scales and lengths': [0.5, 1, 2].flatMap(scale =>
+    [256, 1024].flatMap(seq_len => {
+      const statistics = {...STATISTICS, sum_norm2: 9 * scale ** 2}
+      const result = {query_len: seq_len, key_len: seq_len, statistics}
+      return [
+        drawn('favor-pos', 0.04 * 5 ** (2 * scale), {scale, seq_len}, result),
+        {...averaging({scale, seq_len}), result: {...averaging().result, ...result}},
+      ]
+    }),
+  ),
+  'layers, in some of which averaging V is better': layersOf([0.3, 1.5, 1.5]),
+  'failures and skips': [drawn('favor-pos', 0.3), ...trouble],
+  'thirty methods': [
+    ...Array.from({length: 30}, (_, at) =>
+      both(`method-${at}`, [0.4 + at / 90, 0.3 + at / 90]),
+    ).flat(),
+    averaging(),
+    softmax,
+    ...['a', 'b', 'c'].map(why => skippedSweep(why, {method: 'rfa-gate'})),
+  ],
+  'a limit alone': [matched(0.12, UNIT)],
+  'two limits': [matched(0.12, UNIT), matched(0.3, 'squared dot products', 'favor-x')],
+  'row metrics and a precision': [
+    drawn(
+      'favor-pos',
+      0.3,
+      {
+        until_ci: {metric: 'rel_l2', relative_half_width: 0.05, max_replicates: 40},
+        row_metrics: true,
+      },
+      {
+        ...{replicates_run: 20, stopped_by: 'precision', row_kl_nats: metric(0.12)},
+        ...{row_total_variation: metric(0.21), row_top1_agreement: metric(0.6)},
+      },
+    ),
+    averaging(),
+  ],
+  'long names of files, methods and options': [1, 2, 3].map(at =>
+    drawn(`favor-of-a-plug-in-with-a-long-name-${at}`, 0.3 * at, {
+      input: {kind: 'file', paths: LONG, names: {query: 'q', key: 'k', value: 'v'}},
+      options: {normalizerEpsilon: 0.000001, numericalStabilizer: 0.001},
+    }),
+  ),
+}
+
 describe('errorSweepScreen', () => {
-  it('says that no method comes close, why, and what is unusable', () => {
-    const padded = quick().map(record => ({
-      ...record,
-      result: {...record.result, batch: 2, hidden_keys: 7, judged_queries: 55},
-    }))
-    expect(screen(padded)).toMatchInlineSnapshot(`
-      "Error on tiny.safetensors: 2 heads, 31 tokens, bidirectional
+  it.each(Object.entries(RUNS))('fits 20 lines of 80 columns: %s', (_, records) => {
+    expect(screen(records)).toMatchSnapshot()
+  })
 
-      No method with up to M=256 comes close to exact attention: the best, rfa orth
-      M=256, is 84.0 % [83.9, 84.1] off. Not distinguishable from it: rfa iid (M=64,
-      256), rfa orth M=64 and favor-pos. Averaging V, which ignores q and k, is 94 %
-      off. Logits are large (mean |q+k|^2/sqrt(D) = 9.3, by head 9.3 to 10): favor-pos
-      orth with M=4,096 would still be 70 % [54, 91] off; exact attention of 31 tokens
-      is cheaper.
+  it('is empty without records', () => expect(screen([])).toBe(''))
 
-      method         M=64    M=256  features  note
-      ----------  -------  -------  --------  ----------------------------------
-      rfa         84-85 %     84 %        2M  at its limit: more M does not help
-      favor-pos   89-95 %  83-89 %         M  iid and orth not distinguishable
-      elu            91 %                 32
-      mean-value     94 %                  1  averages V, ignores q and k
-      favor-trig        -        -         M  unusable: denominators change sign
-      softmax       exact                  -
-
-      Error: |estimate-exact|/|exact|, 95 % interval over 9 draws. M: random vectors.
-      The details have 1 more note."
-    `)
+  it.each<[string, readonly ErrorSweepRecord[]]>([
+    [
+      'favor-pos orth M=64 is 142 % [136, 145] off, more than averaging V',
+      [drawn('favor-pos', 1.4), averaging()],
+    ],
+    ['elu does not come close to exact attention: it is 70 % off.', [fixed('elu', 0.7, 32)]],
+    ['softmax equals exact attention up to float32 rounding.', [softmax]],
+    ['Averaging V, which ignores q and k, is 94 % off.', [averaging()]],
+    [
+      'No method with up to M=64 has a lower error than averaging V for any of the 3 layers.',
+      layersOf([1.3, 1.5, 1.5]),
+    ],
+    ['- 1 cell skipped (identity): no causal form', trouble],
+  ])('says: %s', (sentence, records) => {
+    expect(screen(records).replaceAll(/\s+/g, ' ')).toContain(sentence)
   })
 
   it('says that a method is at its limit where less than a third of its error is off that', () => {
@@ -162,160 +259,6 @@ describe('errorSweepScreen', () => {
     expect(noteOf(0.12)).not.toContain('at its limit') // 40 % of the error
   })
 
-  it('says that a method comes within 5 %', () => {
-    const records = [
-      ...both('favor-pos', [0.09, 0.04]),
-      ...both('favor-hyp', [0.2, 0.11], {}, twice),
-      averaging(),
-    ]
-    expect(screen(records)).toMatchInlineSnapshot(`
-      "Error on tiny.safetensors: 2 heads, 31 tokens, bidirectional
-
-      favor-pos orth M=256 comes within 5 % of exact attention: it is 4.0 % [3.9, 4.1]
-      off. Not distinguishable from it: favor-pos iid M=256. Averaging V, which
-      ignores q and k, is 94 % off.
-
-      method           M=64      M=256  features  note
-      ----------  ---------  ---------  --------  --------------------------------
-      favor-pos   8.7-9.3 %  3.9-4.1 %         M  iid and orth not distinguishable
-      favor-hyp     19-21 %       11 %        2M  iid and orth not distinguishable
-      mean-value       94 %                    1  averages V, ignores q and k
-
-      Error: |estimate-exact|/|exact|, 95 % interval over 9 draws. M: random vectors."
-    `)
-  })
-
-  it('is about the one row of one method', () => {
-    const causal = {causal: true}
-    expect(screen([drawn('favor-pos', 0.3, causal)])).toMatchInlineSnapshot(`
-      "Error on tiny.safetensors: 2 heads, 31 tokens, causal
-
-      favor-pos orth M=64 is 30 % [29, 31] off exact attention. Averaging V, which
-      ignores q and k, is 94 % off.
-
-      method        M=64  features
-      ---------  -------  --------
-      favor-pos  29-31 %         M
-
-      Error: |estimate-exact|/|exact|, 95 % interval over 9 draws. M: random vectors."
-    `)
-    expect(screen([fixed('elu', 0.7, 32)])).toMatchInlineSnapshot(`
-      "Error on tiny.safetensors: 2 heads, 31 tokens, bidirectional
-
-      elu does not come close to exact attention: it is 70 % off. Averaging V, which
-      ignores q and k, is 94 % off.
-
-      method  error  features
-      ------  -----  --------
-      elu      70 %        32
-
-      Error: |estimate-exact|/|exact|."
-    `)
-  })
-
-  it('names what ties with the best, and what more features do not change', () => {
-    const records = [
-      ...both('favor-pos', [0.3, 0.3]),
-      ...both('oprf', [0.301, 0.301]),
-      ...both('favor-hyp', [0.6, 0.6], {}, twice),
-      averaging(),
-    ]
-    expect(screen(records)).toMatchInlineSnapshot(`
-      "Error on tiny.safetensors: 2 heads, 31 tokens, bidirectional
-
-      The best method, favor-pos orth M=64, is 30 % [29, 31] off exact attention. Not
-      distinguishable from it: favor-pos iid (M=64, 256), favor-pos orth M=256 and
-      oprf. Averaging V, which ignores q and k, is 94 % off.
-
-      method         M=64    M=256  features  note
-      ----------  -------  -------  --------  --------------------------------
-      favor-pos   29-31 %  29-31 %         M  iid and orth not distinguishable
-      oprf        29-31 %  29-31 %         M  iid and orth not distinguishable
-      favor-hyp   58-62 %  58-62 %        2M  iid and orth not distinguishable
-      mean-value     94 %                  1  averages V, ignores q and k
-
-      Error: |estimate-exact|/|exact|, 95 % interval over 9 draws. M: random vectors."
-    `)
-  })
-
-  it('keeps projections apart that differ', () => {
-    const records = [
-      drawn('favor-pos', 0.4, {projection: 'iid'}),
-      drawn('favor-pos', 0.2, {projection: 'orth'}),
-      averaging(),
-    ]
-    expect(screen(records)).toMatchInlineSnapshot(`
-      "Error on tiny.safetensors: 2 heads, 31 tokens, bidirectional
-
-      The best variant, favor-pos orth M=64, is 20 % [19, 21] off exact attention.
-      Averaging V, which ignores q and k, is 94 % off.
-
-      method             M=64  features  note
-      --------------  -------  --------  ---------------------------
-      favor-pos orth  19-21 %         M
-      favor-pos iid   39-41 %         M
-      mean-value         94 %         1  averages V, ignores q and k
-
-      Error: |estimate-exact|/|exact|, 95 % interval over 9 draws. M: random vectors."
-    `)
-  })
-
-  it('says that no method has a lower error than averaging V', () => {
-    const worse = [...both('favor-pos', [1.4, 1.1]), fixed('elu', 1.02, 32), averaging()]
-    expect(screen(worse)).toMatchInlineSnapshot(`
-      "Error on tiny.safetensors: 2 heads, 31 tokens, bidirectional
-
-      No method with up to M=256 has a lower error than averaging V (94 % off), which
-      ignores q and k; the closest, elu, is 102 % off.
-
-      method           M=64      M=256  features  note
-      ----------  ---------  ---------  --------  ---------------------------
-      mean-value       94 %                    1  averages V, ignores q and k
-      elu             102 %                   32  worse than averaging V
-      favor-pos   135-145 %  106-114 %         M  worse than averaging V
-
-      Error: |estimate-exact|/|exact|, 95 % interval over 9 draws. M: random vectors."
-    `)
-    expect(screen([drawn('favor-pos', 1.4), averaging()])).toContain(
-      'favor-pos orth M=64 is 142 % [',
-    )
-  })
-
-  it('does not call what is not distinguishable from averaging V better', () => {
-    const records = [drawn('favor-pos', 0.938, {spread: 0.5}), averaging()]
-    expect(screen(records)).toMatchInlineSnapshot(`
-      "Error on tiny.safetensors: 2 heads, 31 tokens, bidirectional
-
-      favor-pos orth M=64 is 96 % [87, 102] off, not distinguishable from averaging V
-      (94 % off), which ignores q and k.
-
-      method          M=64  features  note
-      ----------  --------  --------  ---------------------------
-      mean-value      94 %         1  averages V, ignores q and k
-      favor-pos   87-102 %         M
-
-      Error: |estimate-exact|/|exact|, 95 % interval over 9 draws. M: random vectors."
-    `)
-  })
-
-  it('says that nothing is usable', () => {
-    const broken = replicated([null, 0.4, 0.5, 0.4, 0.3, 0.2], {method: 'taylor', causal: false})
-    expect(screen([...sincos(), broken])).toMatchInlineSnapshot(`
-      "Error on tiny.safetensors: 2 heads, 31 tokens, bidirectional
-
-      favor-trig is unusable: denominators change sign. taylor is broken: outputs are
-      not finite. Averaging V, which ignores q and k, is 94 % off.
-
-      method      M=64  M=256  features  note
-      ----------  ----  -----  --------  ----------------------------------
-      favor-trig     -      -         M  unusable: denominators change sign
-      taylor         -      -         M  not finite
-
-      Error: |estimate-exact|/|exact|, 95 % interval over 6 to 9 draws. M: random
-      vectors."
-    `)
-  })
-
   it('says that exact attention is zero where errors are unknown for that alone', () => {
     const none = {...drawn('favor-pos', 1).result.mse, max: 0, median: 0, mean: 0, min: 0}
     const result = {mse: none, not_finite_pct: none}
@@ -326,299 +269,10 @@ describe('errorSweepScreen', () => {
     expect(text).not.toContain('broken')
   })
 
-  it('says what exact forms and averaging V do where nothing else was measured', () => {
-    const online = fixed('softmax-online', 2e-7, 0)
-    expect(screen([softmax, online, averaging()])).toMatchInlineSnapshot(`
-      "Error on tiny.safetensors: 2 heads, 31 tokens, bidirectional
-
-      softmax and softmax-online equal exact attention up to float32 rounding.
-      Averaging V, which ignores q and k, is 94 % off.
-
-      method                      error  features  note
-      --------------------------  -----  --------  ---------------------------
-      mean-value                   94 %         1  averages V, ignores q and k
-      softmax and softmax-online  exact         -
-
-      Error: |estimate-exact|/|exact|."
-    `)
-    expect(screen([softmax])).toContain('softmax equals exact attention up to float32 rounding.')
-    expect(screen([averaging()])).toContain('Averaging V, which ignores q and k, is 94 % off.')
-  })
-
   it('says that one draw has no interval', () => {
     const text = screen([drawn('favor-pos', 0.3, {replicates: 1})])
     expect(text).toContain('|estimate-exact|/|exact|, 1 draw: no interval.')
     expect(text).not.toContain('range over')
-  })
-
-  it('says that few draws rank nothing, and gives their range', () => {
-    const records = [
-      drawn('favor-pos', 0.3, {replicates: 3}),
-      drawn('rfa', 0.4, {replicates: 3, start: 2}, twice(64)),
-    ]
-    expect(screen(records)).toMatchInlineSnapshot(`
-      "Error on tiny.safetensors: 2 heads, 31 tokens, bidirectional
-
-      The best method, favor-pos orth M=64, is 30 % (29-31 % in 3 draws) off exact
-      attention. 3 draws are too few to rank them; use --replicates 6 or more.
-      Averaging V, which ignores q and k, is 94 % off.
-
-      method        M=64  features
-      ---------  -------  --------
-      favor-pos  29-31 %         M
-      rfa           40 %        2M
-
-      Error: |estimate-exact|/|exact|, range over 3 draws. M: random vectors."
-    `)
-  })
-
-  it('has a row for each of several layers, and says from where to where they go', () => {
-    const layers = Array.from({length: 12}, (_, layer) => [
-      drawn('favor-pos', 0.1 + layer / 20, {layer, start: layer}),
-      fixed('elu', 0.5, 32, {layer}),
-      averaging({layer}),
-    ])
-    expect(screen(layers.flat())).toMatchInlineSnapshot(`
-      "Error on tiny.safetensors: 12 layers, 2 heads, 31 tokens, bidirectional
-
-      The lowest error against exact attention goes from 10 % (layer 0: favor-pos orth
-      M=64) to 50 % (layer 11: elu). Averaging V, which ignores q and k, is 94 % off.
-
-      layer  lowest error  method               averaging V
-      -----  ------------  -------------------  -----------
-          0      9.7-10 %  favor-pos orth M=64         94 %
-          1       15-16 %  favor-pos orth M=64         94 %
-          3       24-26 %  favor-pos orth M=64         94 %
-          4       29-31 %  favor-pos orth M=64         94 %
-          6       39-41 %  favor-pos orth M=64         94 %
-          7       44-46 %  favor-pos orth M=64         94 %
-          8          50 %  elu                         94 %
-         10          50 %  elu                         94 %
-         11          50 %  elu                         94 %
-
-      Error: |estimate-exact|/|exact|, 95 % interval over 9 draws. M: random vectors.
-      The details have 3 more rows."
-    `)
-  })
-
-  it('has a row for each scale and length', () => {
-    const records = [0.5, 1, 2].flatMap(scale =>
-      [256, 1024].flatMap(seq_len => {
-        const statistics = {...STATISTICS, sum_norm2: 9 * scale ** 2}
-        const result = {query_len: seq_len, key_len: seq_len, statistics}
-        return [
-          drawn('favor-pos', 0.04 * 5 ** (2 * scale), {scale, seq_len}, result),
-          {...averaging({scale, seq_len}), result: {...averaging().result, ...result}},
-        ]
-      }),
-    )
-    expect(screen(records)).toMatchInlineSnapshot(`
-      "Error on tiny.safetensors: 2 heads, 256 to 1024 tokens, bidirectional, q and k
-      times 0.5 to 2
-
-      The lowest error against exact attention is 20 % (256 tokens, q and k times 0.5:
-      favor-pos orth M=64). For 4 of the 6 settings no method with up to M=64 has a
-      lower error than averaging V. Averaging V, which ignores q and k, is 94 % off.
-      The size of logits, mean |q+k|^2/sqrt(D), goes from 2.3 to 36.
-
-      tokens  q, k times  lowest error  method               averaging V
-      ------  ----------  ------------  -------------------  -----------
-         256         0.5       19-21 %  favor-pos orth M=64         94 %
-        1024         0.5       19-21 %  favor-pos orth M=64         94 %
-         256           1      97-103 %  favor-pos orth M=64         94 %
-        1024           1      97-103 %  favor-pos orth M=64         94 %
-         256           2        24-26x  favor-pos orth M=64         94 %
-        1024           2        24-26x  favor-pos orth M=64         94 %
-
-      Error: |estimate-exact|/|exact|, 95 % interval over 9 draws. M: random vectors."
-    `)
-  })
-
-  it('says where no method has a lower error than averaging V, or none anywhere', () => {
-    const at = (layer: number, error: number) => [
-      drawn('favor-pos', error, {layer}),
-      averaging({layer}),
-    ]
-    expect(screen([...at(0, 0.3), ...at(1, 1.5), ...at(2, 1.5)])).toMatchInlineSnapshot(`
-      "Error on tiny.safetensors: layers 0, 1 and 2, 2 heads, 31 tokens, bidirectional
-
-      The lowest error against exact attention is 30 % (layer 0: favor-pos orth M=64).
-      For 2 of the 3 layers no method with up to M=64 has a lower error than averaging
-      V. Averaging V, which ignores q and k, is 94 % off.
-
-      layer  lowest error  method               averaging V
-      -----  ------------  -------------------  -----------
-          0       29-31 %  favor-pos orth M=64         94 %
-          1     145-155 %  favor-pos orth M=64         94 %
-          2     145-155 %  favor-pos orth M=64         94 %
-
-      Error: |estimate-exact|/|exact|, 95 % interval over 9 draws. M: random vectors."
-    `)
-    expect(screen([...at(0, 1.3), ...at(1, 1.5), ...at(2, 1.5)])).toMatchInlineSnapshot(`
-      "Error on tiny.safetensors: layers 0, 1 and 2, 2 heads, 31 tokens, bidirectional
-
-      No method with up to M=64 has a lower error than averaging V for any of the 3
-      layers. Averaging V, which ignores q and k, is 94 % off.
-
-      layer  lowest error  method               averaging V
-      -----  ------------  -------------------  -----------
-          0     126-135 %  favor-pos orth M=64         94 %
-          1     145-155 %  favor-pos orth M=64         94 %
-          2     145-155 %  favor-pos orth M=64         94 %
-
-      Error: |estimate-exact|/|exact|, 95 % interval over 9 draws. M: random vectors."
-    `)
-  })
-
-  it('says what was skipped and what failed', () => {
-    const trouble = [
-      skippedSweep('no causal form', {method: 'identity'}),
-      failedSweep('CELL_CRASHED', `the process ended ${'and ended '.repeat(30)}`, {method: 'rfa'}),
-    ]
-    expect(screen([drawn('favor-pos', 0.3), ...trouble])).toMatchInlineSnapshot(`
-      "Error on tiny.safetensors: 2 heads, 31 tokens, bidirectional
-
-      favor-pos orth M=64 is 30 % [29, 31] off exact attention. Averaging V, which
-      ignores q and k, is 94 % off.
-
-      method        M=64  features
-      ---------  -------  --------
-      favor-pos  29-31 %         M
-
-      Error: |estimate-exact|/|exact|, 95 % interval over 9 draws. M: random vectors.
-
-      - 1 cell failed (rfa): the process ended and ended and ended and ended and ended
-        and ended and ended and ended...
-      - 1 cell skipped (identity): no causal form"
-    `)
-    expect(screen(trouble)).toMatchInlineSnapshot(`
-      "- 1 cell failed (rfa): the process ended and ended and ended and ended and ended
-        and ended and ended and ended...
-      - 1 cell skipped (identity): no causal form"
-    `)
-    expect(screen([])).toBe('')
-  })
-
-  it('shows the best of thirty methods, and counts the others', () => {
-    const records = Array.from({length: 30}, (_, at) =>
-      both(`method-${at}`, [0.4 + at / 90, 0.3 + at / 90]),
-    )
-    const skipped = ['a', 'b', 'c'].map(why => skippedSweep(why, {method: 'rfa-gate'}))
-    expect(screen([...records.flat(), averaging(), softmax, ...skipped])).toMatchInlineSnapshot(`
-      "Error on tiny.safetensors: 2 heads, 31 tokens, bidirectional
-
-      The best method, method-0 orth M=256, is 30 % [29, 31] off exact attention. Not
-      distinguishable from it: method-0 iid M=256 and method-1. Averaging V, which
-      ignores q and k, is 94 % off.
-
-      method         M=64    M=256  features  note
-      ----------  -------  -------  --------  --------------------------------
-      method-0    39-41 %  29-31 %         M  iid and orth not distinguishable
-      method-1    40-43 %  30-32 %         M  iid and orth not distinguishable
-      method-2    41-44 %  31-33 %         M  iid and orth not distinguishable
-      method-3    42-45 %  32-34 %         M  iid and orth not distinguishable
-      method-4    43-46 %  33-36 %         M  iid and orth not distinguishable
-      method-5    44-47 %  34-37 %         M  iid and orth not distinguishable
-      mean-value     94 %                  1  averages V, ignores q and k
-
-      Error: |estimate-exact|/|exact|, 95 % interval over 9 draws. M: random vectors.
-      The details have 25 more rows.
-
-      - 3 cells skipped (rfa-gate): 3 reasons, see --details"
-    `)
-  })
-
-  it('compares with what methods converge to where nothing else was asked for', () => {
-    const limit = {target_label: 'softmax of unit q, k at temperature 1'}
-    const matched = (error: number, target_label: string, method = 'rfa') =>
-      drawn(method, error, {method, target: 'matched'}, {target_label})
-    expect(screen([matched(0.12, limit.target_label)])).toMatchInlineSnapshot(`
-      "Error on tiny.safetensors: 2 heads, 31 tokens, bidirectional
-
-      rfa orth M=64 is 12.1 % [11.6, 12.4] off its limit, softmax of unit q, k at
-      temperature 1. Averaging V, which ignores q and k, is 94 % off.
-
-      method  M=64  features
-      ------  ----  --------
-      rfa     12 %         M
-
-      Error: |estimate-exact|/|exact|, 95 % interval over 9 draws. M: random vectors."
-    `)
-    expect(
-      screen([matched(0.12, limit.target_label), matched(0.3, 'squared dot products', 'favor-x')]),
-    ).toMatchInlineSnapshot(`
-      "Error on tiny.safetensors: 2 heads, 31 tokens, bidirectional
-
-      The lowest error against what methods converge to goes from 12 % (softmax of
-      unit q, k at temperature 1: rfa orth M=64) to 30 % (squared dot products:
-      favor-x orth M=64). Averaging V, which ignores q and k, is 94 % off.
-
-      compared with                 lowest error  method             averaging V
-      ----------------------------  ------------  -----------------  -----------
-      softmax of un...emperature 1          12 %  rfa orth M=64             94 %
-      squared dot products               29-31 %  favor-x orth M=64         94 %
-
-      Error: |estimate-exact|/|exact|, 95 % interval over 9 draws. M: random vectors."
-    `)
-  })
-
-  it('says what became of row metrics and of a precision', () => {
-    const until_ci = {metric: 'rel_l2', relative_half_width: 0.05, max_replicates: 40} as const
-    const record = drawn(
-      'favor-pos',
-      0.3,
-      {until_ci, row_metrics: true},
-      {
-        replicates_run: 20,
-        stopped_by: 'precision',
-        row_kl_nats: metric(0.12),
-        row_total_variation: metric(0.21),
-        row_top1_agreement: metric(0.6),
-      },
-    )
-    expect(screen([record, averaging()])).toMatchInlineSnapshot(`
-      "Error on tiny.safetensors: 2 heads, 31 tokens, bidirectional
-
-      favor-pos orth M=64 is 30 % [29, 31] off exact attention. Averaging V, which
-      ignores q and k, is 94 % off.
-
-      method         M=64  features  note
-      ----------  -------  --------  ---------------------------
-      favor-pos   29-31 %         M
-      mean-value     94 %         1  averages V, ignores q and k
-
-      Error: |estimate-exact|/|exact|, 95 % interval over 20 draws. M: random vectors.
-
-      - the 95 % interval of the median rel L2 is within ±5.0 % in 1 row (20
-        replicates)
-      - favor-pos orth M=64: 21 % of attention on other keys; top key right: 60 %"
-    `)
-  })
-
-  it('cuts long names of files, methods and options', () => {
-    const paths = [`arrays/${'a-very-long-name-'.repeat(8)}.safetensors`]
-    const names = {query: 'q', key: 'k', value: 'v'}
-    const input = {kind: 'file', paths, names} as const
-    const options = {normalizerEpsilon: 0.000001, numericalStabilizer: 0.001}
-    const records = [1, 2, 3].map(at =>
-      drawn(`favor-of-a-plug-in-with-a-long-name-${at}`, 0.3 * at, {input, options}),
-    )
-    expect(screen(records)).toMatchInlineSnapshot(`
-      "Error on a-very-long-name-a-...-name-.safetensors: 2 heads, 31 tokens,
-      bidirectional
-
-      The best method, favor-of-a-plug-in-with-a-long-name-1
-      (normalizerEpsilon=0.000001, numericalStabilizer=0.001) orth M=64, is 30 % [29,
-      31] off exact attention. Averaging V, which ignores q and k, is 94 % off.
-
-      method                           M=64  features
-      ----------------------------  -------  --------
-      favor-of-a-pl...lizer=0.001)  29-31 %         M
-      favor-of-a-pl...lizer=0.001)  58-62 %         M
-      favor-of-a-pl...lizer=0.001)  87-93 %         M
-
-      Error: |estimate-exact|/|exact|, 95 % interval over 9 draws. M: random vectors."
-    `)
   })
 
   it('says first where averaging V is exact like all others', () => {
@@ -831,27 +485,7 @@ describe('two places', () => {
 
   it('that differ in the size of logits stand side by side, the answer of each first', () => {
     const records = [...logits(1, 8.3, [0.88, 0.8]), ...logits(0.25, 0.52, [0.05, 0.023])]
-    expect(screen(records)).toMatchInlineSnapshot(`
-      "Error on tiny.safetensors: 2 heads, 31 tokens, bidirectional
-
-      With logits as given, no method with up to M=256 comes close to exact attention:
-      the best, favor-pos orth M=256, is 80 % [77, 83] off. Not distinguishable from
-      it: favor-pos iid M=256. Averaging V, which ignores q and k, is 94 % off. With
-      logits / 16, favor-pos orth M=256 comes within 5 % of exact attention: it is
-      2.3 % [2.2, 2.4] off. Not distinguishable from it: favor-pos iid M=256.
-      Averaging V is 94 % off. The size of logits decides: mean |q+k|^2/sqrt(D) is 8.3
-      and 0.52.
-
-                  logits as given           logits / 16
-      method                 M=64    M=256         M=64      M=256  features
-      ----------  ---------------  -------  -----------  ---------  --------
-      favor-pos           85-91 %  77-83 %    4.8-5.2 %  2.2-2.4 %         M
-      rfa                 84-85 %     84 %      84-85 %       84 %        2M
-      mean-value             94 %                  94 %                    1
-      softmax               exact                 exact                    -
-
-      Error: |estimate-exact|/|exact|, 95 % interval over 9 draws. M: random vectors."
-    `)
+    expect(screen(records)).toMatchSnapshot()
   })
 
   it('that do not differ beyond their intervals leave open what decides', () => {

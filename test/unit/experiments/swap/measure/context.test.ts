@@ -4,7 +4,7 @@ import {runSwapCell} from '../../../../../src/experiments/swap/measure/cell.js'
 import type {SwapResult} from '../../../../../src/experiments/swap/schema.js'
 import {swapCellOf} from '../../../../helpers/swap-cells.js'
 
-const TEXTS = ['short text', 'a longer text of some more letters', 'another one, between both']
+const TEXTS = ['short text', 'a longer text of some more letters']
 
 async function resultOf(method: string, texts: readonly string[], M: number): Promise<SwapResult> {
   const cell = await swapCellOf(method, {texts, M})
