@@ -41,7 +41,8 @@ export interface HistoryRequest {
 export function history(all: readonly HistoryOf[], request: HistoryRequest): HistoryFacts {
   const {limits, strict, isAsked = () => true} = request
   const series = all.flatMap(comparable)
-  const lines = series.flatMap(own => linesOver(own, limits)).filter(own => isAsked(own[0]!))
+  const over = series.map(own => linesOver(own, limits))
+  const lines = over.flatMap(({lines}) => lines).filter(own => isAsked(own[0]!))
   const rows = lines
     .filter(({length}) => length > 1)
     .flatMap((own, line) => own.toReversed().map(row => ({...row, line})))
@@ -50,7 +51,11 @@ export function history(all: readonly HistoryOf[], request: HistoryRequest): His
     runs: all
       .flatMap(({runs}) => runs.map(factsOf))
       .sort((a, b) => b.created_at.localeCompare(a.created_at)),
-    warnings: [...all.flatMap(machinesOf), ...series.flatMap(warningsOf)],
+    warnings: [
+      ...all.flatMap(machinesOf),
+      ...over.flatMap(({apart}) => apart),
+      ...series.flatMap(warningsOf),
+    ],
     ...{rows, left, limits: [...limits], strict},
     passed: isPassed(newestChanges({rows}), left, {limits, strict}),
   }
@@ -97,13 +102,22 @@ interface Cell {
   lines: Map<string, Unnumbered[]>
 }
 
-/** The rows of each line, oldest first. */
-function linesOver(own: HistoryOf, limits: readonly Limit[]): Unnumbered[][] {
+/** The rows of each line, oldest first, and which runs are not compared with the one before, and why. */
+function linesOver(
+  own: HistoryOf,
+  limits: readonly Limit[],
+): {lines: Unnumbered[][]; apart: string[]} {
   const cells: Cell[] = []
+  const apart: string[] = []
   for (const run of own.runs) {
     const {directory} = run
     const owners = new Map(cells.map(cell => [cell.newest, cell]))
-    for (const {record, before, found, changes} of step(run, [...owners.keys()], own, limits)) {
+    const {steps, reasons} = step(run, [...owners.keys()], own, limits)
+    for (const [reason = '', ...same] of groupBy(reasons, reason => reason)) {
+      const lines = plural(same.length + 1, 'line')
+      apart.push(`${directory}, ${lines} not compared with the run before: ${reason}`)
+    }
+    for (const {record, before, found, changes} of steps) {
       const known = before && owners.get(before)
       const cell = known ?? {newest: record, directory, lines: new Map()}
       for (const one of found) {
@@ -116,7 +130,7 @@ function linesOver(own: HistoryOf, limits: readonly Limit[]): Unnumbered[][] {
       Object.assign(cell, {newest: record, directory})
     }
   }
-  return cells.flatMap(({lines}) => [...lines.values()])
+  return {lines: cells.flatMap(({lines}) => [...lines.values()]), apart}
 }
 
 /** A line that has numbers. */
@@ -130,30 +144,34 @@ interface Step {
   changes: ReadonlyMap<string, ComparedRow>
 }
 
-/** The records of a run against those before. @param latest - of each cell so far */
+/** The records of a run against those before, and why lines are not compared. @param latest - of each cell so far */
 function step(
   run: HistoryRun,
   latest: readonly MeasuredRecord[],
   {comparison}: HistoryOf,
   limits: readonly Limit[],
-): Step[] {
+): {steps: Step[]; reasons: string[]} {
   const records = run.records.filter(isMeasured)
   const pairs = measuredPairs(matchRuns(latest, records, comparison))
   const between = comparison.between('runs', [...pairs.map(([a]) => a), ...records])
   const told = (pair: MeasuredPair) =>
     linesOf(pair, comparison, between).filter((one): one is Told => !('reason' in one.line))
   const changed = pairs.flatMap(told)
+  const reasons = pairs
+    .flatMap(pair => linesOf(pair, comparison, between))
+    .flatMap(({line}) => ('reason' in line ? [line.reason] : []))
   const rows = rowsOf(changed, {comparison, limits})
   const before = new Map(pairs.map(([a, b]) => [b, a]))
   const changes = new Map(records.map(record => [record, new Map<string, ComparedRow>()]))
   for (const [at, one] of changed.entries()) {
     changes.get(one.pair[1])!.set(nameOf(one), rows[at]!)
   }
-  return records.flatMap(record => {
+  const steps = records.flatMap(record => {
     const found = told([record, record])
     if (found.length === 0) return []
     return [{record, before: before.get(record), found, changes: changes.get(record)!}]
   })
+  return {steps, reasons}
 }
 
 /** What distinguishes a line from others of its cell. */

@@ -27,7 +27,7 @@ export const figureFlags = {
       'only the tables that have these columns, as --details names them, with these columns in this order: printed, and in Markdown, LaTeX and CSV (default: the first screen)',
   }),
   pivot: oneText(
-    'the values of this column become columns with the last of --columns in them: --columns method,M,error --pivot M',
+    'the values of this column become columns with the last of --columns in them: --columns "method,M,rel L2" --pivot M',
     {helpValue: 'NAME', dependsOn: ['columns']},
   ),
   x: oneOption(FEATURE_AXES)(

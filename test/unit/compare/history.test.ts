@@ -128,6 +128,17 @@ describe('history', () => {
     expect(benches.warnings[0]).toMatch(/machine 1 is processor CPU 0, .* \(2 runs\)/)
   })
 
+  it('says why lines are not compared with the run before', async () => {
+    const sizes = {batch: 1, heads: 1, head_dim: 8, value_dim: 8, key_len: null}
+    const input = {kind: 'generator' as const, name: 'gaussian' as const, ...sizes}
+    const drawn = (seed: number) => [replicated([0.2, 0.3, 0.25], {input, seed})]
+    const {rows, warnings} = ask(await of('error-sweep', [drawn(0), drawn(1)]))
+    expect(rows.map(({change}) => change)).toEqual([null, null])
+    expect(warnings).toEqual([
+      expect.stringMatching(/^run-1, 1 line not compared with the run before: generated inputs of/),
+    ])
+  })
+
   it('warns of other software, several commits in a run, and runs that are not finished', async () => {
     const own = await of('bench', [times(), times()], at => ({
       machine: {...MACHINE, node: `v2${at}.0.0`, commit: `c${at}`},
