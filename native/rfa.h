@@ -373,8 +373,8 @@ void binary(const BinaryOp& op);
 void select(const std::uint8_t* condition, const float* yes, const float* no, float* out, Size count);
 
 // Over the middle axis of a dense [outer, length, inner] array. Of nothing: sum and mean 0, product 1, max and
-// log-sum-exp -inf, min inf. Log-sum-exp and sums of squares with inner = 1 only. Sums in blocks of 1024 numbers in 4 W chains (rows), or of
-// 64 in one (inner > 1), then in double: error at most 72 2^-24 of the sum of magnitudes.
+// log-sum-exp -inf, min inf. Log-sum-exp and sums of squares with inner = 1 only. Sums in blocks of 1024 numbers in 4 W
+// chains (rows), or of 64 in one (inner > 1), then in double: error at most 72 2^-24 of the sum of magnitudes.
 enum class Reduction { kSum, kMax, kLogSumExp, kMean, kMin, kProduct, kSquareSum };
 void reduce(Reduction op, const float* in, float* out, Size outer, Size length, Size inner);
 // The same with inner = 1.

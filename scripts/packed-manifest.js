@@ -56,7 +56,7 @@ export function kernelReadme(page) {
   const body = sections
     .filter(text => !text.startsWith('## The library by itself'))
     .join('')
-    .replaceAll(/(?<=['`])rfa(?=['`/])/g, 'rfa-attention')
+    .replaceAll(/(?<=from '|import '|import\('|`)rfa(?=['`/])/g, 'rfa-attention')
     .replaceAll(/\[([^\]]+)\]\([^)]+\.md[^)]*\)/g, '$1')
   return `# rfa-attention
 

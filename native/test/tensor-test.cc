@@ -223,8 +223,9 @@ void check_rows(Size rows, Size columns, double spread) {
     reduce_rows(Reduction::kMax, in.data(), top.data(), rows, columns);
     reduce_rows(Reduction::kLogSumExp, in.data(), log_sum.data(), rows, columns);
     softmax_rows(in.data(), softmax.data(), rows, columns);
-    expect(sum.guards_hold() && squares.guards_hold() && top.guards_hold() && log_sum.guards_hold() && softmax.guards_hold(),
-           "wrote outside an output");
+    for (const Buffer* out : {&sum, &squares, &top, &log_sum, &softmax}) {
+      expect(out->guards_hold(), "wrote outside an output");
+    }
     for (Size r = 0; r < rows; r++) {
       double total = 0, magnitude = 0, square = 0, most = -kInf, powers = 0;
       for (Size c = 0; c < columns; c++) {

@@ -57,6 +57,9 @@ describe('the kernels by themselves', () => {
     const text: string = kernelReadme(readFileSync(join(root, 'docs', 'library.md'), 'utf8'))
     expect(text).toContain("import {attention, tf, useBackend} from 'rfa-attention'")
     expect(text).toContain("from 'rfa-attention/theory'")
+    // an estimator has that name, too
+    expect(text).toContain("method: 'rfa'")
+    expect(text).not.toContain("method: 'rfa-attention'")
     expect(text).not.toMatch(/from 'rfa['/]|\]\(|nineteen/)
     expect(text).toMatch(/^# rfa-attention\n[^#]*\n## Forward\n/)
   })

@@ -33,7 +33,7 @@ function judge(runs: ClaimRuns): Judgement {
         verdict: verdictOf(answers),
         statement: `attention alone ${ratiosText(alone, own)} tokens; a model ${ratiosText(inModel, models)}`,
         explanation:
-          'A token of exact attention reads all keys and values so far, a token of RFA reads and writes a state of 2M (Dv + 1) numbers per head, whatever came before. With M = D = 64 that state is as large as the keys and values of 65 tokens, and the gain grows from there. The rest of a model costs both the same, and is most of the time at these lengths. The factor of the paper is for whole models on accelerators, where many short operations cost more than their arithmetic.',
+          'A token of exact attention reads all keys and values so far, a token of RFA reads and writes a state of 2M (Dv + 1) numbers per head, whatever came before. With M = D = 64 that state is as large as the keys and values of 65 tokens, and the gain grows from there. The rest of a model costs both the same and dilutes any gain. The factor of the paper is for whole models on accelerators, where many short operations cost more than their arithmetic.',
       }
     },
   }

@@ -29,7 +29,7 @@ function judge(runs: ClaimRuns): Judgement {
         verdict: verdictOf(answers),
         statement: `attention alone ${alone} tokens; a model ${inModel}`,
         explanation:
-          'Exact attention reads D + Dv numbers per head for each token so far: 32 times the state of 64 random vectors at the end, 16 times on average over 2048 tokens, counted. That state is also written, and its features cost products, sines and cosines, so the factor is smaller than the count. In a model both read the same weights for each token, which takes longer than either attention. A batch reads them once for all of its sequences.',
+          'Exact attention reads D + Dv numbers per head for each token so far: 32 times the state of 64 random vectors at the end, 16 times on average over 2048 tokens, counted. That state is also written, and its features cost products, sines and cosines, so the factor is smaller than the count. In a model both also read the same weights for each token, which dilutes the gain; a batch reads them once for all of its sequences.',
       }
     },
   }

@@ -11,6 +11,7 @@ import type {ClaimRuns} from '../runs.js'
 
 /** M of methods that have it. */
 const FEATURES = 64
+
 /** Slope of the straight line through numbers over 0, 1, 2, ..., by least squares. */
 function slopeOf(values: readonly number[]): number {
   const middle = (values.length - 1) / 2

@@ -14,13 +14,13 @@ import {decodePlanOf, HEADS, TOKENS} from './decoding.js'
 /** The run of all claims about decoding by a whole model. */
 export const MODEL_DECODE = 'model-decode'
 
-/** As the base Transformer of Vaswani et al. 2017; no time depends on how many layers of one size are measured. */
+/** A layer of the base Transformer of Vaswani et al. 2017: layers of one size take the same time each. */
 const [WIDTH, INNER, POSITIONS] = [512, 2048, TOKENS.long]
 /** Characters of the tokenizer of the packaged model. */
 const VOCABULARY = 64
 
 /** What is timed, for `ours` of claims. */
-export const MODEL_OURS = `and a whole decoder around it: one layer of width ${WIDTH} with random weights, ${VOCABULARY} tokens known`
+export const MODEL_OURS = `and a whole decoder around it: one layer of width ${WIDTH} with random weights and a vocabulary of ${VOCABULARY} tokens (one of some 32,000 would add to both times)`
 
 const TIMING = {
   quick: {processes: 3, warmup_runs: 0, min_runs: 3, max_runs: 3, min_time_ns: 0},

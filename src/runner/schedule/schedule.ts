@@ -40,7 +40,7 @@ export function schedule(
   threading: Threading = 'any',
 ): Schedule {
   if (experiment.isolation === 'fresh') {
-    const open = openAtOnce(jobs)
+    const open = openAtOnce({experiment, jobs})
     const trials = Math.min(open, threads)
     return {processes: 1, fresh: true, open, trials, threadShare: undefined}
   }
@@ -69,12 +69,17 @@ export function leastProcesses(
   return Math.max(1, Math.min(threads, methods.length))
 }
 
-/** The number that memory has room for, if all were as large as the largest. */
-function openAtOnce(jobs: readonly PredictedCell[]): number {
-  const most = (sizes: readonly number[]) => sizes.reduce((a, b) => Math.max(a, b), 0)
-  const common = most(jobs.map(({commonBytes = 0}) => commonBytes))
-  const each = most(jobs.map(({predictedBytes, commonBytes = 0}) => predictedBytes - commonBytes))
-  const room = Math.floor((OPEN_SHARE * readMemory().free - common) / Math.max(1, each))
+/** The number that memory has room for, if all were as large as the largest, next to what their processes have once. */
+function openAtOnce({experiment, jobs}: Pick<PlannedRun, 'experiment' | 'jobs'>): number {
+  const common = new Map<string, number>()
+  let largest = 1
+  for (const {cell, predictedBytes, commonBytes = 0} of jobs) {
+    const key = experiment.processes?.sharingKey?.(cell) ?? ''
+    common.set(key, Math.max(common.get(key) ?? 0, commonBytes))
+    largest = Math.max(largest, predictedBytes - commonBytes)
+  }
+  const once = [...common.values()].reduce((sum, bytes) => sum + bytes, 0)
+  const room = Math.floor((OPEN_SHARE * readMemory().free - once) / largest)
   return Math.max(1, Math.min(MOST_OPEN, jobs.length, room))
 }
 

@@ -67,6 +67,9 @@ describe('schedule', () => {
     expect(schedule({experiment: bench, jobs: large}).open).toBeLessThanOrEqual(2)
     expect(schedule({experiment: bench, jobs: large}).open).toBeGreaterThanOrEqual(1)
     expect(schedule({experiment: bench, jobs: jobs(40)}).open).toBe(32)
+    // what their process has once leaves room for those that add little
+    const alike = large.map(job => ({...job, predictedBytes: 1e6 + 1e8, commonBytes: 1e8}))
+    expect(schedule({experiment: bench, jobs: alike}).open).toBe(32)
   })
 })
 
