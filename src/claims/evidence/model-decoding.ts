@@ -1,18 +1,20 @@
 /** Decodes of a whole decoder, with attention exchanged in its layer, as claims about generation read them. */
 import {copyFile, mkdir} from 'node:fs/promises'
 import {join} from 'node:path'
+import type {ConditionAnswer} from '../../answers/index.js'
 import type {BenchPlan} from '../../experiments/bench/schema.js'
 import {modelDigest} from '../../experiments/model-digest.js'
 import {writeAtomic} from '../../files.js'
 import {writeArrays} from '../../inputs/files/index.js'
 import {packagedFile} from '../../inputs/packaged.js'
 import {normals, randomStream} from '../../random/index.js'
-import type {FollowRequest} from '../claim.js'
+import type {FollowRequest, Quantity} from '../claim.js'
 import type {ClaimRuns} from '../runs.js'
-import {decodePlanOf, HEADS, TOKENS} from './decoding.js'
+import {decodePlanOf, HEADS, speedUps, TOKENS} from './decoding.js'
+import {ratiosText} from './times.js'
 
 /** The run of all claims about decoding by a whole model. */
-export const MODEL_DECODE = 'model-decode'
+const MODEL_DECODE = 'model-decode'
 
 /** A layer of the base Transformer of Vaswani et al. 2017: layers of one size take the same time each. */
 const [WIDTH, INNER, POSITIONS] = [512, 2048, TOKENS.long]
@@ -39,6 +41,22 @@ export async function modelDecodeRun(
   const plan = decodePlanOf(['softmax', 'rfa'], lengths, request)
   const model = {folder, digest: await modelDigest(folder)}
   return {[MODEL_DECODE]: {...plan, model, layers: [0], timing: TIMING[request.effort]}}
+}
+
+/** What a claim says of the decoder next to the attention alone: its verdict does not rest on it. @throws as {@link speedUps} */
+export function inDecoder(
+  runs: ClaimRuns,
+  lengths: readonly number[],
+): {quantities: Quantity[]; text: string} {
+  const rows = speedUps(runs.times, runs.timed(MODEL_DECODE), 'rfa', lengths)
+  const told = rows.map((): ConditionAnswer => 'yes')
+  return {
+    quantities: rows.map(({length, ratio}) => ({
+      name: `time of a decoder over that with RFA, to ${length} tokens`,
+      ...ratio,
+    })),
+    text: `for a whole decoder ${ratiosText(rows, told)}`,
+  }
 }
 
 /** Arrays of a GPT-2-like model of one layer. */

@@ -92,15 +92,11 @@ describe('claims about decoding', () => {
     ['H1', 'refuted', {exact: flat(1e4), other: flat(1e4)}],
     ['H1', 'inconclusive', {exact: flat(1.5e4), other: flat(1e4)}],
     ['H1', 'inconclusive', {exact: growing(1e4, 100), other: flat(1e4), noise: 2}],
-    // in the model 1.01 times
-    ['H1', 'depends', {exact: flat(2e4), other: flat(1e4), around: 1e6}],
     // 1 + 2048 / 2 x 1 % = 11.2
     ['H2', 'holds', {exact: growing(1e4, 100), other: flat(1e4)}],
     ['H2', 'refuted', {exact: growing(1e4, 15), other: flat(1e4)}],
     ['H2', 'refuted', {exact: growing(1e4, 400), other: flat(1e4)}],
     ['H2', 'inconclusive', {exact: growing(1e4, 29.3), other: flat(1e4)}],
-    // in the model (1e5 + 11.2e4) over (1e5 + 1e4)
-    ['H2', 'depends', {exact: growing(1e4, 100), other: flat(1e4), around: 1e5}],
     // all prefixes of T are T / 3 wholes: 784 / 3 x 784^2 x 10 over 784 x 5000 is 410, 3072^2 / 3 x 10 / 5000 is 6291
     ['H27', 'depends', {exact: growing(1e4, 100), other: flat(5e3), forward: 10}],
     ['H27', 'refuted', {exact: growing(1e4, 100), other: flat(5e3), forward: 1}],
@@ -127,6 +123,17 @@ describe('claims about decoding', () => {
       expect(Math.abs(quantities[at]!.value! / wanted - 1)).toBeLessThan(1e-5)
     }
     expect(quantities.map(({expected}) => expected)).toEqual([317, 4462, 317, 4462])
+  })
+
+  it('say what a whole decoder gains, and do not rest on it', async () => {
+    const world = {exact: growing(1e4, 100), other: flat(1e4), around: 1e5, noise: 1e-6}
+    const {verdict, quantities, statement} = await outcomeIn('H2', world)
+    expect(verdict).toBe('holds')
+    // behind the first of T tokens: 1.1e5 + 50 T over 1.1e5
+    const gain = quantities.find(({name}) => name.startsWith('time of a decoder'))!
+    expect(Math.abs(gain.value! / ((1.1e5 + 50 * 2048) / 1.1e5) - 1)).toBeLessThan(1e-5)
+    expect(gain.expected).toBeNull()
+    expect(statement).toMatch(/^11\.\dx \[.*\] at 2048 tokens; for a whole decoder 1\.93x \[/)
   })
 
   it('are not decided by one process', async () => {
