@@ -1,6 +1,7 @@
 /** Tables of a report with the columns that were asked for, or with the values of one of them side by side. */
 import {expected, unknownName} from '../errors.js'
 import type {Block, TableBlock} from './document.js'
+import {MISSING} from './numbers.js'
 
 /** What was asked for. */
 export interface Choice {
@@ -22,15 +23,18 @@ const LETTERS: Readonly<Record<string, string>> = {
  * The tables that have all columns asked for, under their headings; everything else is left out.
  *
  * @throws {UNKNOWN_NAME} for a column that no table has
- * @throws {USAGE} where no table has all of them, and where rows of a pivot differ in other columns
+ * @throws {USAGE} where no table has all of them, where the last of them is the pivot, and where rows of a pivot differ
+ *   in other columns
  */
 export function chosenTables(
   blocks: readonly Block[],
   {columns = [], pivot}: Choice,
 ): readonly Block[] {
   if (columns.length === 0) return blocks
-  const wanted = pivot === undefined || columns.includes(pivot) ? columns : [pivot, ...columns]
+  const isPivot = (name: string) => pivot !== undefined && keyOf(name) === keyOf(pivot)
+  const wanted = pivot === undefined || columns.some(isPivot) ? columns : [pivot, ...columns]
   requireKnown(blocks, wanted, pivot)
+  if (isPivot(wanted.at(-1)!)) throw noValueOf(blocks, wanted)
   let headings: Block[] = []
   const chosen = blocks.flatMap((block): Block[] => {
     if (block.kind === 'heading') {
@@ -66,10 +70,14 @@ function titlesOf({columns}: TableBlock): string[] {
   return columns.map(({title}) => title.replaceAll(/\s+/g, ' '))
 }
 
+/** Names with the same key are of the same column. */
+function keyOf(name: string): string {
+  const plain = name.toLowerCase().replaceAll(/[\s_-]/g, '')
+  return LETTERS[plain] ?? plain
+}
+
 function placeOf(block: TableBlock, name: string): number {
-  const plain = (text: string) => text.toLowerCase().replaceAll(/[\s_-]/g, '')
-  const asked = LETTERS[plain(name)] ?? plain(name)
-  return titlesOf(block).findIndex(title => plain(title) === asked)
+  return titlesOf(block).findIndex(title => keyOf(title) === keyOf(name))
 }
 
 function picked({columns, rows, all}: TableBlock, places: readonly number[]): TableBlock {
@@ -97,13 +105,12 @@ function pivoted(block: TableBlock, wanted: readonly string[], pivot: string): T
     line.values.set(row[field]!, row[value]!)
   }
   const plain = ({short, best, ...column}: TableBlock['columns'][number]) => column
-  const title = (name: string) =>
-    /^[\d.]/.test(name) ? `${pivot}${/^[A-Z]$/.test(pivot) ? '=' : ' '}${name}` : name
+  const title = titlesOf(block)[field]!
   return {
     ...{kind: 'table', everything: true, labels: keys.length},
     columns: [
       ...keys.map(key => plain(block.columns[key]!)),
-      ...names.map(name => ({...plain(block.columns[value]!), title: title(name)})),
+      ...names.map(name => ({...plain(block.columns[value]!), title: pivotTitle(title, name)})),
     ],
     rows: [...lines.values()].map(({own, values}) => [
       ...own,
@@ -112,8 +119,27 @@ function pivoted(block: TableBlock, wanted: readonly string[], pivot: string): T
   }
 }
 
+/** What a value of a column is called above a column: `M=16`, `layer 3`, `no M`; a word says itself what it is. */
+function pivotTitle(title: string, value: string): string {
+  if (value === MISSING || value === '') return `no ${title}`
+  return /^[-\d.]/.test(value) ? `${title}${/^[A-Z]$/.test(title) ? '=' : ' '}${value}` : value
+}
+
+function noValueOf(blocks: readonly Block[], wanted: readonly string[]) {
+  const pivot = wanted.at(-1)!
+  const rest = wanted.filter(name => keyOf(name) !== keyOf(pivot))
+  const values = neighbours(blocks, pivot).filter(title => keyOf(title) !== keyOf(pivot))
+  const remedy =
+    rest.length > 0
+      ? `write --columns "${[...rest.slice(0, -1), pivot, rest.at(-1)].join(',')}" --pivot "${pivot}"`
+      : `write behind it one of ${values.join(', ')}: --columns "${pivot},${values.at(-1)}"`
+  const last = 'a last column other than that of --pivot, to stand in its columns'
+  return expected('USAGE', '--columns', last, wanted.join(', '), remedy)
+}
+
 function severalIn(block: TableBlock, wanted: readonly string[], place: readonly string[]) {
-  const others = titlesOf(block).filter(title => !wanted.includes(title))
+  const keys = wanted.map(keyOf)
+  const others = titlesOf(block).filter(title => !keys.includes(keyOf(title)))
   const remedy = `add a column that distinguishes them: ${others.join(', ')}`
   return expected('USAGE', '--pivot', `one row for ${place.join(', ')}`, 'several', remedy)
 }

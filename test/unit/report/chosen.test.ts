@@ -10,6 +10,20 @@ interface Row {
   error: number
 }
 
+const SPARSE = table(
+  [
+    {title: 'method', align: 'left', cell: ([method]: string[]) => method!},
+    {title: 'M', cell: row => row[1]!},
+    {title: 'layer', cell: row => row[2]!},
+    {title: 'gain', cell: row => row[3]!},
+  ],
+  [
+    ['rfa', '16', '0', '-0.5'],
+    ['rfa', '64', '3', '0.25'],
+    ['elu', '-', '0', '-'],
+  ],
+)
+
 const ROWS: Row[] = [
   {method: 'elu', M: 16, error: 0.5},
   {method: 'elu', M: 64, error: 0.25},
@@ -83,6 +97,18 @@ describe('tables with chosen columns', () => {
     ])
   })
 
+  it('name the values after the column of the table, however it was typed, and rows without one', () => {
+    const titles = (columns: string[], pivot: string) => {
+      const [block] = chosenTables([SPARSE], {columns, pivot})
+      return block?.kind === 'table' ? block.columns.map(({title}) => title) : []
+    }
+    const own = ['method', 'M=16', 'M=64', 'no M']
+    expect(titles(['method', 'gain'], 'M')).toEqual(own)
+    expect(titles(['method', 'M', 'gain'], 'm')).toEqual(own)
+    expect(titles(['Method', 'num_features', 'GAIN'], 'M')).toEqual(own)
+    expect(titles(['method', 'gain'], 'LAYER')).toEqual(['method', 'layer 0', 'layer 3'])
+  })
+
   it('are the same in Markdown and LaTeX', () => {
     const blocks = chosen(['method', 'rel L2 median'], 'M')
     expect(renderMarkdown(blocks)).toMatch(/\| method +\| M=16 +\| M=64 +\|\n/)
@@ -116,5 +142,20 @@ describe('tables with chosen columns', () => {
     const several = refusal({columns: ['method', 'rel L2 median'], pivot: 'method'})
     expect(several.message).toBe('--pivot: expected one row for elu, got several')
     expect(several.suggestions[0]).toBe('add a column that distinguishes them: M, seed')
+    const retyped = refusal({columns: ['method', 'Rel-L2 Median'], pivot: 'METHOD'})
+    expect(retyped.suggestions).toEqual(several.suggestions)
+  })
+
+  it('are refused where the pivot is also what would stand in its columns', () => {
+    const last = refusal({columns: ['method', 'seed', 'm'], pivot: 'num-features'})
+    expect(last.message).toBe(
+      '--columns: expected a last column other than that of --pivot, to stand in its columns, got method, seed, m',
+    )
+    expect(last.suggestions).toEqual(['write --columns "method,m,seed" --pivot "m"'])
+    expect(shown(['method', 'm', 'seed'], 'm')[0]![0]).toEqual(['method', 'M=16', 'M=64'])
+    const alone = refusal({columns: ['M'], pivot: 'M'})
+    expect(alone.suggestions).toEqual([
+      'write behind it one of method, rel L2 median, seed: --columns "M,seed"',
+    ])
   })
 })
