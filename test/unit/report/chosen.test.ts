@@ -1,8 +1,13 @@
+import {readFileSync} from 'node:fs'
 import {describe, expect, it} from 'vitest'
+import {reportFlags} from '../../../src/cli/flags/figures.js'
+import {ERROR_SWEEP} from '../../../src/cli/plans/error-sweep.js'
+import {errorSweepReport} from '../../../src/experiments/error-sweep/report/report.js'
 import {type Choice, chosenTables} from '../../../src/report/chosen.js'
 import {type Block, heading, list, table, text} from '../../../src/report/document.js'
 import {latexTables} from '../../../src/report/latex.js'
 import {renderMarkdown} from '../../../src/report/markdown.js'
+import {deterministic, sweep} from '../../helpers/records/error-sweep.js'
 
 interface Row {
   method: string
@@ -107,6 +112,27 @@ describe('tables with chosen columns', () => {
     expect(titles(['method', 'M', 'gain'], 'm')).toEqual(own)
     expect(titles(['Method', 'num_features', 'GAIN'], 'M')).toEqual(own)
     expect(titles(['method', 'gain'], 'LAYER')).toEqual(['method', 'layer 0', 'layer 3'])
+  })
+
+  it.each([
+    ['help', reportFlags.pivot.description],
+    ['docs/runs.md', readFileSync('docs/runs.md', 'utf8')],
+  ])('are those of a sweep with default projections by the example of %s', (_, words = '') => {
+    const [, columns, pivot] = /--columns "([^"]+)" --pivot (\w+)/.exec(words) ?? []
+    const {projections, numFeatures} = ERROR_SWEEP.standard
+    const records = projections.flatMap(projection =>
+      numFeatures.map(num_features => sweep({projection, num_features})),
+    )
+    const report = errorSweepReport([...records, deterministic('elu')])
+    const tables = chosenTables(report, {columns: columns?.split(','), pivot})
+    const [block] = tables.filter(({kind}) => kind === 'table')
+    const titles = block?.kind === 'table' && block.columns.map(({title}) => title)
+    expect(titles).toEqual(['method', 'projection', 'M=64', 'M=256', 'M=1024', 'no M'])
+    expect(block?.kind === 'table' && block.rows.map(row => row.slice(0, 2))).toEqual([
+      ['favor-pos', 'iid'],
+      ['favor-pos', 'orth'],
+      ['elu', '-'],
+    ])
   })
 
   it('are the same in Markdown and LaTeX', () => {
