@@ -66,7 +66,8 @@ function neighbours(blocks: readonly Block[], name: string): string[] {
   return [...new Set(tables.flatMap(block => (block.kind === 'table' ? titlesOf(block) : [])))]
 }
 
-function titlesOf({columns}: TableBlock): string[] {
+/** Titles of a table, each on one line. */
+export function titlesOf({columns}: TableBlock): string[] {
   return columns.map(({title}) => title.replaceAll(/\s+/g, ' '))
 }
 

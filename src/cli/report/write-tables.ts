@@ -1,8 +1,10 @@
 /** Tables of a report as files of LaTeX or CSV. */
 import {join} from 'node:path'
 import {messageOf, RfaError} from '../../errors.js'
+import {titlesOf} from '../../report/chosen.js'
 import {type Block, shownForm} from '../../report/document.js'
 import {latexTables, namedTables, TEX_MARK} from '../../report/latex.js'
+import {MISSING} from '../../report/numbers.js'
 import {makeFolder} from '../../results/files.js'
 import {linesCsv} from '../../results/tables/csv.js'
 import {writeOwnFile} from './own-file.js'
@@ -35,9 +37,17 @@ export async function writeTables(
 
 function csvTables(blocks: readonly Block[]): {name: string; text: string}[] {
   return namedTables(blocks).map(({name, block}) => {
-    const {columns, rows} = shownForm(block)
-    return {name, text: linesCsv([columns.map(({title}) => title.replaceAll('\n', ' ')), ...rows])}
+    const shown = shownForm(block)
+    return {name, text: linesCsv([titlesOf(shown), ...shown.rows.map(row => row.map(csvValue))])}
   })
+}
+
+/** Numbers with a sign, which are no formulas. */
+const SIGNED = /^[-+]\d+(\.\d+)?(e[-+]?\d+)?$/
+
+function csvValue(cell: string): string | number {
+  if (cell === MISSING) return ''
+  return SIGNED.test(cell) ? Number(cell) : cell
 }
 
 function cannotWrite(flag: string, cause: unknown): never {
