@@ -1,6 +1,6 @@
 /** Tables of a report with the columns that were asked for, or with the values of one of them side by side. */
 import {expected, unknownName} from '../errors.js'
-import type {Block, TableBlock} from './document.js'
+import {type Block, shownForm, type TableBlock} from './document.js'
 import {MISSING} from './numbers.js'
 
 /** What was asked for. */
@@ -69,6 +69,19 @@ function neighbours(blocks: readonly Block[], name: string): string[] {
 /** Titles of a table, each on one line. */
 export function titlesOf({columns}: TableBlock): string[] {
   return columns.map(({title}) => title.replaceAll(/\s+/g, ' '))
+}
+
+/** Every title that a column of these tables can have, with any choice of columns and any pivot. */
+export function possibleTitles(blocks: readonly Block[]): string[] {
+  const tables = blocks.filter(block => block.kind === 'table')
+  const titles = tables.flatMap(block => [
+    ...titlesOf(shownForm(block)),
+    ...titlesOf(block).flatMap((title, at) => [
+      title,
+      ...block.rows.map(row => pivotTitle(title, row[at]!)),
+    ]),
+  ])
+  return [...new Set(titles)]
 }
 
 /** Names with the same key are of the same column. */

@@ -72,7 +72,7 @@ export async function writeReportFiles(
 ): Promise<Written> {
   const {html, output} = flags
   const {pictures, ...figures} = await writeAllFigures(blocks, flags, maker)
-  const written = await writeAllTables(tables, flags)
+  const written = await writeAllTables(tables, blocks, flags)
   const page = html === undefined ? null : await writePage(blocks, saved, {...flags, html}, maker)
   const text =
     output === undefined
@@ -106,7 +106,8 @@ export async function writeAllFigures(
 
 /** Tables as LaTeX and CSV, where that is asked for. */
 async function writeAllTables(
-  blocks: readonly Block[],
+  tables: readonly Block[],
+  all: readonly Block[],
   flags: ReportFlags,
 ): Promise<{tex?: string[]; csv?: string[]}> {
   const written: {tex?: string[]; csv?: string[]} = {}
@@ -114,7 +115,7 @@ async function writeAllTables(
     const folder = flags[format]
     if (folder === undefined) continue
     const {writeTables} = await import('./write-tables.js')
-    written[format] = await writeTables(blocks, folder, {format, force: flags.force})
+    written[format] = await writeTables(tables, folder, {format, force: flags.force, all})
   }
   return written
 }

@@ -1,7 +1,8 @@
-import {readFile} from 'node:fs/promises'
+import {readFile, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
 import {writeTables} from '../../../../src/cli/report/write-tables.js'
+import {chosenTables} from '../../../../src/report/chosen.js'
 import {type Block, heading, table} from '../../../../src/report/document.js'
 import {newFolder} from '../../../helpers/folders.js'
 
@@ -23,7 +24,7 @@ describe('tables as CSV', () => {
       ['exact', '-', '-'],
       ['relu', '1.00', '-2 %'],
     )
-    const [file] = await writeTables(blocks, folder, {format: 'csv', force: false})
+    const [file] = await writeTables(blocks, folder, {format: 'csv', force: false, all: blocks})
     expect(file).toBe(join(folder, 'errors.csv'))
     expect((await readFile(file!, 'utf8')).split('\n')).toEqual([
       'method,gain median,note',
@@ -33,5 +34,25 @@ describe('tables as CSV', () => {
       `relu,1.00,'-2 %`,
       '',
     ])
+  })
+
+  it('replace those with other columns of the same report, and no file with a title that it cannot have', async () => {
+    const folder = await newFolder()
+    const all = report(['method', 'M', 'rel L2, "raw"'], ['rfa', '16', '0.5'], ['elu', '-', '1.5'])
+    const write = async (columns: string[], pivot?: string) => {
+      const blocks = chosenTables(all, {columns, pivot})
+      const [file] = await writeTables(blocks, folder, {format: 'csv', force: false, all})
+      return readFile(file!, 'utf8')
+    }
+    expect(await write([])).toMatch(/^method,M,"rel L2, ""raw"""\n/)
+    expect(await write(['method', 'rel L2, "raw"'], 'M')).toMatch(/^method,M=16,no M\n/)
+    expect(await write(['M', 'rel L2, "raw"'], 'method')).toMatch(/^M,rfa,elu\n/)
+    expect(await write(['method'])).toBe('method\nrfa\nelu\n')
+    const own = join(folder, 'errors.csv')
+    for (const foreign of ['', '\n', 'mine\n1\n', 'method,mine\nrfa,1\n', 'M,"method"\n', '"M\n']) {
+      await writeFile(own, foreign)
+      await expect(write(['M'])).rejects.toMatchObject({code: 'WOULD_OVERWRITE'})
+      expect(await readFile(own, 'utf8')).toBe(foreign)
+    }
   })
 })
