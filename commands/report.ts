@@ -63,11 +63,11 @@ export default class Report extends RfaCommand {
     const reported = async (parts: ReportParts) =>
       this.withFlags(await savedReport(saved, {x: flags.x, ...parts}), experimentFlagNames())
     const blocks = await reported({figures: drawsFigures(flags) || flags.plot})
-    const text = flags.columns && chosenTables(blocks, flags)
-    const all = text ?? (flags.details ? blocks : undefined)
+    const choose = (figures?: boolean) => flags.columns && chosenTables(blocks, {...flags, figures})
+    const all = choose(flags.plot) ?? (flags.details ? blocks : undefined)
     const printed = all ?? (await reported({figures: flags.plot, details: false}))
     if (flags.output !== '-' && flags.html !== '-') await this.printTables(printed, flags)
-    const files = await writeReportFiles({blocks, tables: printed, text, saved}, flags, {
+    const files = await writeReportFiles({blocks, tables: printed, text: choose(), saved}, flags, {
       ...this.invocation(),
       print: text => this.print(text),
     })

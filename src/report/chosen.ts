@@ -9,6 +9,8 @@ export interface Choice {
   columns?: readonly string[] | undefined
   /** Title of the column with values that become columns; the last of `columns` is what stands in them. */
   pivot?: string | undefined
+  /** Keep figures, too, under the title of their run. Default: tables alone. */
+  figures?: boolean | undefined
 }
 
 /** Fields of records that tables have as letters. */
@@ -28,7 +30,7 @@ const LETTERS: Readonly<Record<string, string>> = {
  */
 export function chosenTables(
   blocks: readonly Block[],
-  {columns = [], pivot}: Choice,
+  {columns = [], pivot, figures = false}: Choice,
 ): readonly Block[] {
   if (columns.length === 0) return blocks
   const isPivot = (name: string) => pivot !== undefined && keyOf(name) === keyOf(pivot)
@@ -36,18 +38,24 @@ export function chosenTables(
   requireKnown(blocks, wanted, pivot)
   if (isPivot(wanted.at(-1)!)) throw noValueOf(blocks, wanted)
   let headings: Block[] = []
+  const chosenOf = (block: Block): Block | undefined => {
+    if (block.kind === 'figure' && figures) return block
+    if (block.kind !== 'table' || block.rows.length === 0) return undefined
+    const places = wanted.map(name => placeOf(block, name))
+    if (places.includes(-1)) return undefined
+    return pivot === undefined ? picked(block, places) : pivoted(block, wanted, pivot)
+  }
   const chosen = blocks.flatMap((block): Block[] => {
     if (block.kind === 'heading') {
       headings = [...headings.filter(one => 'level' in one && one.level < block.level), block]
     }
-    if (block.kind !== 'table' || block.rows.length === 0) return []
-    const places = wanted.map(name => placeOf(block, name))
-    if (places.includes(-1)) return []
+    const kept = chosenOf(block)
+    if (!kept) return []
     const above = headings
     headings = []
-    return [...above, pivot === undefined ? picked(block, places) : pivoted(block, wanted, pivot)]
+    return [...above, kept]
   })
-  if (chosen.length > 0) return chosen
+  if (chosen.some(({kind}) => kind === 'table')) return chosen
   const remedy = `tables with ${wanted[0]} have ${neighbours(blocks, wanted[0]!).join(', ')}`
   throw expected('USAGE', '--columns', 'columns of one table', wanted.join(', '), remedy)
 }
