@@ -165,6 +165,22 @@ describe('rfa report with figures', () => {
     expect(await report('--csv', csv, '--details')).toMatchObject({exitCode: 0})
   })
 
+  it.each(['csv', 'svg'])(
+    'refuses a file of others: a run has no flag to replace it in --%s',
+    async kind => {
+      answerWith(...RECORDS)
+      const place = join(folder, kind)
+      await report(`--${kind}`, place)
+      for (const name of await readdir(place)) await writeFile(join(place, name), 'mine')
+      const later = await report(`--${kind}`, place)
+      const ended = await run(Bench, 'bench', ['--quick', '--output', folder, `--${kind}`, place])
+      for (const {stderr} of [later, ended])
+        expect(stderr).toContain(`another folder with --${kind}`)
+      expect(later.stderr).toContain('add --force to replace it')
+      expect(ended.stderr).not.toContain('--force')
+    },
+  )
+
   it('writes them where others of its own are, in another format too, and nowhere else', async () => {
     const figures = join(folder, 'figures')
     expect(await report('--svg', figures)).toMatchObject({exitCode: 0})

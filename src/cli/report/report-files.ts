@@ -31,7 +31,8 @@ export interface ReportFlags {
   /** The same as CSV. */
   csv?: string | undefined
   open: boolean
-  force: boolean
+  /** Replace any file. `undefined`: the command has no flag for it. */
+  force: boolean | undefined
 }
 
 /** @throws {USAGE} where one stream is to hold two reports, or there is no page in a file to be opened */
@@ -130,7 +131,7 @@ async function writeAllTables(
 async function writePage(
   blocks: readonly Block[],
   saved: readonly Saved[],
-  {html: path, open, force}: {html: string; open: boolean; force: boolean},
+  {html: path, open, force}: {html: string; open: boolean; force: boolean | undefined},
   maker: Pick<Invocation, 'argv' | 'services' | 'caution'> & {print(text: string): void},
 ): Promise<string | null> {
   const {renderHtml} = await import('../../report/html/page.js')

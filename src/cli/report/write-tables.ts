@@ -21,7 +21,7 @@ import {writeOwnFile} from './own-file.js'
 export async function writeTables(
   blocks: readonly Block[],
   folder: string,
-  {format, force, all}: {format: 'tex' | 'csv'; force: boolean; all: readonly Block[]},
+  {format, force, all}: {format: 'tex' | 'csv'; force: boolean | undefined; all: readonly Block[]},
 ): Promise<string[]> {
   const tables = format === 'tex' ? latexTables(blocks) : csvTables(blocks)
   const flag = `--${format}`

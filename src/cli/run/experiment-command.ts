@@ -218,7 +218,7 @@ export abstract class ExperimentCommand extends RfaCommand {
       text,
       saved,
     }
-    const places = {...flags, output: flags.markdown, open: false, force: false}
+    const places = {...flags, output: flags.markdown, open: false, force: undefined}
     const maker = {...this.invocation(), print: (text: string) => this.print(text)}
     for (const place of placesOf(await writeReportFiles(report, places, maker))) {
       this.note(`written to ${place}`)
