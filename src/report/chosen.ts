@@ -25,8 +25,7 @@ const LETTERS: Readonly<Record<string, string>> = {
  * The tables that have all columns asked for, under their headings; everything else is left out.
  *
  * @throws {UNKNOWN_NAME} for a column that no table has
- * @throws {USAGE} where no table has all of them, where the last of them is the pivot, and where rows of a pivot differ
- *   in other columns
+ * @throws {USAGE} where no table has all, the last is the pivot, or rows of a pivot differ in other columns
  */
 export function chosenTables(
   blocks: readonly Block[],
@@ -36,7 +35,7 @@ export function chosenTables(
   const isPivot = (name: string) => pivot !== undefined && keyOf(name) === keyOf(pivot)
   const wanted = pivot === undefined || columns.some(isPivot) ? columns : [pivot, ...columns]
   requireKnown(blocks, wanted, pivot)
-  if (isPivot(wanted.at(-1)!)) throw noValueOf(blocks, wanted)
+  if (isPivot(wanted.at(-1)!)) throw noValueOf(wanted)
   let headings: Block[] = []
   const chosenOf = (block: Block): Block | undefined => {
     if (block.kind === 'figure' && figures) return block
@@ -83,11 +82,8 @@ export function titlesOf({columns}: TableBlock): string[] {
 export function possibleTitles(blocks: readonly Block[]): string[] {
   const tables = blocks.filter(block => block.kind === 'table')
   const titles = tables.flatMap(block => [
-    ...titlesOf(shownForm(block)),
-    ...titlesOf(block).flatMap((title, at) => [
-      title,
-      ...block.rows.map(row => pivotTitle(title, row[at]!)),
-    ]),
+    ...[...titlesOf(block), ...titlesOf(shownForm(block))],
+    ...titlesOf(block).flatMap((title, at) => block.rows.map(row => pivotTitle(title, row[at]!))),
   ])
   return [...new Set(titles)]
 }
@@ -147,14 +143,11 @@ function pivotTitle(title: string, value: string): string {
   return /^[-\d.]/.test(value) ? `${title}${/^[A-Z]$/.test(title) ? '=' : ' '}${value}` : value
 }
 
-function noValueOf(blocks: readonly Block[], wanted: readonly string[]) {
+function noValueOf(wanted: readonly string[]) {
   const pivot = wanted.at(-1)!
   const rest = wanted.filter(name => keyOf(name) !== keyOf(pivot))
-  const values = neighbours(blocks, pivot).filter(title => keyOf(title) !== keyOf(pivot))
-  const remedy =
-    rest.length > 0
-      ? `write --columns "${[...rest.slice(0, -1), pivot, rest.at(-1)].join(',')}" --pivot "${pivot}"`
-      : `write behind it one of ${values.join(', ')}: --columns "${pivot},${values.at(-1)}"`
+  const columns = [...rest.slice(0, -1), pivot, rest.at(-1) ?? 'NAME']
+  const remedy = `write --columns "${columns.join(',')}" --pivot "${pivot}"`
   const last = 'a last column other than that of --pivot, to stand in its columns'
   return expected('USAGE', '--columns', last, wanted.join(', '), remedy)
 }

@@ -15,9 +15,7 @@ export const figureFlags = {
     'folder for the table of the first screen as LaTeX (booktabs); with --details all tables, a file for each',
     {helpValue: 'DIR'},
   ),
-  csv: oneText('the same as CSV, with the texts of the tables; what is missing is empty', {
-    helpValue: 'DIR',
-  }),
+  csv: oneText('the same as CSV, with the texts of the tables', {helpValue: 'DIR'}),
   columns: Flags.custom<string>({
     multiple: true,
     multipleNonGreedy: true,

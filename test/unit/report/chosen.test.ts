@@ -180,8 +180,6 @@ describe('tables with chosen columns', () => {
     expect(last.suggestions).toEqual(['write --columns "method,m,seed" --pivot "m"'])
     expect(shown(['method', 'm', 'seed'], 'm')[0]![0]).toEqual(['method', 'M=16', 'M=64'])
     const alone = refusal({columns: ['M'], pivot: 'M'})
-    expect(alone.suggestions).toEqual([
-      'write behind it one of method, rel L2 median, seed: --columns "M,seed"',
-    ])
+    expect(alone.suggestions).toEqual(['write --columns "M,NAME" --pivot "M"'])
   })
 })
