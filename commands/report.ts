@@ -7,7 +7,6 @@ import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
 import type {ReportParts} from '../src/experiments/run-report.js'
 import {chosenTables} from '../src/report/chosen.js'
 import type {Block} from '../src/report/document.js'
-import type {DrawFigure} from '../src/report/terminal.js'
 
 export default class Report extends RfaCommand {
   static override summary =
@@ -63,11 +62,11 @@ export default class Report extends RfaCommand {
     const reported = async (parts: ReportParts) =>
       this.withFlags(await savedReport(saved, {x: flags.x, ...parts}), experimentFlagNames())
     const blocks = await reported({figures: drawsFigures(flags) || flags.plot})
-    const text = flags.columns && chosenTables(blocks, flags)
-    const all = text ?? (flags.details ? blocks : undefined)
+    const choose = (figures?: boolean) => flags.columns && chosenTables(blocks, {...flags, figures})
+    const all = choose(flags.plot) ?? (flags.details ? blocks : undefined)
     const printed = all ?? (await reported({figures: flags.plot, details: false}))
     if (flags.output !== '-' && flags.html !== '-') await this.printTables(printed, flags)
-    const files = await writeReportFiles({blocks, tables: printed, text, saved}, flags, {
+    const files = await writeReportFiles({blocks, tables: printed, text: choose(), saved}, flags, {
       ...this.invocation(),
       print: text => this.print(text),
     })
@@ -81,23 +80,14 @@ export default class Report extends RfaCommand {
     {html, plot}: {html?: string | undefined; plot: boolean | undefined},
   ): Promise<void> {
     if (this.jsonEnabled() || (html !== undefined && !plot)) return
-    const {draw, shown} = await this.plotted(blocks, {html, plot})
-    await this.printBlocks(shown, draw)
-  }
-
-  /** Blocks with the figures that are drawn in the terminal, and what draws them. */
-  private async plotted(
-    blocks: readonly Block[],
-    {html, plot}: {html: string | undefined; plot: boolean | undefined},
-  ): Promise<{shown: readonly Block[]; draw?: DrawFigure}> {
     const {firstFigures, NOTHING_TO_PLOT, plotForm, plotsAndTitles, plotter} = await import(
       '../src/cli/run/plots.js'
     )
     const form = plotForm(plot, process.stdout, process.env)
-    if (!form) return {shown: blocks}
+    if (!form) return this.printBlocks(blocks)
     const shown = firstFigures(blocks)
     if (!shown.some(({kind}) => kind === 'figure')) this.caution(NOTHING_TO_PLOT)
     const draw = await plotter(this.layout(), form)
-    return {shown: html === undefined ? shown : plotsAndTitles(shown), draw}
+    await this.printBlocks(html === undefined ? shown : plotsAndTitles(shown), draw)
   }
 }

@@ -39,9 +39,10 @@ export default class Tune extends ExperimentCommand {
     const {run, texts, closing} = await runModelTune(flags, estimators, this.invocation())
     const {experimentNamed} = await import('../src/experiments/index.js')
     const experiment = await experimentNamed('swap')
-    await this.printRun(experiment, run, flags)
+    const shown = await this.withColumns(experiment, run, flags)
+    await this.printRun(experiment, run, shown)
     for (const line of [texts, ...closing]) this.note(line)
-    await this.writeFiles(run, flags)
+    await this.writeFiles(run, shown)
     if (run.counts.failed > 0) process.exitCode = EXIT_CELLS_FAILED
     return run
   }

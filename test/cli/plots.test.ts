@@ -132,6 +132,21 @@ describe('rfa report --plot', () => {
     expect((await report('--plot', '--output', '-')).stdout).toBe(markdown)
   })
 
+  it('draws it above chosen tables, which Markdown has without it', async () => {
+    const chosen = ['--plot', '--columns', 'method,L,p10', '--pivot', 'L']
+    const {stdout, stderr} = await report(...chosen)
+    expect(stderr).not.toContain('nothing to draw')
+    expect(plots(stdout)).toBe(1)
+    expect(stdout.indexOf('Time over length')).toBeGreaterThan(stdout.indexOf(folder))
+    expect(stdout.search(/^method +L=128 +L=256$/m)).toBeGreaterThan(stdout.indexOf('Time over'))
+    const written = await report(...chosen, '--output', '-')
+    expect(written.stdout).toMatch(/\| method +\| L=128 +\| L=256 +\|\n/)
+    expect(plots(written.stdout)).toBe(0)
+    const page = await report(...chosen, '--html', join(folder, 'page.html'))
+    expect(plots(page.stdout)).toBe(1)
+    expect(page.stdout).not.toContain('L=128')
+  })
+
   it('draws it beside a page, whose tables are not printed', async () => {
     const {stdout, exitCode} = await report('--plot', '--html', join(folder, 'page.html'))
     expect(exitCode).toBe(0)

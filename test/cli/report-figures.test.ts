@@ -131,11 +131,55 @@ describe('rfa report with figures', () => {
       ),
     })
     const flags = ['--quick', '--output', folder, '--columns', 'method,p11']
-    const ended = await run(Bench, 'bench', flags)
+    const place = (name: string) => join(folder, name)
+    const tables = ['--markdown', place('all.md'), '--tex', place('tex'), '--csv', place('csv')]
+    const others = ['--html', place('page.html'), '--svg', place('svg')]
+    const ended = await run(Bench, 'bench', [...flags, ...tables, ...others])
     expect(ended.exitCode).toBe(0)
-    expect(ended.stderr).toMatch(/^warning: --columns: expected .*; did you mean p10\?/m)
+    expect(ended.stderr.match(/--columns: expected/g)).toHaveLength(1)
+    const command = `rfa report ${folder} --columns NAME,NAME`
+    expect(ended.stderr).toMatch(/^warning: --columns: expected .*; did you mean p10\?; /m)
+    expect(ended.stderr).toContain(`; the tables can still be written: ${command}\n`)
     expect(ended.stdout).toContain('p10')
+    expect((await readdir(folder)).sort()).toEqual(['page.html', 'svg'])
+    const later = command.replace('NAME,NAME', 'method,p10').split(' ').slice(3)
+    expect(await report(...later, ...tables)).toMatchObject({exitCode: 0})
+    expect((await readdir(folder)).sort()).toEqual(['all.md', 'csv', 'page.html', 'svg', 'tex'])
   })
+
+  it('writes other columns over those of an earlier report or run', async () => {
+    answerWith(...RECORDS)
+    const csv = join(folder, 'csv')
+    const headers = async () => {
+      const [name] = (await readdir(csv)).sort()
+      return (await readFile(join(csv, name!), 'utf8')).split('\n', 1)
+    }
+    const all = await report('--csv', csv, '--details')
+    expect(all).toMatchObject({exitCode: 0})
+    const choice = ['--csv', csv, '--columns', 'method,L,p10']
+    expect(await report(...choice)).toMatchObject({exitCode: 0})
+    expect(await headers()).toEqual(['method,L,p10'])
+    const asked = ['--quick', '--output', folder, ...choice, '--pivot', 'L']
+    expect(await run(Bench, 'bench', asked)).toMatchObject({exitCode: 0})
+    expect(await headers()).toEqual(['method,L=128,L=256'])
+    expect(await report('--csv', csv, '--details')).toMatchObject({exitCode: 0})
+  })
+
+  it.each(['csv', 'svg'])(
+    'refuses a file of others: a run has no flag to replace it in --%s',
+    async kind => {
+      answerWith(...RECORDS)
+      const place = join(folder, kind)
+      await report(`--${kind}`, place)
+      for (const name of await readdir(place)) await writeFile(join(place, name), 'mine')
+      const later = await report(`--${kind}`, place)
+      const ended = await run(Bench, 'bench', ['--quick', '--output', folder, `--${kind}`, place])
+      for (const {stderr} of [later, ended])
+        expect(stderr).toContain(`another folder with --${kind}`)
+      expect(later.stderr).toContain('add --force to replace it')
+      expect(ended.stderr).not.toContain('--force')
+    },
+  )
 
   it('writes them where others of its own are, in another format too, and nowhere else', async () => {
     const figures = join(folder, 'figures')

@@ -24,10 +24,10 @@ export const figureFlags = {
     parse: async (text, _context, {name}) => present(text, `--${name}`),
   })({
     description:
-      'only the tables that have these columns, as --details names them, with these columns in this order: printed, and in Markdown, LaTeX and CSV (default: the first screen)',
+      'only the tables that have these columns, as --details names them, with these columns in this order: printed, and in Markdown, LaTeX and CSV; --html has every table in any case (default: the first screen)',
   }),
   pivot: oneText(
-    'the values of this column become columns with the last of --columns in them: --columns "method,M,rel L2" --pivot M',
+    'the values of this column become columns with the last of --columns in them: --columns "method,projection,M,rel L2" --pivot M',
     {helpValue: 'NAME', dependsOn: ['columns']},
   ),
   x: oneOption(FEATURE_AXES)(

@@ -141,6 +141,7 @@ export const BRIEF_FLAGS: Readonly<Record<string, BriefFlags>> = {
     pdf: 'folder for the figures as PDF',
     png: 'folder for the figures as PNG',
     tex: 'folder for the tables as LaTeX',
+    columns: 'tables with these columns alone',
     open: 'show the page of --html in the browser',
     plot: 'draw the main figure in the terminal',
   },

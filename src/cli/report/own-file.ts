@@ -8,8 +8,8 @@ import {errorCode, notWritable, writeAtomic} from '../../files.js'
 export interface OwnFile {
   /** Flag that named it, with dashes. */
   flag: string
-  /** Replace any file. */
-  force: boolean
+  /** Replace any file. `undefined`: the command has no flag for it. */
+  force: boolean | undefined
   /**
    * Whether nobody typed where it goes: a symbolic link there is then replaced under `force`, and never written through, as a
    * run folder may be of somebody else. Default: somebody did.
@@ -73,7 +73,7 @@ async function writePipe(path: string, text: string): Promise<void> {
 /** Notes of the user are not ours to replace, and pipes are not ours to wait for. @throws {WOULD_OVERWRITE} */
 async function refuseForeignFile(
   path: string,
-  {flag, isOwn, what, untyped, inFolder}: OwnFile,
+  {flag, force, isOwn, what, untyped, inFolder}: OwnFile,
 ): Promise<void> {
   const facts = await (untyped ? lstat : stat)(path).catch(() => undefined)
   if (facts === undefined) return
@@ -82,8 +82,13 @@ async function refuseForeignFile(
   throw new RfaError(
     'WOULD_OVERWRITE',
     `${flag}: expected a new file or ${what}, got ${path}, which is neither`,
-    {suggestions: [another({flag, inFolder}), 'add --force to replace it']},
+    {suggestions: [another({flag, inFolder}), ...forceRemedy(force)]},
   )
+}
+
+/** How a file is replaced all the same, where the command has a flag for it. */
+export function forceRemedy(force: boolean | undefined): string[] {
+  return force === undefined ? [] : ['add --force to replace it']
 }
 
 function another({flag, inFolder}: Pick<OwnFile, 'flag' | 'inFolder'>): string {

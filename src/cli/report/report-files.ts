@@ -31,7 +31,8 @@ export interface ReportFlags {
   /** The same as CSV. */
   csv?: string | undefined
   open: boolean
-  force: boolean
+  /** Replace any file. `undefined`: the command has no flag for it. */
+  force: boolean | undefined
 }
 
 /** @throws {USAGE} where one stream is to hold two reports, or there is no page in a file to be opened */
@@ -72,7 +73,7 @@ export async function writeReportFiles(
 ): Promise<Written> {
   const {html, output} = flags
   const {pictures, ...figures} = await writeAllFigures(blocks, flags, maker)
-  const written = await writeAllTables(tables, flags)
+  const written = await writeAllTables(tables, blocks, flags)
   const page = html === undefined ? null : await writePage(blocks, saved, {...flags, html}, maker)
   const text =
     output === undefined
@@ -106,7 +107,8 @@ export async function writeAllFigures(
 
 /** Tables as LaTeX and CSV, where that is asked for. */
 async function writeAllTables(
-  blocks: readonly Block[],
+  tables: readonly Block[],
+  all: readonly Block[],
   flags: ReportFlags,
 ): Promise<{tex?: string[]; csv?: string[]}> {
   const written: {tex?: string[]; csv?: string[]} = {}
@@ -114,7 +116,7 @@ async function writeAllTables(
     const folder = flags[format]
     if (folder === undefined) continue
     const {writeTables} = await import('./write-tables.js')
-    written[format] = await writeTables(blocks, folder, {format, force: flags.force})
+    written[format] = await writeTables(tables, folder, {format, force: flags.force, all})
   }
   return written
 }
@@ -129,7 +131,7 @@ async function writeAllTables(
 async function writePage(
   blocks: readonly Block[],
   saved: readonly Saved[],
-  {html: path, open, force}: {html: string; open: boolean; force: boolean},
+  {html: path, open, force}: {html: string; open: boolean; force: boolean | undefined},
   maker: Pick<Invocation, 'argv' | 'services' | 'caution'> & {print(text: string): void},
 ): Promise<string | null> {
   const {renderHtml} = await import('../../report/html/page.js')

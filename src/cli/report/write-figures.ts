@@ -12,6 +12,7 @@ import {
   WIDTHS,
 } from '../../report/figures/figure.js'
 import {makeFolder, requireRegularFile} from '../../results/files.js'
+import {forceRemedy} from './own-file.js'
 
 /** Lists the files of a folder, so that they can be told from others there. */
 const LIST = 'figures.json'
@@ -52,7 +53,7 @@ export interface WrittenFigures {
 export async function writeFigures(
   blocks: readonly Block[],
   folder: string,
-  {format, force}: {format: FigureFormat; force: boolean},
+  {format, force}: {format: FigureFormat; force: boolean | undefined},
 ): Promise<WrittenFigures> {
   const figures = blocks.flatMap(block => (block.kind === 'figure' ? [block.figure] : []))
   if (figures.length === 0) return {files: [], pictures: new Map()}
@@ -61,7 +62,7 @@ export async function writeFigures(
   const names = figures.flatMap(own => namesOf(own, format))
   const known = new Set([...(list ? [LIST] : []), ...earlier.flatMap(({files}) => files)])
   if (!force) {
-    for (const name of [LIST, ...names]) await refuseForeign(folder, name, {known, format})
+    for (const name of [LIST, ...names]) await refuseForeign(folder, name, {known, format, force})
   }
   try {
     await makeFolder(folder)
@@ -131,13 +132,17 @@ async function listOf(folder: string): Promise<FigureList['figures'] | undefined
 async function refuseForeign(
   folder: string,
   name: string,
-  {known, format}: {known: ReadonlySet<string>; format: FigureFormat},
+  {
+    known,
+    format,
+    force,
+  }: {known: ReadonlySet<string>; format: FigureFormat; force: boolean | undefined},
 ): Promise<void> {
   const path = join(folder, name)
   if (known.has(name) || !(await lstat(path).catch(() => undefined))) return
   throw new RfaError(
     'WOULD_OVERWRITE',
     `--${format}: expected a new file or one of an earlier report, got ${path}, which is neither`,
-    {suggestions: [`name another folder with --${format}`, 'add --force to replace it']},
+    {suggestions: [`name another folder with --${format}`, ...forceRemedy(force)]},
   )
 }

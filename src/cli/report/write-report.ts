@@ -111,7 +111,7 @@ export async function writeReport(
     pictures,
   }: {
     output: string
-    force: boolean
+    force: boolean | undefined
     pictures?: ReadonlyMap<string, string>
   },
   print: (text: string) => void,
@@ -146,7 +146,7 @@ function relativeUrl(folder: string, file: string): string {
 export function saveReport(
   path: string,
   content: string,
-  {flag, force, untyped = false}: {flag: string; force: boolean; untyped?: boolean},
+  {flag, force, untyped = false}: {flag: string; force: boolean | undefined; untyped?: boolean},
 ): Promise<void> {
   const isOwn = (present: string) =>
     present.startsWith(REPORT_MARK) || present.startsWith(PAGE_START)

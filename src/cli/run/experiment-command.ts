@@ -1,6 +1,6 @@
 import {expected, RfaError} from '../../errors.js'
 import {type Experiment, printedReport} from '../../experiments/experiment.js'
-import type {Choice} from '../../report/chosen.js'
+import {chosenTables} from '../../report/chosen.js'
 import {commandText, typeablePath} from '../../report/command-line.js'
 import type {Block} from '../../report/document.js'
 import type {DrawFigure} from '../../report/terminal.js'
@@ -46,14 +46,8 @@ export abstract class ExperimentCommand extends RfaCommand {
     if (plan === undefined) return undefined
     if (plan.experiment !== this.id) {
       const {output} = flags
-      const own = commandText([
-        'rfa',
-        plan.experiment,
-        '--output',
-        typeablePath(output),
-        '--resume',
-      ])
       const {experiment} = plan
+      const own = commandText(['rfa', experiment, '--output', typeablePath(output), '--resume'])
       throw expected('PLAN_MISMATCH', output, `a run of ${this.id}`, `one of ${experiment}`, own)
     }
     const {threads} = flags
@@ -146,16 +140,41 @@ export abstract class ExperimentCommand extends RfaCommand {
         const goOn = {...flags, output: run.directory, resume: true}
         return await this.compute(larger, goOn, invocation, begun)
       }
-      await this.printRun(experiment, run, flags)
+      const shown = await this.withColumns(experiment, run, flags)
+      await this.printRun(experiment, run, shown)
       const nothing = nothingMeasured(plan, run.records)
       this.caution(nothing)
       for (const line of closing) this.note(line)
-      await this.writeFiles(run, flags)
+      await this.writeFiles(run, shown)
       if (run.counts.failed > 0 || nothing) process.exitCode = EXIT_CELLS_FAILED
       if (fault) this.complain(fault)
       return run
     } finally {
       await worker.kill()
+    }
+  }
+
+  /**
+   * The flags as they were typed where the run has the tables of `--columns`. It is over: else there is a warning, all tables
+   * are printed, and no file of tables is written.
+   */
+  protected async withColumns(
+    experiment: Experiment,
+    {directory, manifest, records}: ExperimentRun,
+    flags: RunOptions,
+  ): Promise<RunOptions> {
+    if (!flags.columns) return flags
+    try {
+      chosenTables(await printedReport(experiment, records, true), flags)
+      return flags
+    } catch (error) {
+      if (!(error instanceof RfaError)) throw error
+      const report = ['rfa', 'report', typeablePath(directory ?? 'RUN'), '--columns', 'NAME,NAME']
+      const later = `the tables can still be written: ${commandText(report)}`
+      this.caution([error.message, ...error.suggestions, later].join('; '))
+      const tables = {columns: undefined, pivot: undefined}
+      const unwritten = {markdown: undefined, tex: undefined, csv: undefined}
+      return {...flags, ...tables, ...unwritten, details: flags.details || !manifest.shard}
     }
   }
 
@@ -178,22 +197,10 @@ export abstract class ExperimentCommand extends RfaCommand {
   ): Promise<readonly Block[]> {
     if (manifest.shard && !details) return []
     if (!columns) return printedReport(experiment, records, details)
-    return this.chosen(await printedReport(experiment, records, true), {columns, pivot})
+    return chosenTables(await printedReport(experiment, records, true), {columns, pivot})
   }
 
-  /** The tables that were asked for; all with a warning where they are not there, as the run is over. */
-  private async chosen(blocks: readonly Block[], choice: Choice): Promise<readonly Block[]> {
-    const {chosenTables} = await import('../../report/chosen.js')
-    try {
-      return chosenTables(blocks, choice)
-    } catch (error) {
-      if (!(error instanceof RfaError)) throw error
-      this.caution([error.message, ...error.suggestions].join('; '))
-      return blocks
-    }
-  }
-
-  /** The page, figures and tables of a run that flags ask for. */
+  /** The page, figures and tables of a run that flags ask for. @param flags - {@link withColumns} */
   protected async writeFiles({directory}: ExperimentRun, flags: RunOptions): Promise<void> {
     const {columns, pivot, ...written} = reportFlags
     const names = Object.keys(written) as (keyof typeof written)[]
@@ -204,14 +211,14 @@ export abstract class ExperimentCommand extends RfaCommand {
     const reported = async (details: boolean) =>
       this.withFlags(await savedReport(saved, {figures: details, details}))
     const blocks = await reported(true)
-    const text = flags.columns && (await this.chosen(blocks, flags))
+    const text = flags.columns && chosenTables(blocks, flags)
     const report = {
       blocks,
       tables: text ?? (flags.details ? blocks : await reported(false)),
       text,
       saved,
     }
-    const places = {...flags, output: flags.markdown, open: false, force: false}
+    const places = {...flags, output: flags.markdown, open: false, force: undefined}
     const maker = {...this.invocation(), print: (text: string) => this.print(text)}
     for (const place of placesOf(await writeReportFiles(report, places, maker))) {
       this.note(`written to ${place}`)

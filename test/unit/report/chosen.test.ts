@@ -1,14 +1,33 @@
+import {readFileSync} from 'node:fs'
 import {describe, expect, it} from 'vitest'
+import {reportFlags} from '../../../src/cli/flags/figures.js'
+import {ERROR_SWEEP} from '../../../src/cli/plans/error-sweep.js'
+import {errorSweepReport} from '../../../src/experiments/error-sweep/report/report.js'
 import {type Choice, chosenTables} from '../../../src/report/chosen.js'
 import {type Block, heading, list, table, text} from '../../../src/report/document.js'
 import {latexTables} from '../../../src/report/latex.js'
 import {renderMarkdown} from '../../../src/report/markdown.js'
+import {deterministic, sweep} from '../../helpers/records/error-sweep.js'
 
 interface Row {
   method: string
   M: number
   error: number
 }
+
+const SPARSE = table(
+  [
+    {title: 'method', align: 'left', cell: ([method]: string[]) => method!},
+    {title: 'M', cell: row => row[1]!},
+    {title: 'layer', cell: row => row[2]!},
+    {title: 'gain', cell: row => row[3]!},
+  ],
+  [
+    ['rfa', '16', '0', '-0.5'],
+    ['rfa', '64', '3', '0.25'],
+    ['elu', '-', '0', '-'],
+  ],
+)
 
 const ROWS: Row[] = [
   {method: 'elu', M: 16, error: 0.5},
@@ -83,6 +102,39 @@ describe('tables with chosen columns', () => {
     ])
   })
 
+  it('name the values after the column of the table, however it was typed, and rows without one', () => {
+    const titles = (columns: string[], pivot: string) => {
+      const [block] = chosenTables([SPARSE], {columns, pivot})
+      return block?.kind === 'table' ? block.columns.map(({title}) => title) : []
+    }
+    const own = ['method', 'M=16', 'M=64', 'no M']
+    expect(titles(['method', 'gain'], 'M')).toEqual(own)
+    expect(titles(['method', 'M', 'gain'], 'm')).toEqual(own)
+    expect(titles(['Method', 'num_features', 'GAIN'], 'M')).toEqual(own)
+    expect(titles(['method', 'gain'], 'LAYER')).toEqual(['method', 'layer 0', 'layer 3'])
+  })
+
+  it.each([
+    ['help', reportFlags.pivot.description],
+    ['docs/runs.md', readFileSync('docs/runs.md', 'utf8')],
+  ])('are those of a sweep with default projections by the example of %s', (_, words = '') => {
+    const [, columns, pivot] = /--columns "([^"]+)" --pivot (\w+)/.exec(words) ?? []
+    const {projections, numFeatures} = ERROR_SWEEP.standard
+    const records = projections.flatMap(projection =>
+      numFeatures.map(num_features => sweep({projection, num_features})),
+    )
+    const report = errorSweepReport([...records, deterministic('elu')])
+    const tables = chosenTables(report, {columns: columns?.split(','), pivot})
+    const [block] = tables.filter(({kind}) => kind === 'table')
+    const titles = block?.kind === 'table' && block.columns.map(({title}) => title)
+    expect(titles).toEqual(['method', 'projection', 'M=64', 'M=256', 'M=1024', 'no M'])
+    expect(block?.kind === 'table' && block.rows.map(row => row.slice(0, 2))).toEqual([
+      ['favor-pos', 'iid'],
+      ['favor-pos', 'orth'],
+      ['elu', '-'],
+    ])
+  })
+
   it('are the same in Markdown and LaTeX', () => {
     const blocks = chosen(['method', 'rel L2 median'], 'M')
     expect(renderMarkdown(blocks)).toMatch(/\| method +\| M=16 +\| M=64 +\|\n/)
@@ -116,5 +168,18 @@ describe('tables with chosen columns', () => {
     const several = refusal({columns: ['method', 'rel L2 median'], pivot: 'method'})
     expect(several.message).toBe('--pivot: expected one row for elu, got several')
     expect(several.suggestions[0]).toBe('add a column that distinguishes them: M, seed')
+    const retyped = refusal({columns: ['method', 'Rel-L2 Median'], pivot: 'METHOD'})
+    expect(retyped.suggestions).toEqual(several.suggestions)
+  })
+
+  it('are refused where the pivot is also what would stand in its columns', () => {
+    const last = refusal({columns: ['method', 'seed', 'm'], pivot: 'num-features'})
+    expect(last.message).toBe(
+      '--columns: expected a last column other than that of --pivot, to stand in its columns, got method, seed, m',
+    )
+    expect(last.suggestions).toEqual(['write --columns "method,m,seed" --pivot "m"'])
+    expect(shown(['method', 'm', 'seed'], 'm')[0]![0]).toEqual(['method', 'M=16', 'M=64'])
+    const alone = refusal({columns: ['M'], pivot: 'M'})
+    expect(alone.suggestions).toEqual(['write --columns "M,NAME" --pivot "M"'])
   })
 })
