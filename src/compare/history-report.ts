@@ -67,11 +67,14 @@ export function historyReport(facts: HistoryFacts, quantities: Quantities): Bloc
       {...table(columns(quantities, shared), rows), labels: 3},
     ]),
     text(LEGEND),
-    ...list(
-      facts.left.map(({at, reason}) => `not in the newest run: ${lineName({at}, [])}: ${reason}`),
-    ),
+    ...list(facts.left.map(leftText)),
     ...list(verdictOf(facts)),
   ]
+}
+
+function leftText({where, at, reason}: HistoryFacts['left'][number]): string {
+  const what = where === 'a' ? 'not in the newest run' : 'not compared'
+  return `${what}: ${lineName({at}, [])}: ${reason}`
 }
 
 function titleOf({runs, rows}: HistoryFacts): string {

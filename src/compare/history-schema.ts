@@ -48,7 +48,9 @@ export const historyFacts = z.object({
   runs: z.array(historyRun).describe('The runs, the newest first.'),
   warnings: z.array(z.string()).describe('What else differs between the runs than the code.'),
   rows: z.array(historyRow).describe('Line by line, the newest run first.'),
-  left: comparisonFacts.shape.left.describe('Lines that the newest run has not measured.'),
+  left: comparisonFacts.shape.left.describe(
+    'Lines that the newest run has not measured (`a`), and those that it has and that were not compared (`both`).',
+  ),
   limits: comparisonFacts.shape.limits,
   strict: comparisonFacts.shape.strict,
   passed: comparisonFacts.shape.passed,
