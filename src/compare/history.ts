@@ -22,9 +22,9 @@ import {
 } from './compare.js'
 import type {HistoryFacts, HistoryRow} from './history-schema.js'
 import type {Limit} from './limits.js'
-import {matchRuns, type Side} from './match.js'
+import {type MeasuredPair, matchRuns, type Side} from './match.js'
 import type {ComparedRow, LeftRow} from './schema.js'
-import {machineText, SOFTWARE} from './warnings.js'
+import {machineText, SOFTWARE, stepWarnings} from './warnings.js'
 
 /** A run of a history. */
 export type HistoryRun = Pick<Side, 'directory' | 'manifest' | 'records' | 'cells'>
@@ -66,7 +66,7 @@ export function history(all: readonly HistoryOf[], request: HistoryRequest): His
     warnings: [
       ...all.flatMap(machinesOf),
       ...series.flatMap(warningsOf),
-      ...over.flatMap(({apart}) => apart),
+      ...over.flatMap(({warnings}) => warnings),
     ],
     ...{rows, left, limits: [...limits], strict},
     passed: isPassed(newestChanges({rows}), left, {limits, strict}),
@@ -129,15 +129,17 @@ interface Over {
   lines: Unnumbered[][]
   /** What the newest run did not measure, or could not be compared there. */
   left: LeftRow[]
-  /** Which runs are not compared with the one before, and why. */
-  apart: string[]
+  warnings: string[]
 }
 
 function linesOver(own: HistoryOf, limits: readonly Limit[]): Over {
   const cells: Cell[] = []
-  const apart = own.runs.flatMap(run => addRun(run, cells, own, limits))
-  const lines = cells.flatMap(({rows}) => [...rows.values()])
-  return {lines, left: cells.flatMap(cell => leftOf(cell, own.runs.at(-1)!)), apart}
+  const steps = own.runs.map(run => addRun(run, cells, own, limits))
+  return {
+    lines: cells.flatMap(({rows}) => [...rows.values()]),
+    left: cells.flatMap(cell => leftOf(cell, own.runs.at(-1)!)),
+    warnings: [...steps.flatMap(({otherwise}) => otherwise), ...steps.flatMap(({apart}) => apart)],
+  }
 }
 
 /** A line that has numbers. */
@@ -147,13 +149,13 @@ function hasNumbers(one: Found): one is Told {
   return !('reason' in one.line)
 }
 
-/** Adds a run to the cells of those before it. @returns why lines are not compared */
+/** Adds a run to the cells of those before it. @returns what else differs from those, and why lines are not compared */
 function addRun(
   run: HistoryRun,
   cells: Cell[],
   own: HistoryOf,
   limits: readonly Limit[],
-): string[] {
+): {otherwise: string[]; apart: string[]} {
   const {comparison} = own
   const records = run.records.filter(isMeasured)
   const owners = new Map<CellRecord, Cell>(cells.map(cell => [cell.newest, cell]))
@@ -161,14 +163,21 @@ function addRun(
   for (const cell of cells) Object.assign(cell, {uncompared: new Map(), ended: ''})
   for (const [a, b] of matching.pairs) owners.get(a)!.ended = endOf(b).slice(': '.length)
   const pairs = measuredPairs(matching)
+  const earlierOf = ([a]: MeasuredPair) => owners.get(a)!.run.directory
   // each earlier run has a shift against this one
-  const found = groupBy(pairs, ([a]) => owners.get(a)!.run.directory).flatMap(same => {
+  const found = groupBy(pairs, earlierOf).flatMap(same => {
     const earlier = owners.get(same[0]![0])!.run.records.filter(isMeasured)
     const between = comparison.between('runs', [...earlier, ...records])
     return same.flatMap(pair => linesOf(pair, comparison, between))
   })
   const compared = found.filter(hasNumbers)
   const rows = rowsOf(compared, {comparison, limits})
+  const otherwise = groupBy(pairs, earlierOf).flatMap(same => {
+    const own = new Set(same)
+    const changed = compared.flatMap(({pair}, at) => (own.has(pair) ? [rows[at]!] : []))
+    const against = `${run.directory} against ${earlierOf(same[0]!)}`
+    return stepWarnings(same, changed).map(warning => `${against}: ${warning}`)
+  })
   const changes = new Map<Found, ComparedRow>(compared.map((one, at) => [one, rows[at]!]))
   const known = new Map(pairs.map(([a, b]) => [b, owners.get(a)!]))
   const since = new Map<MeasuredRecord, Found[]>(records.map(record => [record, []]))
@@ -186,10 +195,11 @@ function addRun(
   const reasons = found.flatMap(({line}) =>
     'reason' in line && !line.settled ? [line.reason] : [],
   )
-  return groupBy(reasons, reason => reason).map(
+  const apart = groupBy(reasons, reason => reason).map(
     ({0: reason, length}) =>
       `${run.directory}, ${plural(length, 'line')} not compared with the run before: ${reason}`,
   )
+  return {otherwise, apart}
 }
 
 function newCell(newest: MeasuredRecord, run: HistoryRun): Cell {

@@ -196,7 +196,28 @@ describe('history', () => {
     const {rows, warnings} = ask(await of('error-sweep', [drawn(0), drawn(1)]))
     expect(rows.map(({change}) => change)).toEqual([null, null])
     expect(warnings).toEqual([
+      'run-1 against run-0: seeds differ, so that draws are not shared',
       expect.stringMatching(/^run-1, 1 line not compared with the run before: generated inputs of/),
+    ])
+  })
+
+  it('warns of what compare warns of, for each run', async () => {
+    const cells = (factor: number, changes: object = {}) =>
+      [16, 32, 64, 128, 256, 512].map(num_features => {
+        const {result, ...record} = timed({num_features, ...changes}, 1e6 * factor)
+        return {...record, result: {...result, threads: factor}}
+      })
+    const runs = [cells(1), cells(1, {seed: 5}), cells(4)]
+    const {warnings} = ask(await of('bench', runs))
+    expect(warnings).toEqual([
+      'run-1 against run-0: seeds differ, so that draws are not shared',
+      'run-2 against run-1: threads 1, then 4',
+      'run-2 against run-1: seeds differ, so that draws are not shared',
+      expect.stringMatching(/^run-2 against run-1: all 6 times moved one way, by 4.* busier/),
+    ])
+    const sweeps = [[replicated([0.2, 0.3, 0.25])], [replicated([0.4, 0.5, 0.45])]]
+    expect(ask(await of('error-sweep', sweeps)).warnings).toEqual([
+      expect.stringMatching(/^run-1 against run-0: .*3 /),
     ])
   })
 
