@@ -55,8 +55,9 @@ export default class History extends RfaCommand {
     const {historyOf, writeHistory} = await import('../src/cli/compare/run-history.js')
     const {writeAllFigures} = await import('../src/cli/report/report-files.js')
     const {bin} = this.config
-    const shown = await historyOf(args.folder, flags, {bin, services: this.services})
-    for (const reason of shown.leftOut) this.note(`left out: ${reason}`)
+    const shown = await historyOf(args.folder, flags, {
+      ...{bin, services: this.services, caution: text => this.caution(text)},
+    })
     const onStdout = flags.output?.some(({path}) => path === '-') ?? false
     const printed = flags.details ? shown.blocks : shown.screen
     if (!onStdout) await this.printBlocks(this.withFlags(printed))

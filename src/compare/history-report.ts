@@ -68,6 +68,7 @@ export function historyReport(facts: HistoryFacts, quantities: Quantities): Bloc
     ]),
     text(LEGEND),
     ...list(facts.left.map(leftText)),
+    ...list(facts.left_out.map(({reason}) => `left out: ${reason}`)),
     ...list(verdictOf(facts)),
   ]
 }
@@ -103,7 +104,12 @@ function ranked({rows}: HistoryFacts): HistoryRow[][] {
 
 function verdictOf(facts: HistoryFacts, most?: number): string[] {
   const rows = newestChanges(facts)
-  return verdictItems({...facts, rows}, sharedPlace(rows), most)
+  const out = facts.left_out.filter(({open}) => open).length
+  const doubt = `fails (--strict): left out ${plural(out, 'folder')} that may have newer runs`
+  return [
+    ...(facts.strict && out > 0 ? [doubt] : []),
+    ...verdictItems({...facts, rows}, sharedPlace(rows), most),
+  ]
 }
 
 /** What all lines of a quantity have in common. */

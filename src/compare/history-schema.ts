@@ -51,6 +51,17 @@ export const historyFacts = z.object({
   left: comparisonFacts.shape.left.describe(
     'Lines that the newest run has not measured (`a`), and those that it has and that were not compared (`both`).',
   ),
+  left_out: z
+    .array(
+      z.object({
+        directory: z.string().describe('The folder.'),
+        reason: z.string().describe('Why it has no part in the history.'),
+        open: z
+          .boolean()
+          .describe('It could be a run with a regression; fails with --strict and --fail-on.'),
+      }),
+    )
+    .describe('Folders that were left out.'),
   limits: comparisonFacts.shape.limits,
   strict: comparisonFacts.shape.strict,
   passed: comparisonFacts.shape.passed,

@@ -45,11 +45,13 @@ export interface HistoryRequest {
   strict: boolean
   /** Whether a line is shown and judged. Default: all are. */
   isAsked?: (line: {quantity: QuantityName; at: HistoryRow['at']}) => boolean
+  /** Folders that have no part in it. Default: none. */
+  leftOut?: HistoryFacts['left_out']
 }
 
 /** The history of each cell that two runs have measured. */
 export function history(all: readonly HistoryOf[], request: HistoryRequest): HistoryFacts {
-  const {limits, strict, isAsked = () => true} = request
+  const {limits, strict, isAsked = () => true, leftOut = []} = request
   const series = all.flatMap(comparable)
   const over = series.map(own => linesOver(own, limits))
   const rows = over
@@ -68,8 +70,10 @@ export function history(all: readonly HistoryOf[], request: HistoryRequest): His
       ...series.flatMap(warningsOf),
       ...over.flatMap(({warnings}) => warnings),
     ],
-    ...{rows, left, limits: [...limits], strict},
-    passed: isPassed(newestChanges({rows}), left, {limits, strict}),
+    ...{rows, left, left_out: leftOut, limits: [...limits], strict},
+    passed:
+      isPassed(newestChanges({rows}), left, {limits, strict}) &&
+      !(strict && leftOut.some(({open}) => open)),
   }
 }
 

@@ -121,6 +121,26 @@ describe('rfa history', () => {
     expect(strict.stdout).toMatch(/fails \(--strict\): could not judge time of method favor-pos/)
   })
 
+  it('does not pass an older run with --strict where a newer one cannot be read', async () => {
+    const file = at('left-out.md')
+    const argv = ['DIR/lost/a', 'DIR/lost/b', 'DIR/broken', '--fail-on', 'memory:10%', '-o', file]
+    const loose = await history(...argv, '--quiet')
+    expect(loose.exitCode).toBe(0)
+    expect(loose.stderr.match(/^warning: left out: /gm)).toHaveLength(3)
+    const strict = await history(...argv, '--strict')
+    expect(strict.exitCode).toBe(5)
+    expect(strict.stdout).toMatch(/fails \(--strict\): left out 2 folders/)
+    expect(historyDocument.parse(strict.result).left_out).toMatchObject([
+      {directory: at('broken/run'), open: true},
+      {directory: at('broken/shard'), open: true},
+      {directory: at('broken/inputs'), open: false},
+    ])
+    expect(await readFile(file, 'utf8')).toContain('left out: ')
+    // an experiment that is never compared hides no run
+    const other = ['DIR/lost/a', 'DIR/lost/b', 'DIR/broken/inputs', '--fail-on', 'memory:10%']
+    expect((await history(...other, '--strict')).exitCode).toBe(0)
+  })
+
   it('compares times on one machine only, and says so', async () => {
     const {result, stdout} = await history('DIR/machines')
     const {rows, warnings} = historyDocument.parse(result)
@@ -166,8 +186,8 @@ describe('rfa history', () => {
     })
     const {stderr, exitCode} = await history('DIR/all', 'DIR/broken')
     expect(exitCode).toBe(0)
-    expect(stderr).toMatch(/^left out: .*broken.run.manifest\.json/m)
-    expect(stderr).toMatch(/^left out: .*shard: a shard; merge shards first/m)
-    expect(stderr).toMatch(/^left out: .*inputs: runs of inputs are not compared/m)
+    expect(stderr).toMatch(/^warning: left out: .*broken.run.manifest\.json/m)
+    expect(stderr).toMatch(/^warning: left out: .*shard: a shard; merge shards first/m)
+    expect(stderr).toMatch(/^warning: left out: .*inputs: runs of inputs are not compared/m)
   })
 })

@@ -29,11 +29,15 @@ export interface HistoryFlags extends FailOnFlags {
   metric?: readonly string[] | undefined
 }
 
+interface How {
+  bin: string
+  services: RunServices
+  caution(text: string): void
+}
+
 /** A history, and how it is shown. */
 export interface Shown {
   facts: HistoryFacts
-  /** Folders that have no part in it, and why. */
-  leftOut: string[]
   screen: Block[]
   blocks: Block[]
   figures: FigureBlock[]
@@ -42,7 +46,7 @@ export interface Shown {
 /**
  * The history of the runs below folders.
  *
- * @param bin - what the program is called
+ * @param how - `bin`: what the program is called; `caution`: takes folders that are left out, before anything is refused
  * @throws {FILE_MISSING} where no run is there
  * @throws {USAGE} where no cell was measured twice, and for limits of what no run measures
  * @throws {UNKNOWN_NAME} for a word of `--cell` that no line has
@@ -50,7 +54,7 @@ export interface Shown {
 export async function historyOf(
   folders: readonly string[],
   flags: HistoryFlags,
-  {bin, services}: {bin: string; services: RunServices},
+  {bin, services, caution}: How,
 ): Promise<Shown> {
   const limits = limitsOf(flags)
   const found = (await Promise.all(folders.map(runsBelow))).flat()
@@ -60,15 +64,17 @@ export async function historyOf(
   }
   const {runs, leftOut} = await readable(found, bin, services)
   const groups = await groupsOf(runs, leftOut)
+  for (const {reason} of leftOut) caution(`left out: ${reason}`)
   const asked = asker(flags)
-  const facts = history(groups, {limits, strict: flags.strict, isAsked: asked.isAsked})
+  const request = {limits, strict: flags.strict, leftOut}
+  const facts = history(groups, {...request, isAsked: asked.isAsked})
   asked.requireKnown()
-  if (facts.rows.length === 0) throw nothingTwice(groups, folders, leftOut)
+  if (facts.rows.length === 0) throw nothingTwice(groups, folders)
   const quantities: Quantities = new Map(
     groups.flatMap(({comparison}) => comparison.quantities.map(one => [one.name, one] as const)),
   )
   return {
-    ...{facts, leftOut},
+    facts,
     screen: historyScreen(facts, quantities),
     blocks: historyReport(facts, quantities),
     figures: historyFigures(facts, quantities).map(figure => ({kind: 'figure', figure})),
@@ -87,32 +93,41 @@ async function runsBelow(folder: string): Promise<string[]> {
   return (await Promise.all(below.map(runsBelow))).flat()
 }
 
+type LeftOut = HistoryFacts['left_out']
+
+/** @param open - whether it could be a run with a regression */
+function leftOutOf(directory: string, reason: string, open = true): LeftOut[number] {
+  return {directory, reason: `${directory}: ${reason}`, open}
+}
+
 async function readable(folders: readonly string[], bin: string, services: RunServices) {
   const runs: ReportedRun[] = []
-  const leftOut: string[] = []
+  const leftOut: LeftOut = []
   for (const folder of new Set(folders)) {
     try {
       const [run] = await readRuns([folder], bin, services)
-      if (run!.manifest.shard) leftOut.push(`${folder}: a shard; merge shards first`)
+      if (run!.manifest.shard) leftOut.push(leftOutOf(folder, 'a shard; merge shards first'))
       else runs.push(run!)
     } catch (error) {
       if (!(error instanceof RfaError)) throw error
-      leftOut.push(error.message)
+      leftOut.push({directory: folder, reason: error.message, open: true})
     }
   }
   return {runs, leftOut}
 }
 
 /** Runs by experiment. @param leftOut - takes those of experiments that are not compared */
-async function groupsOf(runs: readonly ReportedRun[], leftOut: string[]): Promise<HistoryOf[]> {
+async function groupsOf(runs: readonly ReportedRun[], leftOut: LeftOut): Promise<HistoryOf[]> {
   const groups: HistoryOf[] = []
   for (const own of groupBy(runs, ({manifest}) => manifest.plan.experiment)) {
     const {experiment: name} = own[0]!.manifest.plan
     const experiment = await experimentNamed(name)
     if (experiment.comparison) {
       groups.push({experiment: name, comparison: await comparisonOf(experiment), runs: own})
-    } else
-      leftOut.push(...own.map(({directory}) => `${directory}: runs of ${name} are not compared`))
+    } else {
+      const reason = `runs of ${name} are not compared`
+      leftOut.push(...own.map(({directory}) => leftOutOf(directory, reason, false)))
+    }
   }
   return groups
 }
@@ -139,15 +154,11 @@ function asker({cell, metric}: HistoryFlags) {
   }
 }
 
-function nothingTwice(
-  groups: readonly HistoryOf[],
-  folders: readonly string[],
-  leftOut: readonly string[],
-): RfaError {
+function nothingTwice(groups: readonly HistoryOf[], folders: readonly string[]): RfaError {
   const runs: HistoryRun[] = groups.flatMap(own => [...own.runs])
   const count = runs.length === 1 ? 'one run' : `${runs.length} runs that share none`
-  const remedies = [...leftOut.slice(0, 1), 'rfa report prints what one run found']
-  return expected('USAGE', folders.join(' '), 'a cell that two runs measured', count, ...remedies)
+  const remedy = 'rfa report prints what one run found'
+  return expected('USAGE', folders.join(' '), 'a cell that two runs measured', count, remedy)
 }
 
 /** Writes the files of `--output`; Markdown for `-` is printed. @throws {WOULD_OVERWRITE | NOT_WRITABLE} */
@@ -170,7 +181,7 @@ export function writeHistory(
         ...{title: 'rfa history', what: 'Cells in the runs of folders, the newest run first.'},
         facts: [['runs', String(facts.runs.length)] as const],
         findings: facts.warnings.map(warning => `Warning: ${warning}.`),
-        missing: [],
+        missing: facts.left_out.map(({reason}) => `left out: ${reason}`),
       }
       return renderHtml([title!, ...figures, ...rest], {
         ...{title: run.title, runs: [run], command, generator},
