@@ -1,4 +1,4 @@
-import {mkdir, readFile, writeFile} from 'node:fs/promises'
+import {mkdir, readFile, symlink, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {parse} from 'csv-parse/sync'
 import {beforeAll, describe, expect, it} from 'vitest'
@@ -105,6 +105,45 @@ describe('rfa history', () => {
     expect(strange.stderr).toContain('did you mean favor-pos?')
   })
 
+  it('takes values of several words, alone and with others', async () => {
+    const methods = [method('rfa', {tau: 0.5}), method('elu')]
+    const plans = benchPlanOf([128], {methods})
+    for (const day of [1, 2]) {
+      await writeRun(at(`labels/${day}`), plans, await benchRecords(plans, () => 1e7), {
+        created_at: `2026-01-0${day}T10:00:00.000Z`,
+      })
+    }
+    const lines = async (cell: string) => {
+      const {result} = await history('DIR/labels', '--cell', cell, '--metric', 'time')
+      return historyDocument.parse(result).rows.map(row => row.at.method)
+    }
+    const label = 'rfa (tau=0.5)'
+    for (const cell of [label, `L=128 ${label}`, `method=${label} L=128`, 'rfa']) {
+      expect(await lines(cell)).toEqual([label, label])
+    }
+    const strange = await history('DIR/labels', '--cell', `${label} L=12`)
+    expect(strange.stderr).toContain('did you mean L=128?')
+  })
+
+  it('counts a run once, follows links to runs, and names what cannot be read', async () => {
+    await mkdir(at('links'))
+    await symlink(at('all/a'), at('links/a'))
+    await symlink(at('all'), at('links/all'))
+    await symlink(at('links/loop'), at('links/loop'))
+    const argv = ['DIR/links', 'DIR/all/c', 'DIR/all/../all/c', 'DIR/all/nested/..']
+    const {result, stderr} = await history(...argv)
+    const runs = historyDocument.parse(result).runs.map(({directory}) => directory)
+    expect(runs.filter(name => name.endsWith('a'))).toEqual([at('links/a')])
+    expect(runs).toHaveLength(5)
+    expect(stderr).toMatch(/^warning: left out: .*loop: cannot be read: ELOOP$/m)
+  })
+
+  it('refuses limits of what no run measures', async () => {
+    const {exitCode, stderr} = await history('DIR/one', '--fail-on', 'error:5%')
+    expect(exitCode).toBe(2)
+    expect(stderr).toMatch(/^--fail-on: expected time or memory, as these runs measure, got error/)
+  })
+
   it('is a gate on the newest run, with the exit codes of compare', async () => {
     const gate = (folder: string, ...more: string[]) =>
       history(folder, '--metric', 'error,time', '--fail-on', ...more)
@@ -184,6 +223,18 @@ describe('rfa history', () => {
       exitCode: 2,
       stderr: expect.stringMatching(/expected a cell that two runs measured, got one run/),
     })
+    expect(await history('DIR/broken')).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(
+        /^(?:warning: left out: .*\n){3}.*broken: expected runs that can be compared/,
+      ),
+    })
+    expect(await history('DIR/all', '--metric', 'variance')).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(/^--metric variance: expected a line that two runs measured/),
+    })
+    const elsewhere = await history('DIR/all', 'DIR/nowhere')
+    expect(elsewhere).toMatchObject({exitCode: 3, stderr: expect.stringMatching(/nowhere: exp/)})
     const {stderr, exitCode} = await history('DIR/all', 'DIR/broken')
     expect(exitCode).toBe(0)
     expect(stderr).toMatch(/^warning: left out: .*broken.run.manifest\.json/m)

@@ -1,7 +1,8 @@
 /** `rfa history`: finds the runs below folders, puts them in order, writes what was asked for. */
-import {readdir, stat} from 'node:fs/promises'
+import type {Dirent} from 'node:fs'
+import {readdir, realpath, stat} from 'node:fs/promises'
 import {join} from 'node:path'
-import {type HistoryOf, type HistoryRun, history} from '../../compare/history.js'
+import {type HistoryOf, history} from '../../compare/history.js'
 import {
   historyCsv,
   historyFigures,
@@ -10,9 +11,11 @@ import {
   type Quantities,
 } from '../../compare/history-report.js'
 import type {HistoryFacts} from '../../compare/history-schema.js'
+import type {Limit} from '../../compare/limits.js'
 import {expected, RfaError, unknownName} from '../../errors.js'
 import {comparisonOf, experimentNamed} from '../../experiments/index.js'
 import type {ReportedRun} from '../../experiments/run-report.js'
+import {errorCode} from '../../files.js'
 import {packageVersion} from '../../package.js'
 import {commandText} from '../../report/command-line.js'
 import type {Block, FigureBlock} from '../../report/document.js'
@@ -47,7 +50,7 @@ export interface Shown {
  * The history of the runs below folders.
  *
  * @param how - `bin`: what the program is called; `caution`: takes folders that are left out, before anything is refused
- * @throws {FILE_MISSING} where no run is there
+ * @throws {FILE_MISSING} where no run is there, or a named folder is not
  * @throws {USAGE} where no cell was measured twice, and for limits of what no run measures
  * @throws {UNKNOWN_NAME} for a word of `--cell` that no line has
  */
@@ -57,19 +60,20 @@ export async function historyOf(
   {bin, services, caution}: How,
 ): Promise<Shown> {
   const limits = limitsOf(flags)
-  const found = (await Promise.all(folders.map(runsBelow))).flat()
-  if (found.length === 0) {
-    const remedy = 'name a folder with runs of bench, error-sweep or variance, such as results'
-    throw expected('FILE_MISSING', folders.join(' '), 'folders of runs', 'none', remedy)
-  }
-  const {runs, leftOut} = await readable(found, bin, services)
+  const leftOut: LeftOut = []
+  const found = await runsBelow(folders, leftOut)
+  if (found.length + leftOut.length === 0) throw noRuns(folders.join(' '))
+  const runs = await readable(found, leftOut, {bin, services})
   const groups = await groupsOf(runs, leftOut)
   for (const {reason} of leftOut) caution(`left out: ${reason}`)
+  requireMeasured(limits, groups)
   const asked = asker(flags)
   const request = {limits, strict: flags.strict, leftOut}
   const facts = history(groups, {...request, isAsked: asked.isAsked})
   asked.requireKnown()
-  if (facts.rows.length === 0) throw nothingTwice(groups, folders)
+  if (facts.rows.length === 0 && facts.left.every(({where}) => where === 'a')) {
+    throw nothingTwice(groups, folders, flags)
+  }
   const quantities: Quantities = new Map(
     groups.flatMap(({comparison}) => comparison.quantities.map(one => [one.name, one] as const)),
   )
@@ -81,16 +85,57 @@ export async function historyOf(
   }
 }
 
-/** Folders of runs in a folder, itself among them; those of a run are not looked into. */
-async function runsBelow(folder: string): Promise<string[]> {
-  const manifest = await stat(join(folder, 'manifest.json')).catch(() => undefined)
-  if (manifest?.isFile()) return [folder]
-  const entries = await readdir(folder, {withFileTypes: true}).catch(() => [])
-  const inside = entries.filter(
-    entry => entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'node_modules',
-  )
-  const below = inside.map(({name}) => join(folder, name)).sort()
-  return (await Promise.all(below.map(runsBelow))).flat()
+/** Folders of runs below those that were named, each once. @throws {FILE_MISSING} where a named one is not there */
+async function runsBelow(named: readonly string[], leftOut: LeftOut): Promise<string[]> {
+  // a run may have several names
+  const found = new Map<string, string>()
+  for (const folder of named) {
+    const there = await stat(folder).catch(errorCode)
+    if (there === 'ENOENT' || (typeof there === 'object' && !there.isDirectory())) {
+      throw noRuns(folder)
+    }
+    await search(folder)
+  }
+  return [...found.values()]
+
+  async function search(folder: string): Promise<void> {
+    try {
+      if (await isRun(folder)) {
+        const place = await realpath(folder)
+        found.set(place, found.get(place) ?? folder)
+      } else {
+        const entries = await readdir(folder, {withFileTypes: true})
+        const shown = entries.filter(({name}) => !name.startsWith('.') && name !== 'node_modules')
+        for (const entry of shown.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+          await enter(join(folder, entry.name), entry)
+        }
+      }
+    } catch (error) {
+      leftOut.push(leftOutOf(folder, `cannot be read: ${errorCode(error) ?? error}`))
+    }
+  }
+
+  /** Links lead to runs only, so that none leads in a circle. */
+  async function enter(path: string, entry: Dirent): Promise<void> {
+    if (entry.isDirectory()) return search(path)
+    if (!entry.isSymbolicLink()) return
+    const isAsked = await isRun(path).catch(() => true)
+    if (isAsked) await search(path)
+  }
+}
+
+async function isRun(folder: string): Promise<boolean> {
+  try {
+    return (await stat(join(folder, 'manifest.json'))).isFile()
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) return false
+    throw error
+  }
+}
+
+function noRuns(where: string): RfaError {
+  const remedy = 'name a folder with runs of bench, error-sweep or variance, such as results'
+  return expected('FILE_MISSING', where, 'folders of runs', 'none', remedy)
 }
 
 type LeftOut = HistoryFacts['left_out']
@@ -100,10 +145,13 @@ function leftOutOf(directory: string, reason: string, open = true): LeftOut[numb
   return {directory, reason: `${directory}: ${reason}`, open}
 }
 
-async function readable(folders: readonly string[], bin: string, services: RunServices) {
+async function readable(
+  folders: readonly string[],
+  leftOut: LeftOut,
+  {bin, services}: Pick<How, 'bin' | 'services'>,
+): Promise<ReportedRun[]> {
   const runs: ReportedRun[] = []
-  const leftOut: LeftOut = []
-  for (const folder of new Set(folders)) {
+  for (const folder of folders) {
     try {
       const [run] = await readRuns([folder], bin, services)
       if (run!.manifest.shard) leftOut.push(leftOutOf(folder, 'a shard; merge shards first'))
@@ -113,7 +161,7 @@ async function readable(folders: readonly string[], bin: string, services: RunSe
       leftOut.push({directory: folder, reason: error.message, open: true})
     }
   }
-  return {runs, leftOut}
+  return runs
 }
 
 /** Runs by experiment. @param leftOut - takes those of experiments that are not compared */
@@ -132,7 +180,7 @@ async function groupsOf(runs: readonly ReportedRun[], leftOut: LeftOut): Promise
   return groups
 }
 
-/** Asks lines for the words of `--cell` and the quantity of `--metric`. */
+/** Asks lines for the words of `--cell`, which may be several in a value, and the quantity of `--metric`. */
 function asker({cell, metric}: HistoryFlags) {
   const words = cell?.split(/\s+/).filter(Boolean) ?? []
   const known = new Set<string>()
@@ -144,21 +192,54 @@ function asker({cell, metric}: HistoryFlags) {
         ),
       )
       for (const word of own) known.add(word)
-      return words.every(word => own.has(word)) && (metric?.includes(quantity) ?? true)
+      return after(words, own).includes('') && (metric?.includes(quantity) ?? true)
     },
     /** @throws {UNKNOWN_NAME} */
     requireKnown(): void {
-      const strange = words.find(word => !known.has(word))
-      if (strange !== undefined) throw unknownName('--cell', 'words of lines', strange, [...known])
+      const rests = after(words, known)
+      if (rests.includes('')) return
+      const [strange] = rests.toSorted((a, b) => a.length - b.length)
+      throw unknownName('--cell', 'words of lines', strange!.split(' ')[0]!, [...known])
     },
   }
 }
 
-function nothingTwice(groups: readonly HistoryOf[], folders: readonly string[]): RfaError {
-  const runs: HistoryRun[] = groups.flatMap(own => [...own.runs])
+/** What may remain of words once names are taken from their beginning, in every way. */
+function after(words: readonly string[], names: ReadonlySet<string>): string[] {
+  const rests = words.flatMap((_, at) =>
+    names.has(words.slice(0, at + 1).join(' ')) ? after(words.slice(at + 1), names) : [],
+  )
+  return [words.join(' '), ...rests]
+}
+
+/** @throws {USAGE} for a limit of what no run measures */
+function requireMeasured(limits: readonly Limit[], groups: readonly HistoryOf[]): void {
+  const names = groups.flatMap(({comparison}) => comparison.quantities.map(({name}) => name))
+  const strange = limits.find(({quantity}) => !names.includes(quantity))
+  if (!strange || names.length === 0) return
+  const remedy = `write --fail-on ${names[0]}:${strange.percent}%`
+  const what = `${names.join(' or ')}, as these runs measure`
+  throw expected('USAGE', '--fail-on', what, strange.quantity, remedy)
+}
+
+/** Why there is no line: no run was read, flags took all, or runs share none. */
+function nothingTwice(
+  groups: readonly HistoryOf[],
+  folders: readonly string[],
+  {cell, metric}: HistoryFlags,
+): RfaError {
+  const where = folders.join(' ')
+  const runs = groups.flatMap(own => [...own.runs])
+  if (runs.length === 0) {
+    return expected('USAGE', where, 'runs that can be compared', 'none', 'see what was left out')
+  }
+  if (history(groups, {limits: [], strict: false}).rows.length > 0) {
+    const asked = [...(cell ? [`--cell "${cell}"`] : []), ...(metric ? [`--metric ${metric}`] : [])]
+    return expected('USAGE', asked.join(' '), 'a line that two runs measured', 'none')
+  }
   const count = runs.length === 1 ? 'one run' : `${runs.length} runs that share none`
   const remedy = 'rfa report prints what one run found'
-  return expected('USAGE', folders.join(' '), 'a cell that two runs measured', count, remedy)
+  return expected('USAGE', where, 'a cell that two runs measured', count, remedy)
 }
 
 /** Writes the files of `--output`; Markdown for `-` is printed. @throws {WOULD_OVERWRITE | NOT_WRITABLE} */
