@@ -11,7 +11,7 @@ import type {CellRecord} from '../../../src/results/record.js'
 import {BENCH_MANIFEST, timed} from '../../helpers/records/bench.js'
 import {replicated} from '../../helpers/records/error-sweep.js'
 import {MACHINE} from '../../helpers/records/machine.js'
-import {failed} from '../../helpers/records/outcomes.js'
+import {failed, skipped} from '../../helpers/records/outcomes.js'
 import {variance} from '../../helpers/records/variance.js'
 
 type Name = 'bench' | 'error-sweep' | 'variance'
@@ -256,7 +256,10 @@ describe('a history as figures and on a screen', () => {
     expect(screenLines(screen)).toBeLessThanOrEqual(SCREEN_LINES)
     const text = renderTerminal(screen, {width: 80, colour: false})
     expect(text).toMatch(/^rfa M=256 +c2 .* slower$/m)
-    expect(text).toMatch(/^Shown: \d+ of 45 rows, the lines that changed most/m)
+    expect(text).toMatch(/^Values with their 95 % intervals/m)
+    const shown = Number(/Shown:\s(\d+)\sof\s45\srows,\sthe\slines\sthat\schanged/.exec(text)![1])
+    expect(shown).toBeGreaterThan(0)
+    expect(shown % 3).toBe(0)
     const [figure] = historyFigures(facts, quantities)
     expect(figure).toMatchObject({name: 'history-time', x: {names: ['c0', 'c1', 'c2']}})
     expect(figure!.caption).toContain('The 8 lines that changed most; tables have 7 more.')
@@ -266,5 +269,35 @@ describe('a history as figures and on a screen', () => {
       [2, 24],
     ])
     expect(new Set(figure!.series.map(({colour}) => colour)).size).toBe(8)
+  })
+
+  it('says what the newest run lacks and why, and that nothing changed', async () => {
+    const many = [64, 128, 256, 512, 1024, 2048, 4096].map(M => timed({num_features: M}, 1e6))
+    const lost = [...many.slice(0, -1), skipped(many.at(-1)!, 'too long')]
+    const own = await of('bench', [many, many, lost], () => ({
+      created_at: '2026-01-01T00:00:00.000Z',
+    }))
+    const quantities = new Map(own.comparison.quantities.map(one => [one.name, one] as const))
+    const isAsked = ({quantity}: {quantity: QuantityName}) => quantity === 'memory'
+    const facts = ask({...own, runs: own.runs.toReversed()}, {isAsked})
+    const text = renderTerminal(historyScreen(facts, quantities), {width: 300, colour: false})
+    expect(text).toMatch(/^rfa history: 7 lines over 3 runs, 1 January 2026, 00:00 UTC$/m)
+    expect(text).toContain(
+      '1 line is not in the newest run: M=4096 (skipped, too long; last measured in run-1)',
+    )
+    expect(text).not.toContain('changed most')
+  })
+
+  it('ranks lines by what the newest run changed', async () => {
+    const cells = (...factors: number[]) =>
+      factors.map((factor, at) => timed({num_features: 64 << at}, 1e6 * factor))
+    const own = await of('bench', [cells(1, 1, 1), cells(9, 1, 1), cells(9, 2, 1)])
+    const quantities = new Map(own.comparison.quantities.map(one => [one.name, one] as const))
+    const limits = [{quantity: 'time', percent: 10}] as const
+    const facts = ask(own, {limits, ...only('time')})
+    const text = renderTerminal(historyScreen(facts, quantities), {width: 300, colour: false})
+    const [figure] = historyFigures(facts, quantities)
+    expect(figure!.series.map(({label}) => label)).toEqual(['M=128', 'M=64', 'M=256'])
+    expect(text).toMatch(/regression: time of M=128: 2\.0.* times the run before, beyond 10%/)
   })
 })
