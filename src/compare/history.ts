@@ -27,7 +27,7 @@ import type {ComparedRow, LeftRow} from './schema.js'
 import {machineText, SOFTWARE, stepWarnings} from './warnings.js'
 
 /** A run of a history. */
-export type HistoryRun = Pick<Side, 'directory' | 'manifest' | 'records' | 'cells'>
+type HistoryRun = Pick<Side, 'directory' | 'manifest' | 'records' | 'cells'>
 
 /** Runs of one experiment. */
 export interface HistoryOf {
@@ -127,16 +127,8 @@ interface Cell {
   ended: string
 }
 
-/** What a series has. */
-interface Over {
-  /** The rows of each line, oldest first. */
-  lines: Unnumbered[][]
-  /** What the newest run did not measure, or could not be compared there. */
-  left: LeftRow[]
-  warnings: string[]
-}
-
-function linesOver(own: HistoryOf, limits: readonly Limit[]): Over {
+/** The rows of each line, oldest first, and what the newest run did not measure, or could not be compared there. */
+function linesOver(own: HistoryOf, limits: readonly Limit[]) {
   const cells: Cell[] = []
   const steps = own.runs.map(run => addRun(run, cells, own, limits))
   return {
@@ -189,7 +181,8 @@ function addRun(
   const alone = comparison.between('runs', records)
   for (const record of records) {
     const lines = linesOf([record, record], comparison, alone)
-    const cell = known.get(record) ?? newCell(record, run)
+    const none = {rows: new Map(), last: new Map(), uncompared: new Map(), ended: ''}
+    const cell = known.get(record) ?? {newest: record, run, ...none}
     addLines(cell, {run, own, lines, since: since.get(record)!, changes})
     // what has no numbers by itself is no base for the next run
     if (lines.every(({line}) => 'reason' in line && !line.settled)) continue
@@ -204,10 +197,6 @@ function addRun(
       `${run.directory}, ${plural(length, 'line')} not compared with the run before: ${reason}`,
   )
   return {otherwise, apart}
-}
-
-function newCell(newest: MeasuredRecord, run: HistoryRun): Cell {
-  return {newest, run, rows: new Map(), last: new Map(), uncompared: new Map(), ended: ''}
 }
 
 /** What a run has of a cell. */
@@ -233,12 +222,8 @@ function addLines(cell: Cell, {run, own, lines, since, changes}: Added): void {
     const at = own.machine === undefined ? one.at : {...one.at, machine: own.machine}
     if (change && 'reason' in change.line) cell.uncompared.set(name, change.line)
     if (shown) {
-      const row = {
-        ...rowOf(run, shown, own),
-        at,
-        before,
-        change: (change && changes.get(change)) ?? null,
-      }
+      const step = {before, change: (change && changes.get(change)) ?? null}
+      const row = {...rowOf(run, shown, own), at, ...step}
       cell.rows.set(name, [...(cell.rows.get(name) ?? []), row])
     }
     if (shown || alone.has(name)) cell.last.set(name, {quantity, at, directory: run.directory})

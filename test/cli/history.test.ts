@@ -138,7 +138,9 @@ describe('rfa history', () => {
   it('refuses limits of what no run measures', async () => {
     const {exitCode, stderr} = await history('DIR/one', '--fail-on', 'error:5%')
     expect(exitCode).toBe(2)
-    expect(stderr).toMatch(/^--fail-on: expected time or memory, as these runs measure, got error/)
+    expect(stderr).toMatch(
+      /^--fail-on: expected time or memory, as one of these runs measures, got error/,
+    )
   })
 
   it('is a gate on the newest run, with the exit codes of compare', async () => {

@@ -1,5 +1,4 @@
 /** `rfa history`: finds the runs below folders, puts them in order, writes what was asked for. */
-import type {Dirent} from 'node:fs'
 import {readdir, realpath, stat} from 'node:fs/promises'
 import {join} from 'node:path'
 import {type HistoryOf, history} from '../../compare/history.js'
@@ -11,7 +10,6 @@ import {
   type Quantities,
 } from '../../compare/history-report.js'
 import type {HistoryFacts} from '../../compare/history-schema.js'
-import type {Limit} from '../../compare/limits.js'
 import {expected, RfaError, unknownName} from '../../errors.js'
 import {comparisonOf, experimentNamed} from '../../experiments/index.js'
 import type {ReportedRun} from '../../experiments/run-report.js'
@@ -24,6 +22,7 @@ import {type FailOnFlags, limitsOf} from '../plans/compare.js'
 import type {HistoryDocument} from '../program/json-documents.js'
 import {type RunServices, readRuns} from '../report/write-report.js'
 import {type ResultFlags, writeResult} from './result-files.js'
+import {requireMeasured} from './run-compare.js'
 
 /** What `rfa history` was asked for. */
 export interface HistoryFlags extends FailOnFlags {
@@ -66,7 +65,8 @@ export async function historyOf(
   const runs = await readable(found, leftOut, {bin, services})
   const groups = await groupsOf(runs, leftOut)
   for (const {reason} of leftOut) caution(`left out: ${reason}`)
-  requireMeasured(limits, groups)
+  const names = groups.flatMap(({comparison}) => comparison.quantities.map(({name}) => name))
+  if (names.length > 0) requireMeasured(limits, 'one of these runs', names)
   const asked = asker(flags)
   const request = {limits, strict: flags.strict, leftOut}
   const facts = history(groups, {...request, isAsked: asked.isAsked})
@@ -107,20 +107,15 @@ async function runsBelow(named: readonly string[], leftOut: LeftOut): Promise<st
         const entries = await readdir(folder, {withFileTypes: true})
         const shown = entries.filter(({name}) => !name.startsWith('.') && name !== 'node_modules')
         for (const entry of shown.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-          await enter(join(folder, entry.name), entry)
+          const path = join(folder, entry.name)
+          // links lead to runs only, so that none leads in a circle
+          const leads = entry.isSymbolicLink() && (await isRun(path).catch(() => true))
+          if (entry.isDirectory() || leads) await search(path)
         }
       }
     } catch (error) {
       leftOut.push(leftOutOf(folder, `cannot be read: ${errorCode(error) ?? error}`))
     }
-  }
-
-  /** Links lead to runs only, so that none leads in a circle. */
-  async function enter(path: string, entry: Dirent): Promise<void> {
-    if (entry.isDirectory()) return search(path)
-    if (!entry.isSymbolicLink()) return
-    const isAsked = await isRun(path).catch(() => true)
-    if (isAsked) await search(path)
   }
 }
 
@@ -210,16 +205,6 @@ function after(words: readonly string[], names: ReadonlySet<string>): string[] {
     names.has(words.slice(0, at + 1).join(' ')) ? after(words.slice(at + 1), names) : [],
   )
   return [words.join(' '), ...rests]
-}
-
-/** @throws {USAGE} for a limit of what no run measures */
-function requireMeasured(limits: readonly Limit[], groups: readonly HistoryOf[]): void {
-  const names = groups.flatMap(({comparison}) => comparison.quantities.map(({name}) => name))
-  const strange = limits.find(({quantity}) => !names.includes(quantity))
-  if (!strange || names.length === 0) return
-  const remedy = `write --fail-on ${names[0]}:${strange.percent}%`
-  const what = `${names.join(' or ')}, as these runs measure`
-  throw expected('USAGE', '--fail-on', what, strange.quantity, remedy)
 }
 
 /** Why there is no line: no run was read, flags took all, or runs share none. */
