@@ -25,7 +25,7 @@ export const failOnFlags = judging(['B', 'A', 'B/A'], 'what only A has measured'
 
 export const historyFailOnFlags = judging(
   ['the newest run', 'the run before', 'the ratio of both'],
-  'what the newest run has not measured or could not be read',
+  'what the newest run has not measured, and runs that cannot be read',
 )
 
 /** Values of {@link failOnFlags}. */
