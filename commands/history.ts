@@ -3,7 +3,7 @@ import {comparisonExit} from '../src/cli/compare/comparison-exit.js'
 import {figureFlags} from '../src/cli/flags/figures.js'
 import {nameList, oneText, present, toggle} from '../src/cli/flags/kinds.js'
 import {detailsFlag, pluginFlag} from '../src/cli/flags/shared.js'
-import {comparisonFiles, failOnFlags} from '../src/cli/plans/compare.js'
+import {comparisonFiles, historyFailOnFlags} from '../src/cli/plans/compare.js'
 import type {HistoryDocument} from '../src/cli/program/json-documents.js'
 import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
 import {newestChanges} from '../src/compare/history.js'
@@ -12,8 +12,8 @@ import {QUANTITIES} from '../src/experiments/comparison.js'
 export default class History extends RfaCommand {
   static override summary = 'Show cell by cell what each commit changed, over the runs of a folder'
   static override description = helpText(
-    'Finds the runs of bench, error-sweep and variance below folders and prints for each cell a line per run, the newest first: commit, time, value with its 95 % interval, and the change against the run before that has the cell, by the rules of rfa compare. The first screen has the lines that the newest run changed most; --details and files have all. Times are compared on one machine only.',
-    'With --fail-on it is a gate on the newest run, with the exit codes of rfa compare.',
+    'Finds the runs of bench, error-sweep and variance below folders and prints for each cell a row per run, the newest first: commit, time, value with its 95 % interval, and the change against the run before that has the cell, by the rules of rfa compare. The first screen has the lines that the newest run changed most; --details and files have all. Times are compared on one machine only.',
+    'With --fail-on it is a gate on the newest run of each experiment (of benchmarks, of each machine), with the exit codes of rfa compare.',
   )
   static override examples = [
     '<%= config.bin %> history results',
@@ -34,7 +34,7 @@ export default class History extends RfaCommand {
       {helpValue: 'WORDS'},
     ),
     metric: nameList({quantities: QUANTITIES})('only these quantities (default: all)'),
-    ...failOnFlags,
+    ...historyFailOnFlags,
     details: detailsFlag,
     output: comparisonFiles({
       char: 'o',
@@ -55,8 +55,9 @@ export default class History extends RfaCommand {
     const {historyOf, writeHistory} = await import('../src/cli/compare/run-history.js')
     const {writeAllFigures} = await import('../src/cli/report/report-files.js')
     const {bin} = this.config
-    const shown = await historyOf(args.folder, flags, {bin, services: this.services})
-    for (const reason of shown.leftOut) this.note(`left out: ${reason}`)
+    const shown = await historyOf(args.folder, flags, {
+      ...{bin, services: this.services, caution: text => this.caution(text)},
+    })
     const onStdout = flags.output?.some(({path}) => path === '-') ?? false
     const printed = flags.details ? shown.blocks : shown.screen
     if (!onStdout) await this.printBlocks(this.withFlags(printed))

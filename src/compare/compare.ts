@@ -129,7 +129,8 @@ function isOpposed({differences, ratio}: ComparedLine): boolean {
   return differences.reduce((sum, x) => sum + x, 0) * Math.log(ratio.value) < 0
 }
 
-function leftLine({quantity, reason, settled}: UncomparedLine, at: Place): LeftRow {
+/** What cannot be compared between two cells, and why. */
+export function leftLine({quantity, reason, settled}: UncomparedLine, at: Place): LeftRow {
   return {where: 'both', quantity, at: {...at}, reason, open: !settled}
 }
 
@@ -162,8 +163,8 @@ function leftCells({pairs, onlyA, onlyB}: Matching, {place, measured}: Compariso
   ]
 }
 
-/** How a cell ended that has no numbers. */
-function endOf(record: CellRecord): string {
+/** How a cell ended that has no numbers; of others nothing. */
+export function endOf(record: CellRecord): string {
   if (record.status === 'skipped') return `: skipped, ${record.reason}`
   return record.status === 'failed' ? `: failed, ${record.error.message}` : ''
 }

@@ -5,7 +5,7 @@ import {drawable, type Figure, type Series} from '../report/figures/figure.js'
 import {groupBy} from '../report/groups.js'
 import {MISSING, plural, significant} from '../report/numbers.js'
 import {fittedScreen} from '../report/screen.js'
-import {dateText} from '../report/words.js'
+import {dateText, listed} from '../report/words.js'
 import {type Column, columnsOf} from '../results/tables/columns.js'
 import {plainCsv} from '../results/tables/csv.js'
 import {newestChanges} from './history.js'
@@ -14,6 +14,7 @@ import {type Shared, sharedPlace, verdictItems} from './report.js'
 import {
   answerText,
   comparisonAnswers,
+  cut,
   distanceOf,
   lineName,
   rankOf,
@@ -30,30 +31,57 @@ const LEGEND =
 /** Lines that one figure shows. */
 const MOST_LINES = 8
 
-/** The first screen: the lines that the newest run changed most, a row for each run. */
+/** The first screen: the lines that the newest run changed most, a row for each run, and what it lacks. */
 export function historyScreen(facts: HistoryFacts, quantities: Quantities): Block[] {
   const lines = ranked(facts)
   const shared = sharedIn(facts)
   const [worst, ...more] = facts.warnings
   const rows = lines.flat()
+  const isChanged = rows.some(({change}) => change && change.answer !== 'same')
+  const which = isChanged ? ', the lines that changed most' : ''
   return fittedScreen({
     title: heading(2, titleOf(facts)),
     answer: comparisonAnswers({rows: newestChanges(facts)}, 'The newest run'),
     rows: rows.length,
-    table: shown => ({
-      blocks: [table(columns(quantities, shared), rows.slice(0, shown))],
-      below: [
-        shown < rows.length
-          ? `Shown: ${shown} of ${plural(rows.length, 'row')}, the lines that changed most; --details has all.`
-          : LEGEND,
-      ],
-    }),
+    table(most) {
+      if (rows.length === 0) return {blocks: [], below: []}
+      const shown = wholeLines(lines, most)
+      const part = `Shown: ${shown} of ${plural(rows.length, 'row')}${which}; --details has all.`
+      return {
+        blocks: [table(columns(quantities, shared), rows.slice(0, shown))],
+        below: shown < rows.length ? [LEGEND, part] : [LEGEND],
+      }
+    },
     notes: [
+      ...lackedItem(facts),
       ...(worst === undefined ? [] : [`warning: ${worst}`]),
       ...(more.length > 0 ? [`${plural(more.length, 'more warning')}: --details`] : []),
       ...verdictOf(facts, 1),
     ],
   })
+}
+
+/** Rows of the lines that fit as a whole, or of the first alone, which may be longer. */
+function wholeLines(lines: readonly HistoryRow[][], most: number): number {
+  let shown = 0
+  for (const {length} of lines) {
+    if (shown + length > most) break
+    shown += length
+  }
+  return shown || most
+}
+
+/** What the newest run lacks, and why. */
+function lackedItem({left, rows}: HistoryFacts): string[] {
+  const lacked = left.filter(({where}) => where === 'a')
+  if (lacked.length === 0) return []
+  const shared = sharedPlace([...rows, ...left])
+  const names = listed([...new Set(lacked.map(({at}) => lineName({at}, shared)))])
+  const reasons = [...new Set(lacked.map(({reason}) => reason))]
+  const others = reasons.length > 1 ? `; and ${plural(reasons.length - 1, 'other reason')}` : ''
+  const verb = lacked.length === 1 ? 'is' : 'are'
+  const count = plural(lacked.length, 'line')
+  return [`${count} ${verb} not in the newest run: ${names} (${cut(reasons[0]!)}${others})`]
 }
 
 /** Everything. */
@@ -67,40 +95,60 @@ export function historyReport(facts: HistoryFacts, quantities: Quantities): Bloc
       {...table(columns(quantities, shared), rows), labels: 3},
     ]),
     text(LEGEND),
-    ...list(
-      facts.left.map(({at, reason}) => `not in the newest run: ${lineName({at}, [])}: ${reason}`),
-    ),
+    ...list(facts.left.map(leftText)),
+    ...list(facts.left_out.map(({reason}) => `left out: ${reason}`)),
     ...list(verdictOf(facts)),
   ]
 }
 
+function leftText({where, at, reason}: HistoryFacts['left'][number]): string {
+  const what = where === 'a' ? 'not in the newest run' : 'not compared'
+  return `${what}: ${lineName({at}, [])}: ${reason}`
+}
+
 function titleOf({runs, rows}: HistoryFacts): string {
   const lines = groupBy(rows, ({line}) => String(line)).length
-  const [newest, oldest] = [runs[0]!, runs.at(-1)!].map(({created_at}) => dateText(created_at))
-  return `rfa history: ${plural(lines, 'line')} over ${plural(runs.length, 'run')}, ${oldest} to ${newest}`
+  const shown = new Set(rows.map(({directory}) => directory))
+  const own = rows.length === 0 ? runs : runs.filter(({directory}) => shown.has(directory))
+  const [newest, oldest] = [own[0]!, own.at(-1)!].map(({created_at}) => dateText(created_at))
+  const when = newest === oldest ? newest : `${oldest} to ${newest}`
+  return `rfa history: ${plural(lines, 'line')} over ${plural(own.length, 'run')}, ${when}`
 }
 
 /**
- * Lines by what changed: regressions, then what is more, less, inconclusive and the same, newest changes first. What is the same
- * to the last bit in all runs is left out unless everything is.
+ * Lines by what the newest run changed: regressions, then what is more, less, inconclusive and the same; among equals, by what
+ * earlier runs changed. What is the same to the last bit in all runs is left out unless everything is.
  */
 function ranked({rows}: HistoryFacts): HistoryRow[][] {
   const lines = groupBy(rows, ({line}) => String(line))
   const telling = lines.filter(own =>
     own.some(({change}) => change && (change.answer !== 'same' || change.basis !== 'exact')),
   )
-  const rank = (own: HistoryRow[]) =>
-    Math.min(...own.map(({change}, at) => (change ? rankOf(change) + (at > 0 ? 0.5 : 0) : 5)))
-  const distance = (own: HistoryRow[]) =>
-    Math.max(...own.map(({change}) => (change ? distanceOf(change) : 0)))
+  const rank = (own: readonly HistoryRow[]) =>
+    Math.min(UNCHANGED, ...own.map(({change}) => (change ? rankOf(change) : UNCHANGED)))
+  const newest = (own: readonly HistoryRow[]) => own.filter(row => row.newest)
+  const distance = (own: readonly HistoryRow[]) =>
+    Math.max(0, ...own.map(({change}) => (change ? distanceOf(change) : 0)))
   return (telling.length > 0 ? telling : lines).toSorted(
-    (a, b) => rank(a) - rank(b) || distance(b) - distance(a),
+    (a, b) =>
+      rank(newest(a)) - rank(newest(b)) ||
+      rank(a) - rank(b) ||
+      distance(newest(b)) - distance(newest(a)) ||
+      distance(b) - distance(a),
   )
 }
 
+/** Below every rank of a change. */
+const UNCHANGED = 5
+
 function verdictOf(facts: HistoryFacts, most?: number): string[] {
   const rows = newestChanges(facts)
-  return verdictItems({...facts, rows}, sharedPlace(rows), most)
+  const out = facts.left_out.filter(({open}) => open).length
+  const doubt = `fails (--strict): left out ${plural(out, 'folder')} that may have newer runs`
+  return [
+    ...(facts.strict && out > 0 ? [doubt] : []),
+    ...verdictItems({...facts, rows}, sharedPlace(rows), {most, base: 'the run before'}),
+  ]
 }
 
 /** What all lines of a quantity have in common. */

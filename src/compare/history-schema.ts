@@ -48,7 +48,20 @@ export const historyFacts = z.object({
   runs: z.array(historyRun).describe('The runs, the newest first.'),
   warnings: z.array(z.string()).describe('What else differs between the runs than the code.'),
   rows: z.array(historyRow).describe('Line by line, the newest run first.'),
-  left: comparisonFacts.shape.left.describe('Lines that the newest run has not measured.'),
+  left: comparisonFacts.shape.left.describe(
+    'Lines that the newest run has not measured (`a`), and those that it has and that were not compared (`both`).',
+  ),
+  left_out: z
+    .array(
+      z.object({
+        directory: z.string().describe('The folder.'),
+        reason: z.string().describe('Why it has no part in the history.'),
+        open: z
+          .boolean()
+          .describe('It could be a run with a regression; fails with --strict and --fail-on.'),
+      }),
+    )
+    .describe('Folders that were left out.'),
   limits: comparisonFacts.shape.limits,
   strict: comparisonFacts.shape.strict,
   passed: comparisonFacts.shape.passed,

@@ -4,20 +4,30 @@ import type {
   Comparison,
   MeasuredRecord,
   QuantityName,
+  UncomparedLine,
 } from '../experiments/comparison.js'
 import {groupBy} from '../report/groups.js'
 import {plural} from '../report/numbers.js'
-import {endedRecords} from '../results/record.js'
+import {type CellRecord, endedRecords} from '../results/record.js'
 import {finiteOrNull} from '../stats/index.js'
-import {type Found, isMeasured, isPassed, linesOf, measuredPairs, rowsOf} from './compare.js'
+import {
+  endOf,
+  type Found,
+  isMeasured,
+  isPassed,
+  leftLine,
+  linesOf,
+  measuredPairs,
+  rowsOf,
+} from './compare.js'
 import type {HistoryFacts, HistoryRow} from './history-schema.js'
 import type {Limit} from './limits.js'
 import {type MeasuredPair, matchRuns, type Side} from './match.js'
 import type {ComparedRow, LeftRow} from './schema.js'
-import {machineText, SOFTWARE} from './warnings.js'
+import {machineText, SOFTWARE, stepWarnings} from './warnings.js'
 
 /** A run of a history. */
-export type HistoryRun = Pick<Side, 'directory' | 'manifest' | 'records' | 'cells'>
+type HistoryRun = Pick<Side, 'directory' | 'manifest' | 'records' | 'cells'>
 
 /** Runs of one experiment. */
 export interface HistoryOf {
@@ -35,29 +45,35 @@ export interface HistoryRequest {
   strict: boolean
   /** Whether a line is shown and judged. Default: all are. */
   isAsked?: (line: {quantity: QuantityName; at: HistoryRow['at']}) => boolean
+  /** Folders that have no part in it. Default: none. */
+  leftOut?: HistoryFacts['left_out']
 }
 
 /** The history of each cell that two runs have measured. */
 export function history(all: readonly HistoryOf[], request: HistoryRequest): HistoryFacts {
-  const {limits, strict, isAsked = () => true} = request
+  const {limits, strict, isAsked = () => true, leftOut = []} = request
   const series = all.flatMap(comparable)
   const over = series.map(own => linesOver(own, limits))
-  const lines = over.flatMap(({lines}) => lines).filter(own => isAsked(own[0]!))
-  const rows = lines
-    .filter(({length}) => length > 1)
+  const rows = over
+    .flatMap(({lines}) => lines)
+    .filter(own => isAsked(own[0]!) && (own.length > 1 || own[0]!.change))
     .flatMap((own, line) => own.toReversed().map(row => ({...row, line})))
-  const left = lines.flatMap(own => (own.at(-1)!.newest ? [] : [notInNewest(own.at(-1)!)]))
+  const left = over
+    .flatMap(one => one.left)
+    .filter(({quantity, at}) => quantity !== null && isAsked({quantity, at}))
   return {
     runs: all
       .flatMap(({runs}) => runs.map(factsOf))
       .sort((a, b) => b.created_at.localeCompare(a.created_at)),
     warnings: [
       ...all.flatMap(machinesOf),
-      ...over.flatMap(({apart}) => apart),
       ...series.flatMap(warningsOf),
+      ...over.flatMap(({warnings}) => warnings),
     ],
-    ...{rows, left, limits: [...limits], strict},
-    passed: isPassed(newestChanges({rows}), left, {limits, strict}),
+    ...{rows, left, left_out: leftOut, limits: [...limits], strict},
+    passed:
+      isPassed(newestChanges({rows}), left, {limits, strict}) &&
+      !(strict && leftOut.some(({open}) => open)),
   }
 }
 
@@ -94,112 +110,154 @@ function comparable(own: HistoryOf): HistoryOf[] {
 /** A row before its line has a number. */
 type Unnumbered = Omit<HistoryRow, 'line'>
 
+/** A line of a cell, and the run that had it last. */
+type Last = Pick<HistoryRow, 'quantity' | 'at' | 'directory'>
+
 /** A cell over runs. */
 interface Cell {
   newest: MeasuredRecord
-  directory: string
-  /** By quantity and place, oldest first. */
-  lines: Map<string, Unnumbered[]>
+  /** The run of that record. */
+  run: HistoryRun
+  /** Its rows by line, oldest first. */
+  rows: Map<string, Unnumbered[]>
+  last: Map<string, Last>
+  /** Lines of the run at hand that could not be compared with the run before. */
+  uncompared: Map<string, UncomparedLine>
+  /** How it ended in the run at hand, where that did not measure it. */
+  ended: string
 }
 
-/** The rows of each line, oldest first, and which runs are not compared with the one before, and why. */
-function linesOver(
-  own: HistoryOf,
-  limits: readonly Limit[],
-): {lines: Unnumbered[][]; apart: string[]} {
+/** The rows of each line, oldest first, and what the newest run did not measure, or could not be compared there. */
+function linesOver(own: HistoryOf, limits: readonly Limit[]) {
   const cells: Cell[] = []
-  const apart: string[] = []
-  for (const run of own.runs) {
-    const {directory} = run
-    const owners = new Map(cells.map(cell => [cell.newest, cell]))
-    const {steps, reasons} = step(run, [...owners.keys()], own, limits)
-    for (const [reason = '', ...same] of groupBy(reasons, reason => reason)) {
-      const lines = plural(same.length + 1, 'line')
-      apart.push(`${directory}, ${lines} not compared with the run before: ${reason}`)
-    }
-    for (const {record, before, found, changes} of steps) {
-      const known = before && owners.get(before)
-      const cell = known ?? {newest: record, directory, lines: new Map()}
-      for (const one of found) {
-        const name = nameOf(one)
-        const change = changes.get(name) ?? null
-        const row = {...rowOf(run, one, own), before: known?.directory ?? null, change}
-        cell.lines.set(name, [...(cell.lines.get(name) ?? []), row])
-      }
-      if (!known) cells.push(cell)
-      Object.assign(cell, {newest: record, directory})
-    }
+  const steps = own.runs.map(run => addRun(run, cells, own, limits))
+  return {
+    lines: cells.flatMap(({rows}) => [...rows.values()]),
+    left: cells.flatMap(cell => leftOf(cell, own.runs.at(-1)!)),
+    warnings: [...steps.flatMap(({otherwise}) => otherwise), ...steps.flatMap(({apart}) => apart)],
   }
-  return {lines: cells.flatMap(({lines}) => [...lines.values()]), apart}
 }
 
 /** A line that has numbers. */
 type Told = Found & {line: ComparedLine}
 
-/** A record of a run, its lines, the record before, and what changed since, by the names of lines. */
-interface Step {
-  record: MeasuredRecord
-  before: MeasuredRecord | undefined
-  found: readonly Told[]
-  changes: ReadonlyMap<string, ComparedRow>
+function hasNumbers(one: Found): one is Told {
+  return !('reason' in one.line)
 }
 
-/** The records of a run against those before, and why lines are not compared. @param latest - of each cell so far */
-function step(
+/** Adds a run to the cells of those before it. @returns what else differs from those, and why lines are not compared */
+function addRun(
   run: HistoryRun,
-  latest: readonly MeasuredRecord[],
-  {comparison}: HistoryOf,
+  cells: Cell[],
+  own: HistoryOf,
   limits: readonly Limit[],
-): {steps: Step[]; reasons: string[]} {
+): {otherwise: string[]; apart: string[]} {
+  const {comparison} = own
   const records = run.records.filter(isMeasured)
-  const pairs = measuredPairs(matchRuns(latest, records, comparison))
-  const between = comparison.between('runs', [...pairs.map(([a]) => a), ...records])
-  const told = (pair: MeasuredPair) =>
-    linesOf(pair, comparison, between).filter((one): one is Told => !('reason' in one.line))
-  const changed = pairs.flatMap(told)
-  const reasons = pairs
-    .flatMap(pair => linesOf(pair, comparison, between))
-    .flatMap(({line}) => ('reason' in line ? [line.reason] : []))
-  const rows = rowsOf(changed, {comparison, limits})
-  const before = new Map(pairs.map(([a, b]) => [b, a]))
-  const changes = new Map(records.map(record => [record, new Map<string, ComparedRow>()]))
-  for (const [at, one] of changed.entries()) {
-    changes.get(one.pair[1])!.set(nameOf(one), rows[at]!)
-  }
-  const steps = records.flatMap(record => {
-    const found = told([record, record])
-    if (found.length === 0) return []
-    return [{record, before: before.get(record), found, changes: changes.get(record)!}]
+  const owners = new Map<CellRecord, Cell>(cells.map(cell => [cell.newest, cell]))
+  const matching = matchRuns([...owners.keys()], run.records, comparison)
+  for (const cell of cells) Object.assign(cell, {uncompared: new Map(), ended: ''})
+  for (const [a, b] of matching.pairs) owners.get(a)!.ended = endOf(b).slice(': '.length)
+  const pairs = measuredPairs(matching)
+  const earlierOf = ([a]: MeasuredPair) => owners.get(a)!.run.directory
+  // each earlier run has a shift against this one
+  const found = groupBy(pairs, earlierOf).flatMap(same => {
+    const earlier = owners.get(same[0]![0])!.run.records.filter(isMeasured)
+    const between = comparison.between('runs', [...earlier, ...records])
+    return same.flatMap(pair => linesOf(pair, comparison, between))
   })
-  return {steps, reasons}
+  const compared = found.filter(hasNumbers)
+  const rows = rowsOf(compared, {comparison, limits})
+  const otherwise = groupBy(pairs, earlierOf).flatMap(same => {
+    const own = new Set(same)
+    const changed = compared.flatMap(({pair}, at) => (own.has(pair) ? [rows[at]!] : []))
+    const against = `${run.directory} against ${earlierOf(same[0]!)}`
+    return stepWarnings(same, changed).map(warning => `${against}: ${warning}`)
+  })
+  const changes = new Map<Found, ComparedRow>(compared.map((one, at) => [one, rows[at]!]))
+  const known = new Map(pairs.map(([a, b]) => [b, owners.get(a)!]))
+  const since = new Map<MeasuredRecord, Found[]>(records.map(record => [record, []]))
+  for (const one of found) since.get(one.pair[1])!.push(one)
+  const alone = comparison.between('runs', records)
+  for (const record of records) {
+    const lines = linesOf([record, record], comparison, alone)
+    const none = {rows: new Map(), last: new Map(), uncompared: new Map(), ended: ''}
+    const cell = known.get(record) ?? {newest: record, run, ...none}
+    addLines(cell, {run, own, lines, since: since.get(record)!, changes})
+    // what has no numbers by itself is no base for the next run
+    if (lines.every(({line}) => 'reason' in line && !line.settled)) continue
+    if (!known.has(record)) cells.push(cell)
+    Object.assign(cell, {newest: record, run})
+  }
+  const reasons = found.flatMap(({line}) =>
+    'reason' in line && !line.settled ? [line.reason] : [],
+  )
+  const apart = groupBy(reasons, reason => reason).map(
+    ({0: reason, length}) =>
+      `${run.directory}, ${plural(length, 'line')} not compared with the run before: ${reason}`,
+  )
+  return {otherwise, apart}
+}
+
+/** What a run has of a cell. */
+interface Added {
+  run: HistoryRun
+  own: HistoryOf
+  /** By themselves. */
+  lines: readonly Found[]
+  /** Against the run before. */
+  since: readonly Found[]
+  changes: ReadonlyMap<Found, ComparedRow>
+}
+
+function addLines(cell: Cell, {run, own, lines, since, changes}: Added): void {
+  const before = cell.run === run ? null : cell.run.directory
+  const compared = new Map(since.map(one => [nameOf(one), one]))
+  const alone = new Map(lines.map(one => [nameOf(one), one]))
+  for (const [name, one] of new Map([...compared, ...alone])) {
+    const change = compared.get(name)
+    // what is the rounding of float32 has numbers only against an error
+    const shown = [one, ...(change ? [change] : [])].find(hasNumbers)
+    const {quantity} = one.line
+    const at = own.machine === undefined ? one.at : {...one.at, machine: own.machine}
+    if (change && 'reason' in change.line) cell.uncompared.set(name, change.line)
+    if (shown) {
+      const step = {before, change: (change && changes.get(change)) ?? null}
+      const row = {...rowOf(run, shown, own), at, ...step}
+      cell.rows.set(name, [...(cell.rows.get(name) ?? []), row])
+    }
+    if (shown || alone.has(name)) cell.last.set(name, {quantity, at, directory: run.directory})
+  }
 }
 
 /** What distinguishes a line from others of its cell. */
-function nameOf({line: {quantity, at}}: Told): string {
+function nameOf({line: {quantity, at}}: Found): string {
   return JSON.stringify([quantity, at])
 }
 
-function rowOf({directory, manifest}: HistoryRun, {pair, line, at}: Told, own: HistoryOf) {
+function rowOf({directory, manifest}: HistoryRun, {pair, line}: Told, own: HistoryOf) {
   const {quantity, b: value, interval} = line
   const {commit, rfa} = manifest.machine
   return {
-    ...{experiment: own.experiment, quantity},
-    at: own.machine === undefined ? at : {...at, machine: own.machine},
-    ...{directory, created_at: manifest.created_at, commit, rfa, key: pair[1].key},
+    ...{experiment: own.experiment, quantity, directory, created_at: manifest.created_at},
+    ...{commit, rfa, key: pair[1].key},
     unit: own.comparison.quantities.find(({name}) => name === quantity)!.unit,
-    ...{value, low: endOf(interval?.low), high: endOf(interval?.high)},
+    value,
+    low: finiteOrNull(interval?.low ?? Number.NaN),
+    high: finiteOrNull(interval?.high ?? Number.NaN),
     newest: directory === own.runs.at(-1)!.directory,
   }
 }
 
-function endOf(end = Number.NaN): number | null {
-  return finiteOrNull(end)
-}
-
-/** A line of an earlier run alone may hide a regression. */
-function notInNewest({quantity, at, directory}: Unnumbered): LeftRow {
-  const reason = `last measured in ${directory}, not in the newest run`
-  return {where: 'a', quantity, at, reason, open: true}
+/** Lines of a cell that the newest run lacks, which may hide a regression, and those that it has and that were not compared. */
+function leftOf({last, uncompared, ended}: Cell, newest: HistoryRun): LeftRow[] {
+  return [...last].flatMap(([name, {quantity, at, directory}]): LeftRow[] => {
+    const line = uncompared.get(name)
+    if (line && (line.settled || directory === newest.directory)) return [leftLine(line, at)]
+    if (directory === newest.directory) return []
+    const reason = `${ended ? `${ended}; ` : ''}last measured in ${directory}`
+    return [{where: 'a', quantity, at: {...at}, reason, open: true}]
+  })
 }
 
 /** That several machines made runs of an experiment, and which. */

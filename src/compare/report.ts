@@ -176,12 +176,12 @@ type Judged = Pick<ComparisonFacts, 'rows' | 'left' | 'limits' | 'strict' | 'pas
 /**
  * What the limits say: lines that are beyond one, those that could not be judged, the count.
  *
- * @param most - lines without a judgement that are named
+ * @param how - `most`: lines without a judgement that are named; `base`: what values are held against. Default: A
  */
 export function verdictItems(
   {rows, left, limits, strict, passed}: Judged,
   shared: Shared,
-  most = MOST_NAMED,
+  {most = MOST_NAMED, base = 'A'}: {most?: number | undefined; base?: string} = {},
 ): string[] {
   if (limits.length === 0) return []
   const asked = limits.map(({quantity, percent}) => `${quantity}:${percent}%`).join(',')
@@ -189,7 +189,7 @@ export function verdictItems(
   const open = unjudged(rows, left, limits)
   const named = beyond.map(
     row =>
-      `regression: ${row.quantity} of ${nameOf(row.at, shared)}: ${withInterval(row.ratio, row.ratio_low, row.ratio_high)} times A, beyond ${row.limit_percent}%`,
+      `regression: ${row.quantity} of ${nameOf(row.at, shared)}: ${withInterval(row.ratio, row.ratio_low, row.ratio_high)} times ${base}, beyond ${row.limit_percent}%`,
   )
   const kind = strict ? 'fails (--strict)' : 'warning'
   const openNames = firstOf(

@@ -30,7 +30,7 @@ export function comparisonScreen(facts: ComparisonFacts, {quantities}: Compariso
   const notes = [
     ...warnings.slice(0, MOST_WARNINGS).map(warning => `warning: ${cut(warning)}`),
     ...leftItem(left),
-    ...verdictItems(facts, shared, 1).filter(item => !item.startsWith('regression')),
+    ...verdictItems(facts, shared, {most: 1}).filter(item => !item.startsWith('regression')),
   ]
   return fittedScreen({
     title: heading(2, titleOf(facts)),
@@ -208,7 +208,8 @@ export function lineName({at}: Pick<ComparedRow, 'at'>, shared: Shared): string 
   return parts.filter(Boolean).join(' ')
 }
 
-function cut(warning: string): string {
+/** A warning without its end where it is long. */
+export function cut(warning: string): string {
   return warning.length <= MOST_OF_WARNING ? warning : `${warning.slice(0, MOST_OF_WARNING - 3)}...`
 }
 

@@ -34,6 +34,19 @@ export function warningsOf(
   ]
 }
 
+/** What a run of a history and one before it differ in other than the machine, and what looks like chance. */
+export function stepWarnings(
+  pairs: readonly MeasuredPair[],
+  rows: readonly ComparedRow[],
+): string[] {
+  return [
+    ...computedBy(pairs, (name, a, b) => (a === b ? [] : [`${name} ${a}, then ${b}`])),
+    ...otherwise(pairs, 'runs'),
+    ...commonShift(rows),
+    ...fewPairs(rows),
+  ]
+}
+
 /** Facts by the words for them. */
 type Facts = readonly (readonly [string, (machine: Machine) => unknown])[]
 
@@ -68,7 +81,7 @@ function differing(name: string, a: unknown, b: unknown): string[] {
 }
 
 /** What computed the cells, where that was not the same. */
-function computedBy(pairs: readonly MeasuredPair[]): string[] {
+function computedBy(pairs: readonly MeasuredPair[], texts = differing): string[] {
   const facts = [
     ['backend', 'backend'],
     ['instruction set', 'instruction_set'],
@@ -76,7 +89,7 @@ function computedBy(pairs: readonly MeasuredPair[]): string[] {
   ] as const
   return facts.flatMap(([name, field]) => {
     const told = pairs.map(([a, b]) =>
-      differing(name, a.result[field] ?? 'unknown', b.result[field] ?? 'unknown').join(),
+      texts(name, a.result[field] ?? 'unknown', b.result[field] ?? 'unknown').join(),
     )
     return counted(told.filter(Boolean), pairs.length)
   })

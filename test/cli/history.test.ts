@@ -1,4 +1,4 @@
-import {mkdir, readFile, writeFile} from 'node:fs/promises'
+import {mkdir, readFile, symlink, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {parse} from 'csv-parse/sync'
 import {beforeAll, describe, expect, it} from 'vitest'
@@ -80,12 +80,9 @@ describe('rfa history', () => {
       favor-pos orth M=64 L=128  c0ffee3  2026-01-03 10:00  15.0 ms [14.6 ms, 15.4 ms]  1.00x [0.98, 1.02]  inconclusive
       favor-pos orth M=64 L=128  c0ffee2  2026-01-02 10:00  15.0 ms [14.6 ms, 15.4 ms]  1.5x [1.5, 1.5]     slower
       favor-pos orth M=64 L=128  c0ffee1  2026-01-01 10:00  10.0 ms [9.75 ms, 10.3 ms]  -                   -
-      favor-pos orth M=64 L=256  c0ffee3  2026-01-03 10:00  15.0 ms [14.6 ms, 15.4 ms]  1.00x [0.98, 1.02]  inconclusive
-      favor-pos orth M=64 L=256  c0ffee2  2026-01-02 10:00  15.0 ms [14.6 ms, 15.4 ms]  1.5x [1.5, 1.5]     slower
-      favor-pos orth M=64 L=256  c0ffee1  2026-01-01 10:00  10.0 ms [9.75 ms, 10.3 ms]  -                   -
-      softmax L=128              c0ffee3  2026-01-03 10:00  10.0 ms [9.75 ms, 10.3 ms]  1.00x [0.98, 1.02]  inconclusive
 
-      Shown: 9 of 14 rows, the lines that changed most; --details has all.
+      Values with their 95 % intervals. change: the value over that of the row below it, as rfa compare finds it; p-values are
+      adjusted for all lines of a run. Shown: 5 of 14 rows, the lines that changed most; --details has all.
       "
     `)
   })
@@ -97,12 +94,53 @@ describe('rfa history', () => {
     expect(stdout.match(/c0ffee2/g)).toHaveLength(8)
     const asked = ['--cell', 'favor-pos L=128', '--metric', 'time']
     const one = await history('DIR/all', ...asked, '--details')
-    expect(one.stdout).toMatch(/^rfa history: 1 line over 5 runs/)
+    expect(one.stdout).toMatch(/^rfa history: 1 line over 3 runs/)
     expect(one.stdout.match(/c0ffee\d/g)).toEqual(['c0ffee3', 'c0ffee2', 'c0ffee1'])
     const strange = await history('DIR/all', '--cell', 'favor-po')
     expect(strange.exitCode).toBe(2)
     expect(strange.stderr).toMatch(/^--cell: expected one of the words of lines/)
     expect(strange.stderr).toContain('did you mean favor-pos?')
+  })
+
+  it('takes values of several words, alone and with others', async () => {
+    const methods = [method('rfa', {tau: 0.5}), method('elu')]
+    const plans = benchPlanOf([128], {methods})
+    for (const day of [1, 2]) {
+      await writeRun(at(`labels/${day}`), plans, await benchRecords(plans, () => 1e7), {
+        created_at: `2026-01-0${day}T10:00:00.000Z`,
+      })
+    }
+    const lines = async (cell: string) => {
+      const {result} = await history('DIR/labels', '--cell', cell, '--metric', 'time')
+      return historyDocument.parse(result).rows.map(row => row.at.method)
+    }
+    const label = 'rfa (tau=0.5)'
+    for (const cell of [label, `L=128 ${label}`, `method=${label} L=128`, 'rfa']) {
+      expect(await lines(cell)).toEqual([label, label])
+    }
+    const strange = await history('DIR/labels', '--cell', `${label} L=12`)
+    expect(strange.stderr).toContain('did you mean L=128?')
+  })
+
+  it('counts a run once, follows links to runs, and names what cannot be read', async () => {
+    await mkdir(at('links'))
+    await symlink(at('all/a'), at('links/a'))
+    await symlink(at('all'), at('links/all'))
+    await symlink(at('links/loop'), at('links/loop'))
+    const argv = ['DIR/links', 'DIR/all/c', 'DIR/all/../all/c', 'DIR/all/nested/..']
+    const {result, stderr} = await history(...argv)
+    const runs = historyDocument.parse(result).runs.map(({directory}) => directory)
+    expect(runs.filter(name => name.endsWith('a'))).toEqual([at('links/a')])
+    expect(runs).toHaveLength(5)
+    expect(stderr).toMatch(/^warning: left out: .*loop: cannot be read: ELOOP$/m)
+  })
+
+  it('refuses limits of what no run measures', async () => {
+    const {exitCode, stderr} = await history('DIR/one', '--fail-on', 'error:5%')
+    expect(exitCode).toBe(2)
+    expect(stderr).toMatch(
+      /^--fail-on: expected time or memory, as one of these runs measures, got error/,
+    )
   })
 
   it('is a gate on the newest run, with the exit codes of compare', async () => {
@@ -119,6 +157,26 @@ describe('rfa history', () => {
     const strict = await gate('DIR/lost', 'time:10%', '--strict')
     expect(strict.exitCode).toBe(5)
     expect(strict.stdout).toMatch(/fails \(--strict\): could not judge time of method favor-pos/)
+  })
+
+  it('does not pass an older run with --strict where a newer one cannot be read', async () => {
+    const file = at('left-out.md')
+    const argv = ['DIR/lost/a', 'DIR/lost/b', 'DIR/broken', '--fail-on', 'memory:10%', '-o', file]
+    const loose = await history(...argv, '--quiet')
+    expect(loose.exitCode).toBe(0)
+    expect(loose.stderr.match(/^warning: left out: /gm)).toHaveLength(3)
+    const strict = await history(...argv, '--strict')
+    expect(strict.exitCode).toBe(5)
+    expect(strict.stdout).toMatch(/fails \(--strict\): left out 2 folders/)
+    expect(historyDocument.parse(strict.result).left_out).toMatchObject([
+      {directory: at('broken/run'), open: true},
+      {directory: at('broken/shard'), open: true},
+      {directory: at('broken/inputs'), open: false},
+    ])
+    expect(await readFile(file, 'utf8')).toContain('left out: ')
+    // an experiment that is never compared hides no run
+    const other = ['DIR/lost/a', 'DIR/lost/b', 'DIR/broken/inputs', '--fail-on', 'memory:10%']
+    expect((await history(...other, '--strict')).exitCode).toBe(0)
   })
 
   it('compares times on one machine only, and says so', async () => {
@@ -164,10 +222,22 @@ describe('rfa history', () => {
       exitCode: 2,
       stderr: expect.stringMatching(/expected a cell that two runs measured, got one run/),
     })
+    expect(await history('DIR/broken')).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(
+        /^(?:warning: left out: .*\n){3}.*broken: expected runs that can be compared/,
+      ),
+    })
+    expect(await history('DIR/all', '--metric', 'variance')).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(/^--metric variance: expected a line that two runs measured/),
+    })
+    const elsewhere = await history('DIR/all', 'DIR/nowhere')
+    expect(elsewhere).toMatchObject({exitCode: 3, stderr: expect.stringMatching(/nowhere: exp/)})
     const {stderr, exitCode} = await history('DIR/all', 'DIR/broken')
     expect(exitCode).toBe(0)
-    expect(stderr).toMatch(/^left out: .*broken.run.manifest\.json/m)
-    expect(stderr).toMatch(/^left out: .*shard: a shard; merge shards first/m)
-    expect(stderr).toMatch(/^left out: .*inputs: runs of inputs are not compared/m)
+    expect(stderr).toMatch(/^warning: left out: .*broken.run.manifest\.json/m)
+    expect(stderr).toMatch(/^warning: left out: .*shard: a shard; merge shards first/m)
+    expect(stderr).toMatch(/^warning: left out: .*inputs: runs of inputs are not compared/m)
   })
 })

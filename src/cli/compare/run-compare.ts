@@ -133,8 +133,8 @@ function refuseOverlap(a: Side, b: Side): void {
   throw expected('USAGE', '--methods', what, got, `name each as the tables do: ${labels}`)
 }
 
-/** @throws {USAGE} for a limit of what an experiment does not measure */
-function requireMeasured(
+/** @param experiment - what measures the names @throws {USAGE} for a limit of what it does not measure */
+export function requireMeasured(
   limits: readonly Limit[],
   experiment: string,
   names: readonly string[],

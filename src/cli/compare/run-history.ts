@@ -1,7 +1,7 @@
 /** `rfa history`: finds the runs below folders, puts them in order, writes what was asked for. */
-import {readdir, stat} from 'node:fs/promises'
+import {readdir, realpath, stat} from 'node:fs/promises'
 import {join} from 'node:path'
-import {type HistoryOf, type HistoryRun, history} from '../../compare/history.js'
+import {type HistoryOf, history} from '../../compare/history.js'
 import {
   historyCsv,
   historyFigures,
@@ -13,6 +13,7 @@ import type {HistoryFacts} from '../../compare/history-schema.js'
 import {expected, RfaError, unknownName} from '../../errors.js'
 import {comparisonOf, experimentNamed} from '../../experiments/index.js'
 import type {ReportedRun} from '../../experiments/run-report.js'
+import {errorCode} from '../../files.js'
 import {packageVersion} from '../../package.js'
 import {commandText} from '../../report/command-line.js'
 import type {Block, FigureBlock} from '../../report/document.js'
@@ -21,6 +22,7 @@ import {type FailOnFlags, limitsOf} from '../plans/compare.js'
 import type {HistoryDocument} from '../program/json-documents.js'
 import {type RunServices, readRuns} from '../report/write-report.js'
 import {type ResultFlags, writeResult} from './result-files.js'
+import {requireMeasured} from './run-compare.js'
 
 /** What `rfa history` was asked for. */
 export interface HistoryFlags extends FailOnFlags {
@@ -29,11 +31,15 @@ export interface HistoryFlags extends FailOnFlags {
   metric?: readonly string[] | undefined
 }
 
+interface How {
+  bin: string
+  services: RunServices
+  caution(text: string): void
+}
+
 /** A history, and how it is shown. */
 export interface Shown {
   facts: HistoryFacts
-  /** Folders that have no part in it, and why. */
-  leftOut: string[]
   screen: Block[]
   blocks: Block[]
   figures: FigureBlock[]
@@ -42,82 +48,134 @@ export interface Shown {
 /**
  * The history of the runs below folders.
  *
- * @param bin - what the program is called
- * @throws {FILE_MISSING} where no run is there
+ * @param how - `bin`: what the program is called; `caution`: takes folders that are left out, before anything is refused
+ * @throws {FILE_MISSING} where no run is there, or a named folder is not
  * @throws {USAGE} where no cell was measured twice, and for limits of what no run measures
  * @throws {UNKNOWN_NAME} for a word of `--cell` that no line has
  */
 export async function historyOf(
   folders: readonly string[],
   flags: HistoryFlags,
-  {bin, services}: {bin: string; services: RunServices},
+  {bin, services, caution}: How,
 ): Promise<Shown> {
   const limits = limitsOf(flags)
-  const found = (await Promise.all(folders.map(runsBelow))).flat()
-  if (found.length === 0) {
-    const remedy = 'name a folder with runs of bench, error-sweep or variance, such as results'
-    throw expected('FILE_MISSING', folders.join(' '), 'folders of runs', 'none', remedy)
-  }
-  const {runs, leftOut} = await readable(found, bin, services)
+  const leftOut: LeftOut = []
+  const found = await runsBelow(folders, leftOut)
+  if (found.length + leftOut.length === 0) throw noRuns(folders.join(' '))
+  const runs = await readable(found, leftOut, {bin, services})
   const groups = await groupsOf(runs, leftOut)
+  for (const {reason} of leftOut) caution(`left out: ${reason}`)
+  const names = groups.flatMap(({comparison}) => comparison.quantities.map(({name}) => name))
+  if (names.length > 0) requireMeasured(limits, 'one of these runs', names)
   const asked = asker(flags)
-  const facts = history(groups, {limits, strict: flags.strict, isAsked: asked.isAsked})
+  const request = {limits, strict: flags.strict, leftOut}
+  const facts = history(groups, {...request, isAsked: asked.isAsked})
   asked.requireKnown()
-  if (facts.rows.length === 0) throw nothingTwice(groups, folders, leftOut)
+  if (facts.rows.length === 0 && facts.left.every(({where}) => where === 'a')) {
+    throw nothingTwice(groups, folders, flags)
+  }
   const quantities: Quantities = new Map(
     groups.flatMap(({comparison}) => comparison.quantities.map(one => [one.name, one] as const)),
   )
   return {
-    ...{facts, leftOut},
+    facts,
     screen: historyScreen(facts, quantities),
     blocks: historyReport(facts, quantities),
     figures: historyFigures(facts, quantities).map(figure => ({kind: 'figure', figure})),
   }
 }
 
-/** Folders of runs in a folder, itself among them; those of a run are not looked into. */
-async function runsBelow(folder: string): Promise<string[]> {
-  const manifest = await stat(join(folder, 'manifest.json')).catch(() => undefined)
-  if (manifest?.isFile()) return [folder]
-  const entries = await readdir(folder, {withFileTypes: true}).catch(() => [])
-  const inside = entries.filter(
-    entry => entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'node_modules',
-  )
-  const below = inside.map(({name}) => join(folder, name)).sort()
-  return (await Promise.all(below.map(runsBelow))).flat()
+/** Folders of runs below those that were named, each once. @throws {FILE_MISSING} where a named one is not there */
+async function runsBelow(named: readonly string[], leftOut: LeftOut): Promise<string[]> {
+  // a run may have several names
+  const found = new Map<string, string>()
+  for (const folder of named) {
+    const there = await stat(folder).catch(errorCode)
+    if (there === 'ENOENT' || (typeof there === 'object' && !there.isDirectory())) {
+      throw noRuns(folder)
+    }
+    await search(folder)
+  }
+  return [...found.values()]
+
+  async function search(folder: string): Promise<void> {
+    try {
+      if (await isRun(folder)) {
+        const place = await realpath(folder)
+        found.set(place, found.get(place) ?? folder)
+      } else {
+        const entries = await readdir(folder, {withFileTypes: true})
+        const shown = entries.filter(({name}) => !name.startsWith('.') && name !== 'node_modules')
+        for (const entry of shown.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+          const path = join(folder, entry.name)
+          // links lead to runs only, so that none leads in a circle
+          const leads = entry.isSymbolicLink() && (await isRun(path).catch(() => true))
+          if (entry.isDirectory() || leads) await search(path)
+        }
+      }
+    } catch (error) {
+      leftOut.push(leftOutOf(folder, `cannot be read: ${errorCode(error) ?? error}`))
+    }
+  }
 }
 
-async function readable(folders: readonly string[], bin: string, services: RunServices) {
+async function isRun(folder: string): Promise<boolean> {
+  try {
+    return (await stat(join(folder, 'manifest.json'))).isFile()
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) return false
+    throw error
+  }
+}
+
+function noRuns(where: string): RfaError {
+  const remedy = 'name a folder with runs of bench, error-sweep or variance, such as results'
+  return expected('FILE_MISSING', where, 'folders of runs', 'none', remedy)
+}
+
+type LeftOut = HistoryFacts['left_out']
+
+/** @param open - whether it could be a run with a regression */
+function leftOutOf(directory: string, reason: string, open = true): LeftOut[number] {
+  return {directory, reason: `${directory}: ${reason}`, open}
+}
+
+async function readable(
+  folders: readonly string[],
+  leftOut: LeftOut,
+  {bin, services}: Pick<How, 'bin' | 'services'>,
+): Promise<ReportedRun[]> {
   const runs: ReportedRun[] = []
-  const leftOut: string[] = []
-  for (const folder of new Set(folders)) {
+  for (const folder of folders) {
     try {
       const [run] = await readRuns([folder], bin, services)
-      if (run!.manifest.shard) leftOut.push(`${folder}: a shard; merge shards first`)
+      if (run!.manifest.shard) leftOut.push(leftOutOf(folder, 'a shard; merge shards first'))
       else runs.push(run!)
     } catch (error) {
       if (!(error instanceof RfaError)) throw error
-      leftOut.push(error.message)
+      leftOut.push({directory: folder, reason: error.message, open: true})
     }
   }
-  return {runs, leftOut}
+  return runs
 }
 
 /** Runs by experiment. @param leftOut - takes those of experiments that are not compared */
-async function groupsOf(runs: readonly ReportedRun[], leftOut: string[]): Promise<HistoryOf[]> {
+async function groupsOf(runs: readonly ReportedRun[], leftOut: LeftOut): Promise<HistoryOf[]> {
   const groups: HistoryOf[] = []
   for (const own of groupBy(runs, ({manifest}) => manifest.plan.experiment)) {
     const {experiment: name} = own[0]!.manifest.plan
     const experiment = await experimentNamed(name)
     if (experiment.comparison) {
       groups.push({experiment: name, comparison: await comparisonOf(experiment), runs: own})
-    } else
-      leftOut.push(...own.map(({directory}) => `${directory}: runs of ${name} are not compared`))
+    } else {
+      const reason = `runs of ${name} are not compared`
+      leftOut.push(...own.map(({directory}) => leftOutOf(directory, reason, false)))
+    }
   }
   return groups
 }
 
-/** Asks lines for the words of `--cell` and the quantity of `--metric`. */
+/** Asks lines for the words of `--cell`, which may be several in a value, and the quantity of `--metric`. */
 function asker({cell, metric}: HistoryFlags) {
   const words = cell?.split(/\s+/).filter(Boolean) ?? []
   const known = new Set<string>()
@@ -129,25 +187,44 @@ function asker({cell, metric}: HistoryFlags) {
         ),
       )
       for (const word of own) known.add(word)
-      return words.every(word => own.has(word)) && (metric?.includes(quantity) ?? true)
+      return after(words, own).includes('') && (metric?.includes(quantity) ?? true)
     },
     /** @throws {UNKNOWN_NAME} */
     requireKnown(): void {
-      const strange = words.find(word => !known.has(word))
-      if (strange !== undefined) throw unknownName('--cell', 'words of lines', strange, [...known])
+      const rests = after(words, known)
+      if (rests.includes('')) return
+      const [strange] = rests.toSorted((a, b) => a.length - b.length)
+      throw unknownName('--cell', 'words of lines', strange!.split(' ')[0]!, [...known])
     },
   }
 }
 
+/** What may remain of words once names are taken from their beginning, in every way. */
+function after(words: readonly string[], names: ReadonlySet<string>): string[] {
+  const rests = words.flatMap((_, at) =>
+    names.has(words.slice(0, at + 1).join(' ')) ? after(words.slice(at + 1), names) : [],
+  )
+  return [words.join(' '), ...rests]
+}
+
+/** Why there is no line: no run was read, flags took all, or runs share none. */
 function nothingTwice(
   groups: readonly HistoryOf[],
   folders: readonly string[],
-  leftOut: readonly string[],
+  {cell, metric}: HistoryFlags,
 ): RfaError {
-  const runs: HistoryRun[] = groups.flatMap(own => [...own.runs])
+  const where = folders.join(' ')
+  const runs = groups.flatMap(own => [...own.runs])
+  if (runs.length === 0) {
+    return expected('USAGE', where, 'runs that can be compared', 'none', 'see what was left out')
+  }
+  if (history(groups, {limits: [], strict: false}).rows.length > 0) {
+    const asked = [...(cell ? [`--cell "${cell}"`] : []), ...(metric ? [`--metric ${metric}`] : [])]
+    return expected('USAGE', asked.join(' '), 'a line that two runs measured', 'none')
+  }
   const count = runs.length === 1 ? 'one run' : `${runs.length} runs that share none`
-  const remedies = [...leftOut.slice(0, 1), 'rfa report prints what one run found']
-  return expected('USAGE', folders.join(' '), 'a cell that two runs measured', count, ...remedies)
+  const remedy = 'rfa report prints what one run found'
+  return expected('USAGE', where, 'a cell that two runs measured', count, remedy)
 }
 
 /** Writes the files of `--output`; Markdown for `-` is printed. @throws {WOULD_OVERWRITE | NOT_WRITABLE} */
@@ -170,7 +247,7 @@ export function writeHistory(
         ...{title: 'rfa history', what: 'Cells in the runs of folders, the newest run first.'},
         facts: [['runs', String(facts.runs.length)] as const],
         findings: facts.warnings.map(warning => `Warning: ${warning}.`),
-        missing: [],
+        missing: facts.left_out.map(({reason}) => `left out: ${reason}`),
       }
       return renderHtml([title!, ...figures, ...rest], {
         ...{title: run.title, runs: [run], command, generator},

@@ -13,16 +13,20 @@ const limitList = Flags.custom<Limit>({
   parse: async (text, _context, {name}) => parseLimit(text, `--${name}`),
 })
 
-/** `--fail-on` and `--strict` of every command that compares. */
-export const failOnFlags = {
+/** `--fail-on` and `--strict` of a command that compares. @param names - what is judged, by what, and their ratio */
+const judging = ([b, a, ratio]: readonly [string, string, string], only: string) => ({
   'fail-on': limitList({
-    description:
-      'end with exit code 1 if B exceeds A by more than the limit beyond noise (lower end of the 95 % interval of B/A above 1 + limit), with 5 if no line could be judged; of time (bench), memory (bench, as counted), error (error-sweep: rel L2), variance (variance). A limit inside the interval cannot be judged, which only warns where other lines could be',
+    description: `end with exit code 1 if ${b} exceeds ${a} by more than the limit beyond noise (lower end of the 95 % interval of ${ratio} above 1 + limit), with 5 if no line could be judged; of time (bench), memory (bench, as counted), error (error-sweep: rel L2), variance (variance). A limit inside the interval cannot be judged, which only warns where other lines could be`,
   }),
-  strict: toggle(
-    'also end with exit code 5 for lines that cannot be judged, and for what only A has measured',
-  ),
-}
+  strict: toggle(`also end with exit code 5 for lines that cannot be judged, and for ${only}`),
+})
+
+export const failOnFlags = judging(['B', 'A', 'B/A'], 'what only A has measured')
+
+export const historyFailOnFlags = judging(
+  ['the newest run', 'the run before', 'the ratio of both'],
+  'what the newest run has not measured, and runs that cannot be read',
+)
 
 /** Values of {@link failOnFlags}. */
 export interface FailOnFlags {

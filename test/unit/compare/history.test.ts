@@ -11,7 +11,7 @@ import type {CellRecord} from '../../../src/results/record.js'
 import {BENCH_MANIFEST, timed} from '../../helpers/records/bench.js'
 import {replicated} from '../../helpers/records/error-sweep.js'
 import {MACHINE} from '../../helpers/records/machine.js'
-import {failed} from '../../helpers/records/outcomes.js'
+import {failed, skipped} from '../../helpers/records/outcomes.js'
 import {variance} from '../../helpers/records/variance.js'
 
 type Name = 'bench' | 'error-sweep' | 'variance'
@@ -42,6 +42,9 @@ const ask = (own: HistoryOf, request: Partial<HistoryRequest> = {}) =>
 
 const times = (...factors: number[]) =>
   [128, 256].map((seq_len, at) => timed({seq_len}, 1e7 * (factors[at] ?? 1)))
+const ERRORS = [0.2, 0.3, 0.25, 0.22, 0.27, 0.31, 0.24]
+const SIZES = {batch: 1, heads: 1, head_dim: 8, value_dim: 8, key_len: null}
+const GENERATED = {kind: 'generator', name: 'gaussian', ...SIZES} as const
 const only = (quantity: QuantityName) => ({
   isAsked: (line: {quantity: QuantityName}) => line.quantity === quantity,
 })
@@ -96,10 +99,70 @@ describe('history', () => {
     const strict = ask(lost, {limits, strict: true, ...only('time')})
     expect(strict.passed).toBe(false)
     expect(strict.left).toMatchObject([{where: 'a', at: {L: '256'}, open: true}])
+    expect(strict.left[0]!.reason).toBe('last measured in run-1')
+    const [short, long] = times()
+    const broken = ask(await of('bench', [times(), [short!, failed(long!)]]), only('time'))
+    expect(broken.left[0]!.reason).toMatch(/^failed, [\s\S]*; last measured in run-0$/)
+  })
+
+  it('judges with --strict what the newest run has and could not be compared', async () => {
+    const drawn = (seed: number, ...methods: string[]) =>
+      methods.map(method => replicated(ERRORS, {input: GENERATED, seed, method}))
+    const runs = [drawn(0, 'favor-pos', 'elu'), drawn(1, 'favor-pos'), drawn(1, 'favor-pos', 'elu')]
+    const own = await of('error-sweep', runs)
+    const limits = [{quantity: 'error', percent: 50}] as const
+    const facts = ask(own, {limits, strict: true})
+    expect(facts.passed).toBe(false)
+    expect(facts.left).toMatchObject([
+      {where: 'both', quantity: 'error', at: {method: 'elu'}, open: true},
+    ])
+    expect(facts.left[0]!.reason).toMatch(/^generated inputs of another seed/)
+    expect(ask(own, {limits}).passed).toBe(true)
+  })
+
+  it('judges what is the rounding of float32, and what no longer is', async () => {
+    const cells = (...errors: number[]) =>
+      errors.map((error, at) =>
+        replicated(
+          ERRORS.map(x => x * error),
+          {num_features: 64 + at},
+        ),
+      )
+    const limits = [{quantity: 'error', percent: 50}] as const
+    const strict = {limits, strict: true}
+    const same = ask(await of('error-sweep', [cells(1, 1e-12), cells(1, 1e-12)]), strict)
+    expect(same).toMatchObject({passed: true, warnings: []})
+    expect(same.left).toMatchObject([{where: 'both', at: {M: '65'}, open: false}])
+    const rounding = ask(await of('error-sweep', [cells(1e-12), cells(1e-12)]), strict)
+    expect(rounding).toMatchObject({passed: true, rows: []})
+    const lost = await of('error-sweep', [cells(1, 1e-12), cells(1)])
+    expect(ask(lost, strict).left).toMatchObject([{where: 'a', at: {M: '65'}, open: true}])
+    const worse = ask(await of('error-sweep', [cells(1e-12), cells(1e-12), cells(1)]), strict)
+    expect(worse.rows).toMatchObject([{change: {judgement: 'regression'}, before: 'run-1'}])
+    const better = ask(await of('error-sweep', [cells(1), cells(1e-12)]), strict)
+    expect(better).toMatchObject({passed: true, left: []})
+    expect(better.rows[0]).toMatchObject({newest: true, change: {answer: 'less'}})
+  })
+
+  it('finds for each earlier run by how much the machine was slower', async () => {
+    const cells = (factor: number) =>
+      [16, 32, 64, 128, 256, 512, 1024].map(num_features => timed({num_features}, 1e6 * factor))
+    const own = await of('bench', [cells(1), cells(1.1).slice(3), cells(1.21)])
+    const [newest, , oldest] = own.runs.map(run => ({...run, method: null}))
+    const request = {experiment: 'bench', comparison: own.comparison, related: 'runs'} as const
+    const {rows} = compare({...request, a: oldest!, b: newest!, limits: [], strict: false})
+    const found = ask(own).rows.flatMap(({before, newest: is, change}) =>
+      is && before === 'run-0' ? [change!] : [],
+    )
+    expect(found).toHaveLength(6)
+    for (const {quantity, key_b, ratio_low, ratio_high} of found) {
+      const same = rows.find(row => row.key_b === key_b && row.quantity === quantity)
+      expect(same).toMatchObject({ratio_low, ratio_high})
+    }
   })
 
   it('has values with their intervals: of times, errors and variances', async () => {
-    const errors = [0.2, 0.3, 0.25, 0.22, 0.27, 0.31, 0.24].map(error => error * 1.01)
+    const errors = ERRORS.map(error => error * 1.01)
     const own: Record<Name, readonly CellRecord[]> = {
       bench: times(),
       'error-sweep': [replicated(errors)],
@@ -129,13 +192,32 @@ describe('history', () => {
   })
 
   it('says why lines are not compared with the run before', async () => {
-    const sizes = {batch: 1, heads: 1, head_dim: 8, value_dim: 8, key_len: null}
-    const input = {kind: 'generator' as const, name: 'gaussian' as const, ...sizes}
-    const drawn = (seed: number) => [replicated([0.2, 0.3, 0.25], {input, seed})]
+    const drawn = (seed: number) => [replicated([0.2, 0.3, 0.25], {input: GENERATED, seed})]
     const {rows, warnings} = ask(await of('error-sweep', [drawn(0), drawn(1)]))
     expect(rows.map(({change}) => change)).toEqual([null, null])
     expect(warnings).toEqual([
+      'run-1 against run-0: seeds differ, so that draws are not shared',
       expect.stringMatching(/^run-1, 1 line not compared with the run before: generated inputs of/),
+    ])
+  })
+
+  it('warns of what compare warns of, for each run', async () => {
+    const cells = (factor: number, changes: object = {}) =>
+      [16, 32, 64, 128, 256, 512].map(num_features => {
+        const {result, ...record} = timed({num_features, ...changes}, 1e6 * factor)
+        return {...record, result: {...result, threads: factor}}
+      })
+    const runs = [cells(1), cells(1, {seed: 5}), cells(4)]
+    const {warnings} = ask(await of('bench', runs))
+    expect(warnings).toEqual([
+      'run-1 against run-0: seeds differ, so that draws are not shared',
+      'run-2 against run-1: threads 1, then 4',
+      'run-2 against run-1: seeds differ, so that draws are not shared',
+      expect.stringMatching(/^run-2 against run-1: all 6 times moved one way, by 4.* busier/),
+    ])
+    const sweeps = [[replicated([0.2, 0.3, 0.25])], [replicated([0.4, 0.5, 0.45])]]
+    expect(ask(await of('error-sweep', sweeps)).warnings).toEqual([
+      expect.stringMatching(/^run-1 against run-0: .*3 /),
     ])
   })
 
@@ -174,7 +256,10 @@ describe('a history as figures and on a screen', () => {
     expect(screenLines(screen)).toBeLessThanOrEqual(SCREEN_LINES)
     const text = renderTerminal(screen, {width: 80, colour: false})
     expect(text).toMatch(/^rfa M=256 +c2 .* slower$/m)
-    expect(text).toMatch(/^Shown: \d+ of 45 rows, the lines that changed most/m)
+    expect(text).toMatch(/^Values with their 95 % intervals/m)
+    const shown = Number(/Shown:\s(\d+)\sof\s45\srows,\sthe\slines\sthat\schanged/.exec(text)![1])
+    expect(shown).toBeGreaterThan(0)
+    expect(shown % 3).toBe(0)
     const [figure] = historyFigures(facts, quantities)
     expect(figure).toMatchObject({name: 'history-time', x: {names: ['c0', 'c1', 'c2']}})
     expect(figure!.caption).toContain('The 8 lines that changed most; tables have 7 more.')
@@ -184,5 +269,35 @@ describe('a history as figures and on a screen', () => {
       [2, 24],
     ])
     expect(new Set(figure!.series.map(({colour}) => colour)).size).toBe(8)
+  })
+
+  it('says what the newest run lacks and why, and that nothing changed', async () => {
+    const many = [64, 128, 256, 512, 1024, 2048, 4096].map(M => timed({num_features: M}, 1e6))
+    const lost = [...many.slice(0, -1), skipped(many.at(-1)!, 'too long')]
+    const own = await of('bench', [many, many, lost], () => ({
+      created_at: '2026-01-01T00:00:00.000Z',
+    }))
+    const quantities = new Map(own.comparison.quantities.map(one => [one.name, one] as const))
+    const isAsked = ({quantity}: {quantity: QuantityName}) => quantity === 'memory'
+    const facts = ask({...own, runs: own.runs.toReversed()}, {isAsked})
+    const text = renderTerminal(historyScreen(facts, quantities), {width: 300, colour: false})
+    expect(text).toMatch(/^rfa history: 7 lines over 3 runs, 1 January 2026, 00:00 UTC$/m)
+    expect(text).toContain(
+      '1 line is not in the newest run: M=4096 (skipped, too long; last measured in run-1)',
+    )
+    expect(text).not.toContain('changed most')
+  })
+
+  it('ranks lines by what the newest run changed', async () => {
+    const cells = (...factors: number[]) =>
+      factors.map((factor, at) => timed({num_features: 64 << at}, 1e6 * factor))
+    const own = await of('bench', [cells(1, 1, 1), cells(9, 1, 1), cells(9, 2, 1)])
+    const quantities = new Map(own.comparison.quantities.map(one => [one.name, one] as const))
+    const limits = [{quantity: 'time', percent: 10}] as const
+    const facts = ask(own, {limits, ...only('time')})
+    const text = renderTerminal(historyScreen(facts, quantities), {width: 300, colour: false})
+    const [figure] = historyFigures(facts, quantities)
+    expect(figure!.series.map(({label}) => label)).toEqual(['M=128', 'M=64', 'M=256'])
+    expect(text).toMatch(/regression: time of M=128: 2\.0.* times the run before, beyond 10%/)
   })
 })
