@@ -108,7 +108,7 @@ export const BRIEF_FLAGS: Readonly<Record<string, BriefFlags>> = {
   compare: {
     methods: 'two methods of one run, the base first',
     'fail-on': 'exit with 1 if B exceeds A, as time:10%',
-    strict: 'exit with 1 for inconclusive lines, too',
+    strict: 'exit with 5 for inconclusive lines, too',
     output: 'file to write: .md, .csv, .json or .html',
     ...DETAILS,
     ...JSON_FLAG,
