@@ -17,7 +17,7 @@ export default class History extends RfaCommand {
   )
   static override examples = [
     '<%= config.bin %> history results',
-    '<%= config.bin %> history results --cell "favor-pos L=1024" --metric time --svg figures',
+    '<%= config.bin %> history results --cell favor-pos --metric time --svg figures',
     '<%= config.bin %> history results --fail-on time:10%,error:5% --output history.csv',
   ]
   static override args = {
