@@ -123,7 +123,7 @@ export const BRIEF_FLAGS: Readonly<Record<string, BriefFlags>> = {
     ...JSON_FLAG,
   },
   claims: {
-    quick: 'fewer draws: about a minute',
+    quick: 'fewer draws: about three minutes',
     'with-training': 'claims about trained models, too: small ones are trained',
     explain: 'print setting and rule of each claim, run nothing',
     figure: 'a figure of a paper in place of claims',
