@@ -14,9 +14,9 @@ interface Search {
 }
 
 /**
- * Searches greedily: layers that keep the budget by themselves join in the order of these losses, each as long as the new set, run
- * as a set, keeps it. Losses of layers do not add up: bias compounds and noise averages out. All of them together are tried first;
- * where that set keeps the budget, no other is needed.
+ * Searches greedily. All layers run as a set first: where that set keeps the budget, no other is needed. Else each layer runs by
+ * itself, and layers that keep the budget join in the order of their losses, each as long as the new set, run as a set, keeps it.
+ * Losses of layers do not add up: bias compounds and noise averages out.
  *
  * @param layers - candidates, at least one
  * @param budget - most loss, which the upper end of an interval keeps, or with a single text its mean
@@ -38,14 +38,17 @@ export async function largestSet(
     tried.push(own)
     return own
   }
-  for (const layer of layers) await run([layer])
-  const order = tried
+  const all = await run(layers)
+  if (all.within) return {chosen: all.set, tried}
+  const singles = []
+  for (const layer of layers) singles.push(await run([layer]))
+  const order = singles
     .filter(({within}) => within)
     .toSorted((a, b) => a.loss.mean! - b.loss.mean!)
     .flatMap(({set}) => set)
   if (order.length === 0) return {chosen: [], tried}
-  const all = await run(order)
-  if (all.within) return {chosen: all.set, tried}
+  const joined = await run(order)
+  if (joined.within) return {chosen: joined.set, tried}
   let chosen: number[] = []
   for (const layer of order) {
     const next = await run([...chosen, layer])

@@ -34,26 +34,28 @@ describe('the largest set of layers within a budget', () => {
   it('is all of them at once, where that set keeps it', async () => {
     const of = model([3, 1, 2])
     expect((await found(6, of)).chosen).toEqual([0, 1, 2])
-    expect(of.ran).toEqual(['0', '1', '2', '0,1,2'])
+    expect(of.ran).toEqual(['0,1,2'])
+    // even where a layer by itself does not
+    expect((await found(6, model([7, 1, 2], {'0,1': -4}))).chosen).toEqual([0, 1, 2])
   })
 
   it('is empty where no layer keeps it', async () => {
     const of = model([3, 1, 2])
     const {chosen, tried} = await found(0.5, of)
     expect(chosen).toEqual([])
-    expect(tried.map(({within}) => within)).toEqual([false, false, false])
+    expect(tried.map(({within}) => within)).toEqual([false, false, false, false])
   })
 
   it('takes the layers that lose least by themselves first', async () => {
     const of = model([3, 1, 2, 9])
     expect((await found(4, of)).chosen).toEqual([1, 2])
     // 9 alone is too much, so that it is in no set
-    expect(of.ran).toEqual(['0', '1', '2', '3', '0,1,2', '1,2'])
+    expect(of.ran).toEqual(['0,1,2,3', '0', '1', '2', '3', '0,1,2', '1,2'])
   })
 
   it('runs sets as sets: losses that compound keep a layer out, and those that cancel let one in', async () => {
     expect((await found(5, model([1, 2, 3], {'0,1': 10}))).chosen).toEqual([0, 2])
-    expect((await found(4, model([1, 2, 3], {'0,2': -2}))).chosen).toEqual([0, 1, 2])
+    expect((await found(2, model([1, 2, 3], {'0,1': -1.5}))).chosen).toEqual([0, 1])
   })
 
   it('is held to the upper end of the interval, or without one to the mean', async () => {
