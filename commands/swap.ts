@@ -3,6 +3,7 @@ import {type SwapFlags, swapFlags, toSwapPlan} from '../src/cli/plans/swap.js'
 import {fewerDraws, learnedElsewhere, tunedFile} from '../src/cli/plans/tuned.js'
 import {helpText} from '../src/cli/run/base-command.js'
 import {ExperimentCommand} from '../src/cli/run/experiment-command.js'
+import type {SwapPlan} from '../src/experiments/swap/schema.js'
 import type {Plan} from '../src/results/record.js'
 
 export default class Swap extends ExperimentCommand {
@@ -24,7 +25,7 @@ export default class Swap extends ExperimentCommand {
     const saved = await this.savedPlan(flags)
     const estimators = await this.estimators(!saved && asksEstimators(flags))
     const isFirst = this.gridFlags(flags).join() === '--quick'
-    const plan = saved ?? (await this.planOf(flags, estimators, isFirst))
+    const plan: Plan = saved ?? (await this.planOf(flags, estimators, isFirst))
     const run = await this.runOrDescribe(plan, flags)
     if ('records' in run) {
       const {afterSwap} = await import('../src/cli/run/after-swap.js')
@@ -38,13 +39,17 @@ export default class Swap extends ExperimentCommand {
     flags: SwapFlags,
     estimators: EstimatorFacts,
     isFirst: boolean,
-  ): Promise<Plan> {
+  ): Promise<SwapPlan> {
     const {PACKAGED_TUNED, swapFiles} = await import('../src/cli/plans/swap-files.js')
     const {packagedFile} = await import('../src/inputs/packaged.js')
     const tuned = await tunedFile(isFirst ? {parameters: packagedFile(PACKAGED_TUNED)} : flags)
     this.caution(fewerDraws(flags.replicates, tuned))
     const files = await swapFiles(flags)
     for (const text of learnedElsewhere(tuned, files.facts)) this.caution(text)
-    return toSwapPlan(flags, files, estimators, tuned)
+    const plan = toSwapPlan(flags, files, estimators, tuned)
+    const typed = flags['max-texts'] ?? flags['max-tokens']
+    if (!flags.quick || typed !== undefined) return plan
+    const {quickTexts} = await import('../src/cli/run/quick-texts.js')
+    return {...plan, ...(await quickTexts(plan, this.invocation(), flags.threads))}
   }
 }

@@ -188,12 +188,11 @@ export async function forecastOf(
   request: AdviceRequest,
   {services}: Pick<Invocation, 'services'>,
 ): Promise<AdviceForecast> {
-  const {describeRun} = await import('../../runner/schedule/dry-run.js')
-  const {schedule} = await import('../../runner/schedule/schedule.js')
+  const {describedPlan} = await import('../run/described-plan.js')
   const threads = request.threads ?? undefined
   const described = async (plan: ErrorSweepPlan | BenchPlan) => {
-    const run = await services.prepareDryRun(plan)
-    const {cells, predicted_seconds} = describeRun(run, schedule(run, threads, run.threading))
+    const {run, described} = await describedPlan(plan, threads, services)
+    const {cells, predicted_seconds} = described
     return {forecast: {plan: run.plan, cells, predicted_seconds}, run}
   }
   const [error, norms] = [

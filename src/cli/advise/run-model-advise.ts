@@ -26,6 +26,7 @@ import {learnedElsewhere, tunedFile} from '../plans/tuned.js'
 import type {ModelAdviceDocument} from '../program/json-documents.js'
 import type {Invocation} from '../program/services.js'
 import {type OwnRun, OwnRuns} from '../run/own-folder-run.js'
+import {quickTexts} from '../run/quick-texts.js'
 import {
   type AdviceRunFlags,
   adviceFolder,
@@ -57,7 +58,8 @@ export async function runModelAdvise(
     showsLearned(flags, model.pinned.folder) ? {parameters: packagedFile(PACKAGED_TUNED)} : flags,
   )
   for (const text of learnedElsewhere(tuned, model.facts)) invocation.caution(text)
-  const request = toModelAdviceRequest(flags, model, texts, tuned)
+  const asked = toModelAdviceRequest(flags, model, texts, tuned)
+  const request = flags.quick ? await quickly(asked, flags, invocation) : asked
   return savedAdvice(own, FILE, invocation, async () => {
     const {advice, failed} = await measured(request, {...own, model, estimators}, invocation)
     return {
@@ -65,6 +67,16 @@ export async function runModelAdvise(
       failed,
     }
   })
+}
+
+/** The same on as many texts as `--quick` has time for. */
+async function quickly(
+  request: ModelAdviceRequest,
+  {threads}: Pick<AdviceRunFlags, 'threads'>,
+  invocation: Invocation,
+): Promise<ModelAdviceRequest> {
+  const {texts, max_tokens} = await quickTexts(modelSwapPlan(request), invocation, threads)
+  return {...request, texts, maxTokens: max_tokens}
 }
 
 type NextFlags = Pick<ModelAdviseFlags, 'model' | 'texts' | 'quick'> &
