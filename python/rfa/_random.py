@@ -5,6 +5,8 @@ Source: Salmon, Moraes, Dror, Shaw 2011, "Parallel random numbers: as easy as 1,
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import numpy.typing as npt
 
@@ -14,24 +16,27 @@ Reals = npt.NDArray[np.float64]
 _MASK = 0xFFFFFFFF
 
 
+_FACTORS = np.array([[0xCD9E8D57], [0xD2511F53]], np.uint64)
+_STEPS = np.array([[0x9E3779B9], [0xBB67AE85]], np.uint64)
+
+
 def philox(counters: Words, key: tuple[int, int]) -> Words:
     """Blocks of four random words. Counters are [n, 4]."""
-    c0, c1, c2, c3 = (counters[:, i].astype(np.uint64) for i in range(4))
-    low = np.uint64(_MASK)
-    k0, k1 = key
+    # words 0 and 2 in reverse, as each goes to the place of the other, and words 1 and 3
+    even, odd = counters[:, 2::-2].T.astype(np.uint64), counters[:, 1::2].T.astype(np.uint64)
+    low, shift = np.uint64(_MASK), np.uint64(32)
+    keys = np.array(key, np.uint64)[:, None]
     for _ in range(10):
-        first, second = c0 * np.uint64(0xD2511F53), c2 * np.uint64(0xCD9E8D57)
-        shift = np.uint64(32)
-        c0, c1, c2, c3 = (
-            (second >> shift) ^ c1 ^ np.uint64(k0),
-            second & low,
-            (first >> shift) ^ c3 ^ np.uint64(k1),
-            first & low,
-        )
-        k0, k1 = (k0 + 0x9E3779B9) & _MASK, (k1 + 0xBB67AE85) & _MASK
-    return np.stack([c0, c1, c2, c3], 1).astype(np.uint32)
+        products = even * _FACTORS
+        even = ((products >> shift) ^ odd ^ keys)[::-1]
+        odd = products & low
+        keys = (keys + _STEPS) & low
+    words = np.empty((len(counters), 4), np.uint32)
+    words[:, 2::-2], words[:, 1::2] = even.T, odd.T
+    return words
 
 
+@cache
 def stream_key(seed: int, name: str) -> tuple[int, int]:
     """Two key words from a seed of up to 53 bits and a name: FNV-1a of the name, mixed by Philox itself."""
     low, high = 0x811C9DC5, 0xCBF29CE4
@@ -41,6 +46,30 @@ def stream_key(seed: int, name: str) -> tuple[int, int]:
     counter = np.array([[low, high, len(name), 0]], np.uint32)
     words = philox(counter, (seed & _MASK, seed >> 32))
     return int(words[0, 0]), int(words[0, 1])
+
+
+def _normal_pairs(words: Words) -> Reals:
+    """Two standard normals of each block, by Box and Muller."""
+    parts = words.astype(np.float64)
+    first = (np.floor(parts[:, 0::2] / 32) * 2.0**26 + np.floor(parts[:, 1::2] / 64)) / 2.0**53
+    radius, angle = np.sqrt(-2 * np.log(1 - first[:, 0])), 2 * np.pi * first[:, 1]
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1)
+
+
+def stream_rows(seed: int, name: str, index: int, shape: tuple[int, int, int]) -> Reals:
+    """Standard normals of many streams, of this shape [places, rows, count].
+
+    Each row is `Stream(seed, name, index, place, row).normals(count)`.
+    """
+    places, rows, count = shape
+    blocks = -(-count // 2)
+    counters = np.empty((places, rows, blocks, 4), np.uint32)
+    counters[..., 0] = np.arange(blocks)
+    counters[..., 1] = index
+    counters[..., 2] = np.arange(places)[:, None, None]
+    counters[..., 3] = np.arange(rows)[:, None]
+    pairs = _normal_pairs(philox(counters.reshape(-1, 4), stream_key(seed, name)))
+    return pairs.reshape(places, rows, 2 * blocks)[..., :count]
 
 
 class Stream:
@@ -63,11 +92,7 @@ class Stream:
     def normals(self, count: int) -> Reals:
         """Standard normals by Box and Muller, two of each block; words must not have been taken one by one before."""
         wanted = max(0, count - len(self._spare))
-        words = self._blocks(-(-wanted // 2)).astype(np.float64)
-        first = (np.floor(words[:, 0::2] / 32) * 2.0**26 + np.floor(words[:, 1::2] / 64)) / 2.0**53
-        radius, angle = np.sqrt(-2 * np.log(1 - first[:, 0])), 2 * np.pi * first[:, 1]
-        pairs = np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1).ravel()
-        drawn = np.concatenate([self._spare, pairs])
+        drawn = np.concatenate([self._spare, _normal_pairs(self._blocks(-(-wanted // 2))).ravel()])
         self._spare = drawn[count:].tolist()
         return drawn[:count]
 

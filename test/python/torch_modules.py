@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT / "python"))
 
 import rfa
 import rfa.torch
+from rfa._random import Stream, stream_rows
 from rfa.projections import ORTH_SIGNS, PROJECTIONS, draw_projection
 from rfa.torch import METHODS, Attention, load_tuned
 
@@ -61,6 +62,16 @@ def draws_are_those_of_the_program():
         )  # fmt: skip
         # sums of up to 67 numbers of a length of about 3, through a QR factorisation, in double precision
         np.testing.assert_allclose(ours.ravel(), values, rtol=0, atol=1e-12, err_msg=str(request))
+
+
+def texts_of_other_lengths_have_the_draws_of_the_program():
+    one = module("lara")
+    for texts, tokens in ((1, 3), (2, 9), (1, 75), (2, 2)):
+        part = [x[:texts, :, :tokens] for x in (q, k, v)]
+        close(one(*part), module("lara")(*part))
+    many = stream_rows(7, "noise.noise", 3, (2, 4, D))
+    for place, row in ((0, 0), (1, 3)):
+        assert (many[place, row] == Stream(7, "noise.noise", 3, place, row).normals(D)).all()
 
 
 def tokens_one_by_one_give_the_causal_form():

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .._errors import InputError, UsageError
-from .._random import Stream
+from .._random import stream_rows
 from ..projections import check_names as check_projection
 from ..projections import draw_projection
 from ._checks import check_kinds, check_method, check_names, check_numbers, check_shapes, check_tensors, checked_mask
@@ -122,6 +122,7 @@ class Attention(nn.Module):
         if rows is not None:
             self.num_features = rows.shape[1]
         self.projection = projection
+        self._drawn = torch.empty(0, 0, head_dim)  # what lara has drawn: streams, rows
         #: Heads of keys, where several heads of queries share them; a model says it with its first call.
         self.key_heads = heads if key_map is None else len(key_map)
         self.register_buffer("rows", rows)
@@ -339,8 +340,19 @@ class Attention(nn.Module):
                 raise UsageError(f"lara: expected no padding, got a {name} that hides {what}", code="UNSUPPORTED")
         noise = None
         if self.options["sampling"] == "single":
-            noise = _noise(self.seed, self.replicate, q, proposal_count(self.num_features, q, k))
+            noise = self._noise(q, proposal_count(self.num_features, q, k))
         return lara(q, k, v, noise, self.scale, self.num_features)
+
+    def _noise(self, q: Tensor, count: int) -> Tensor:
+        """Standard normals [B, H, C, D], each row from a separate stream, as the program draws them."""
+        batch, heads, _, dim = q.shape
+        places = batch * heads
+        if places > self._drawn.shape[0] or count > self._drawn.shape[1]:
+            # kept for the next call, which may have somewhat longer texts
+            rows = min(self.num_features, 1 << (count - 1).bit_length())
+            drawn = stream_rows(self.seed, "noise.noise", self.replicate, (places, rows, dim))
+            self._drawn = torch.from_numpy(drawn).float()
+        return self._drawn[:places, :count].unflatten(0, (batch, heads)).to(q)
 
 
 def _check_state(state: State, kind: str, sizes: list[int]) -> None:
@@ -351,14 +363,3 @@ def _check_state(state: State, kind: str, sizes: list[int]) -> None:
             f"state: expected batch, heads and value dimension {sizes} of {kind}, got {own} of {state.kind}",
             code="SHAPE_MISMATCH",
         )
-
-
-def _noise(seed: int, replicate: int, q: Tensor, count: int) -> Tensor:
-    """Standard normals [B, H, C, D], each row from a separate stream, as the program draws them."""
-    batch, heads, _, dim = q.shape
-    rows = [
-        torch.from_numpy(Stream(seed, "noise.noise", replicate, head, row).normals(dim))
-        for head in range(batch * heads)
-        for row in range(count)
-    ]
-    return torch.stack(rows).view(batch, heads, count, dim).float().to(q)
