@@ -5,7 +5,7 @@
 import {useBackend} from '../../src/backends/index.js'
 import {runVarianceCell} from '../../src/experiments/variance/measure/cell.js'
 import type {VarianceCell, VarianceResult} from '../../src/experiments/variance/schema.js'
-import {bonferroniZ, median} from '../../src/stats/index.js'
+import {bonferroniZ, median, Z95} from '../../src/stats/index.js'
 import {type Calibration, each} from './run.js'
 
 const RUNS = 300
@@ -76,8 +76,6 @@ async function coverageOf({name, ...size}: Size, runs: number): Promise<Counted[
     }
   })
 }
-
-const Z95 = 1.959964
 
 function isWithin(value: number, low: number, high: number): boolean {
   return low <= value && value <= high

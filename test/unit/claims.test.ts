@@ -6,6 +6,7 @@ import {ClaimRuns} from '../../src/claims/runs.js'
 import type {BenchPlan} from '../../src/experiments/bench/schema.js'
 import type {VariancePlan} from '../../src/experiments/variance/schema.js'
 import type {CellRecord} from '../../src/results/record.js'
+import {Z95} from '../../src/stats/index.js'
 import {fourierVariance} from '../../src/theory/kernels.js'
 import {timedInTurns} from '../helpers/records/bench.js'
 import {type CompletedVariance, variance} from '../helpers/records/variance.js'
@@ -26,6 +27,9 @@ async function outcomeOn(id: string, runs: Runs) {
 async function plansOf(id: string) {
   return ((await claimNamed(id)) as TestedClaim).plans({effort: 'quick', seed: 0})
 }
+
+/** Half the width of an interval of the logarithm of a ratio of {@link varianceRecords}. */
+const REACH = Z95 * Math.hypot(0.02, 0.02)
 
 interface Pair {
   method: string
@@ -184,7 +188,10 @@ describe('H13', async () => {
     )
     const {verdict, quantities} = await outcomeOn('H13', perVector)
     expect(verdict).toBe('holds')
-    for (const {value, expected} of quantities) expect(value! / expected!).toMatchReference(1, 12)
+    for (const {value, expected, low, high} of quantities) {
+      expect(value! / expected!).toMatchReference(1, 12)
+      expect(Math.log(high! / low!)).toMatchReference(2 * REACH, 12)
+    }
   })
 
   it('is refuted with any other', async () => {
@@ -212,7 +219,10 @@ describe('H24', async () => {
     expect([verdict, statement]).toEqual(['holds', expect.stringContaining('e^61.2 at 100')])
     const measured = quantities.filter(one => one.name.startsWith('measured'))
     expect(measured.map(({value}) => value!.toFixed(3))).toEqual(['2.303', '2.303', '2.303'])
-    for (const {value, expected} of measured) expect(value).toMatchReference(expected!, 12)
+    for (const {value, expected, low, high} of measured) {
+      expect(value).toMatchReference(expected!, 12)
+      expect(high! - low!).toMatchReference(2 * REACH, 12)
+    }
   })
 
   it('is refuted where they are not', async () => {
@@ -238,7 +248,11 @@ describe('H26', async () => {
   })
 
   it('says what is not settled', async () => {
-    const {statement} = await outcomeOn('H26', records({simplex: 1, sobol: 1.01, orth: 0.5}, 2))
+    const variances = {simplex: 1, sobol: 1.01, orth: 0.5}
+    const {statement, quantities} = await outcomeOn('H26', records(variances, 2))
+    for (const {low, high} of quantities) {
+      expect(Math.log(high! / low!)).toMatchReference(2 * REACH, 12)
+    }
     expect(statement).toContain(
       'lower than iid, antithetic, simplex-plus; higher than orth; not settled against sobol',
     )

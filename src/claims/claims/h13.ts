@@ -1,4 +1,5 @@
 import {allOf, verdictOf} from '../../answers/index.js'
+import {logInterval} from '../../stats/index.js'
 import type {Judgement, PlanRequest, TestedClaim} from '../claim.js'
 import {ratioRow} from '../evidence/ratio-rows.js'
 import {bonferroni, twoSided} from '../evidence/tests.js'
@@ -52,8 +53,7 @@ function judge(runs: ClaimRuns): Judgement {
     quantities: rows.map(({norm, ratio, error, expected}) => ({
       name: `variance over that of positive features at equal F, norm ${norm}`,
       value: ratio,
-      low: ratio * Math.exp(-1.96 * error),
-      high: ratio * Math.exp(1.96 * error),
+      ...logInterval(ratio, error),
       expected,
     })),
     tests: [

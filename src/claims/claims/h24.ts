@@ -1,5 +1,6 @@
 import {CALIBRATION_PAIRS} from '../../experiments/variance/pairs.js'
 import type {CompletedVariance} from '../../experiments/variance/schema.js'
+import {Z95} from '../../stats/index.js'
 import {logSecondMoment, optimalExponent} from '../../theory/exponential.js'
 import type {Judgement, PlanRequest, TestedClaim} from '../claim.js'
 import {ratioRow, worstZ} from '../evidence/ratio-rows.js'
@@ -68,8 +69,8 @@ function judge(runs: ClaimRuns): Judgement {
         return {
           name: `measured with the exponent of ${CALIBRATION_PAIRS} pairs, |x + y|^2 = ${4 * norm ** 2}`,
           value,
-          low: value - 1.96 * error,
-          high: value + 1.96 * error,
+          low: value - Z95 * error,
+          high: value + Z95 * error,
           expected,
         }
       }),

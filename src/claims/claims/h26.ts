@@ -2,6 +2,7 @@ import {answersOf, type ConditionAnswer, verdictOf} from '../../answers/index.js
 import type {ProjectionName} from '../../attention/names.js'
 import type {CompletedVariance} from '../../experiments/variance/schema.js'
 import {groupBy} from '../../report/groups.js'
+import {logInterval} from '../../stats/index.js'
 import type {Judgement, PlanRequest, TestedClaim} from '../claim.js'
 import {upperTail} from '../evidence/tests.js'
 import {variancePlanOf} from '../plans.js'
@@ -83,11 +84,10 @@ function judge(runs: ClaimRuns): Judgement {
   )
   const z = rows.map(({ratio, error}) => Math.log(ratio) / error)
   return {
-    quantities: rows.map((row, at) => ({
+    quantities: rows.map(row => ({
       name: `variance of ${nameOf(row)} over that of simplex rows`,
       value: row.ratio,
-      low: row.ratio * Math.exp(-1.96 * rows[at]!.error),
-      high: row.ratio * Math.exp(1.96 * rows[at]!.error),
+      ...logInterval(row.ratio, row.error),
     })),
     tests: rows.flatMap((row, at) => [
       {hypothesis: `${nameOf(row)} varies at most as much as simplex rows`, p: upperTail(z[at]!)},

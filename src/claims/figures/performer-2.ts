@@ -1,5 +1,5 @@
 import type {CompletedVariance} from '../../experiments/variance/schema.js'
-import {Z95} from '../../stats/index.js'
+import {logInterval} from '../../stats/index.js'
 import {positiveVariance, trigonometricVariance} from '../../theory/kernels.js'
 import type {PlanRequest} from '../claim.js'
 import {variancePlanOf} from '../plans.js'
@@ -55,9 +55,8 @@ function measuredPoint(
     upper.variance_relative_standard_error ?? Number.NaN,
     lower.variance_relative_standard_error ?? Number.NaN,
   )
-  const reach = Math.exp(Z95 * error)
   const {norm, angle_deg} = above.cell
-  return {series: `length ${norm}, measured`, x: angle_deg, y, low: y / reach, high: y * reach}
+  return {series: `length ${norm}, measured`, x: angle_deg, y, ...logInterval(y, error)}
 }
 
 function draw(runs: ClaimRuns): Drawing {

@@ -1,6 +1,7 @@
 import {describe, expect, it} from 'vitest'
 import figure from '../../../../src/claims/figures/performer-2.js'
 import {ClaimRuns} from '../../../../src/claims/runs.js'
+import {Z95} from '../../../../src/stats/index.js'
 import {variance} from '../../../helpers/records/variance.js'
 
 /** Records of both runs; `withheld` says which have no variance. */
@@ -53,9 +54,9 @@ describe('figure performer-2', () => {
     expect(measured).toHaveLength(20)
     const [{y, low, high}] = measured as [(typeof measured)[0]]
     expect(y).toBe((0.5 * 6) / 0.5)
-    const reach = 1.96 * Math.hypot(0.03, 0.03)
-    expect(Math.log(high! / y)).toMatchReference(reach, 4)
-    expect(Math.log(y / low!)).toMatchReference(reach, 4)
+    const reach = Z95 * Math.hypot(0.03, 0.03)
+    expect(Math.log(high! / y)).toMatchReference(reach, 12)
+    expect(Math.log(y / low!)).toMatchReference(reach, 12)
     expect(notes).toEqual([])
   })
 

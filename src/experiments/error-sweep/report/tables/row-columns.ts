@@ -3,6 +3,7 @@ import type {ColumnSpec} from '../../../../report/document.js'
 import {groupBy} from '../../../../report/groups.js'
 import {errorText, percent, significant} from '../../../../report/numbers.js'
 import {listed} from '../../../../report/words.js'
+import {Z95} from '../../../../stats/index.js'
 import {variantLabel} from '../../../labels.js'
 import type {ROW_METRICS} from '../../replicate-metrics.js'
 import type {CompletedSweep} from '../../schema.js'
@@ -78,16 +79,13 @@ export function rowsAskedNotes(records: readonly CompletedSweep[]): string[] {
   ]
 }
 
-/** Half the width of a 95 % interval, in standard errors. */
-const NORMAL_95 = 1.96
-
 /** What became of the rows of one variant: of all, or of a sample with its 95 % intervals over queries. */
 export function rowSentence({cell, result}: CompletedSweep): string[] {
   const {row_total_variation: tv, row_top1_agreement: top} = result
   if (tv?.median == null) return []
   const errors = result.row_sample?.standard_errors
   const share = (value: number, error: number | null | undefined) =>
-    error ? `${within(100 * value, 100 * NORMAL_95 * error)} %` : errorText(value)
+    error ? `${within(100 * value, 100 * Z95 * error)} %` : errorText(value)
   const moved = share(tv.median, errors?.row_total_variation)
   const right =
     top?.median == null ? '' : `; top key right: ${share(top.median, errors?.row_top1_agreement)}`

@@ -47,6 +47,10 @@ describe('errors of attention rows', () => {
     expect(rowSentence(sampled)).toEqual([
       'rfa orth M=64: 41 ± 3 % of attention on other keys; top key right: 71 ± 10 %',
     ])
+    // 1.95996 of it are 2.49996 %
+    const errors = {...STANDARD_ERRORS, row_total_variation: 0.01275512}
+    const edge = record({...METRICS, row_sample: {...SAMPLE, standard_errors: errors}})
+    expect(rowSentence(edge)[0]).toContain('41 ± 2 %')
   })
 
   it('of all rows stand alone', () => {
