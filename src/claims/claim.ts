@@ -105,6 +105,9 @@ export function withoutTraining(claim: Claim): Claim {
   return {kind: 'quoted', id, sentence, source, paper, needs}
 }
 
+/** Begins the part of a statement that is about a whole decoder: what comes before it is judged, this is not. */
+export const IN_DECODER = 'for a whole decoder: '
+
 /** A number that the verdict rests on. */
 export interface Quantity {
   name: string

@@ -8,7 +8,7 @@ import {writeAtomic} from '../../files.js'
 import {writeArrays} from '../../inputs/files/index.js'
 import {packagedFile} from '../../inputs/packaged.js'
 import {normals, randomStream} from '../../random/index.js'
-import type {FollowRequest, Quantity} from '../claim.js'
+import {type FollowRequest, IN_DECODER, type Quantity} from '../claim.js'
 import type {ClaimRuns} from '../runs.js'
 import {decodePlanOf, HEADS, speedUps, TOKENS} from './decoding.js'
 import {ratiosText} from './times.js'
@@ -55,7 +55,7 @@ export function inDecoder(
       name: `time of a decoder over that with RFA, to ${length} tokens`,
       ...ratio,
     })),
-    text: `for a whole decoder ${ratiosText(rows, told)}`,
+    text: `${IN_DECODER}${ratiosText(rows, told)}`,
   }
 }
 

@@ -1,7 +1,7 @@
 /** The first screen of verdicts: how many of each, what was refuted, then a line for each claim. */
 import {type Block, list, table, text} from '../../report/document.js'
 import {listed} from '../../report/words.js'
-import type {ClaimVerdict} from '../claim.js'
+import {type ClaimVerdict, IN_DECODER} from '../claim.js'
 import {referenceVerdict, titleOf} from '../claims/index.js'
 import {type ClaimOutcome, differences} from '../outcome.js'
 import {countsText, outcomeText, VERDICT_WORDS} from './report.js'
@@ -27,7 +27,7 @@ export function claimsScreen(outcomes: readonly ClaimOutcome[]): Block[] {
     text(`${claimsText(outcomes.length)}: ${countsText(outcomes)}`),
     ...list(inFull.map(outcomeText)),
     ...(rows.length > 0 ? [verdictTable(rows)] : []),
-    ...notes(outcomes, others),
+    ...notes(outcomes, {others, rows}),
   ]
 }
 
@@ -54,17 +54,27 @@ function verdictTable(rows: readonly ClaimOutcome[]): Block {
   )
 }
 
-/** What cannot be judged here, and what the reference run judges otherwise. */
-function notes(outcomes: readonly ClaimOutcome[], others: readonly string[]): Block[] {
+/** What a whole decoder gains, what cannot be judged here, and what the reference run judges otherwise. */
+function notes(
+  outcomes: readonly ClaimOutcome[],
+  {others, rows}: {others: readonly string[]; rows: readonly ClaimOutcome[]},
+): Block[] {
   const changed = differences(outcomes).map(({id}) => {
     return `${id} (there: ${VERDICT_WORDS[referenceVerdict(id)!]})`
   })
   return list([
+    ...rows.flatMap(decoderNote),
     ...(others.length > 0
       ? [`not measurable here: ${others.join(', ')}; the details say what each takes`]
       : []),
     ...(changed.length > 0 ? [`unlike the reference run: ${listed(changed, 4)}`] : []),
   ])
+}
+
+/** `H2 is judged by the attention alone: 20.4x [19.2, 21.6] at 2048 tokens; for a whole decoder: 1.2x [1.1, 1.3] at 2048`. */
+function decoderNote({id, statement, inconclusive_because: open}: ClaimOutcome): string[] {
+  if (open === 'busy' || !statement.includes(IN_DECODER)) return []
+  return [`${id} is ${statement.split('; ').map(firstAndLast).join('; ')}`]
 }
 
 /** `RFA decodes 12 times as fast: 20.4x at 2048 tokens`. */
@@ -89,9 +99,9 @@ export function shortened(statement: string, room: number): string {
   return forms.find(form => form.length <= room) ?? cut(first, room)
 }
 
-/** `1.86x at 784 to 1.67x at 3136`, of numbers at several places. */
+/** `1.86x at 784 to 1.67x at 3136`, of numbers at several places, with their intervals where they have them. */
 function firstAndLast(part: string): string {
-  const numbers = part.replace(/ tokens$/, '').split(', ')
+  const numbers = part.replace(/ tokens$/, '').split(/, (?![^[]*\])/)
   const alike = numbers.length > 2 && numbers.every(one => / at \d+$/.test(one))
   return alike ? `${numbers[0]} to ${numbers.at(-1)}` : part
 }

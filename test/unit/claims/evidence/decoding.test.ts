@@ -1,10 +1,12 @@
 import {beforeAll, describe, expect, it} from 'vitest'
 import type {ClaimPlan, ClaimVerdict, FollowRequest} from '../../../../src/claims/claim.js'
 import {outcomes} from '../../../../src/claims/outcome.js'
+import {claimsScreen} from '../../../../src/claims/report/screen.js'
 import {ClaimRuns} from '../../../../src/claims/runs.js'
 import {type BenchPlan, benchPlan} from '../../../../src/experiments/bench/schema.js'
 import {openModel} from '../../../../src/model/index.js'
 import {randomStream} from '../../../../src/random/index.js'
+import {renderTerminal} from '../../../../src/report/terminal.js'
 import {benchCells} from '../../../helpers/cells.js'
 import {claimOf} from '../../../helpers/claims.js'
 import {temporaryFolder} from '../../../helpers/folders.js'
@@ -127,13 +129,19 @@ describe('claims about decoding', () => {
 
   it('say what a whole decoder gains, and do not rest on it', async () => {
     const world = {exact: growing(1e4, 100), other: flat(1e4), around: 1e5, noise: 1e-6}
-    const {verdict, quantities, statement} = await outcomeIn('H2', world)
+    const outcome = await outcomeIn('H2', world)
+    const {verdict, quantities, statement} = outcome
     expect(verdict).toBe('holds')
     // behind the first of T tokens: 1.1e5 + 50 T over 1.1e5
     const gain = quantities.find(({name}) => name.startsWith('time of a decoder'))!
     expect(Math.abs(gain.value! / ((1.1e5 + 50 * 2048) / 1.1e5) - 1)).toBeLessThan(1e-5)
     expect(gain.expected).toBeNull()
-    expect(statement).toMatch(/^11\.\dx \[.*\] at 2048 tokens; for a whole decoder 1\.93x \[/)
+    const both =
+      /judged by the attention alone: 11\.\dx \[.*\] at 2048 tokens; for a whole decoder: 1\.93x \[/
+    expect(statement).toMatch(both)
+    const screen = renderTerminal(claimsScreen([outcome]), {width: 80, colour: false})
+    expect(screen).toContain('RFA decodes 12 times as fast: 11.2x at 2048 tokens')
+    expect(screen.replaceAll(/\s+/g, ' ')).toMatch(both)
   })
 
   it('are not decided by one process', async () => {

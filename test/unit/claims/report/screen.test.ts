@@ -56,6 +56,29 @@ describe('the first screen of claims', () => {
   })
 })
 
+describe('claims that are also measured in a whole decoder', () => {
+  const parts = ['0.9x [0.8, 1.0]', '1.4x [1.3, 1.5]', '2.5x [2.4, 2.6]'].map((one, at) => {
+    return `${one} at ${25 * 2 ** at}`
+  })
+  const statement = `judged by the attention alone: ${parts.join(', ')} tokens; for a whole decoder: ${parts.join(', ')}`
+  const shown = (changes: Partial<ClaimOutcome>) =>
+    screen([{...REFERENCE[0]!, statement, ...changes}]).replaceAll(/\s+/g, ' ')
+
+  it('say what is judged, and both in few numbers with their intervals', () => {
+    const ends = '0.9x [0.8, 1.0] at 25 to 2.5x [2.4, 2.6] at 100'
+    expect(shown({})).toContain(
+      `- H1 is judged by the attention alone: ${ends}; for a whole decoder: ${ends}`,
+    )
+    expect(shown({})).toContain('RFA translates twice as fast: 0.9x at 25 to 2.5x at 100')
+  })
+
+  it('say it once where they are refuted, and nothing where the machine was busy', () => {
+    expect(shown({verdict: 'refuted'}).split('whole decoder')).toHaveLength(2)
+    const busy = {verdict: 'inconclusive', inconclusive_because: 'busy'} as const
+    expect(shown(busy)).not.toContain('whole decoder')
+  })
+})
+
 describe('a shortened statement', () => {
   it.each([
     ['20.4x [19.2, 21.6] at 2048 tokens', '20.4x at 2048 tokens'],
