@@ -101,7 +101,7 @@ export const swapFlags = {
       'its method runs with and without them, by default in the layers that the file has',
     ),
     tuned: oneText(
-      'the same as --parameters, without other methods unless they are named: shows what learned parameters repair',
+      'the same as --parameters, but by default with the method, projection and M of the file alone: shows what learned parameters repair',
       {helpValue: 'FILE', exclusive: ['parameters']},
     ),
     yardsticks: eitherWay(
@@ -153,12 +153,13 @@ export function toSwapPlan(
   estimators: EstimatorFacts,
   tuned?: TunedFile,
 ): SwapPlan {
-  const grid = withTunedDraws(gridOf(SWAP, flags), tuned)
+  const isAlone = flags.tuned !== undefined
+  const grid = withTunedDraws(gridOf(SWAP, flags), tuned, isAlone)
   const layer_sets = layerSets(candidates(flags) ?? layersOf(tuned), facts.layers)
   for (const layer of tuned ? layer_sets.flat() : []) assertTunedFits(tuned!, layer, facts)
   const {lines, ...file} = texts
   const {count, maxTokens} = readOf(flags, lines, facts)
-  const defaults = tuned && flags.tuned !== undefined ? [tuned.method] : grid.methods
+  const defaults = tuned && isAlone ? [tuned.method] : grid.methods
   const methods = withTuned(toMethodSpecs(flags, defaults, estimators), tuned)
   return checkedPlan(swapPlan, {
     experiment: 'swap',

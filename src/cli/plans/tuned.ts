@@ -44,18 +44,22 @@ interface DrawDefaults {
   numFeatures: readonly number[]
 }
 
-/** The same with projection and M of a file among them: both forms of the method then have a row there. */
+/**
+ * The same with projection and M of a file: both forms of the method then have a row there.
+ *
+ * @param isAlone - whether nothing else runs. Default: they are among the others
+ */
 export function withTunedDraws<Grid extends DrawDefaults>(
   grid: Grid,
   file: TunedFile | undefined,
+  isAlone = false,
 ): Grid {
-  const {projection = null, numFeatures = null} = file ?? {}
-  const projections = projection === null ? [] : [projection]
-  const counts = numFeatures === null ? [] : [numFeatures]
+  const joined = <T>(others: readonly T[], own: T | null | undefined) =>
+    own == null ? others : [...new Set(isAlone ? [own] : [...others, own])]
   return {
     ...grid,
-    projections: [...new Set([...grid.projections, ...projections])],
-    numFeatures: [...new Set([...grid.numFeatures, ...counts])].sort((a, b) => a - b),
+    projections: joined(grid.projections, file?.projection),
+    numFeatures: joined(grid.numFeatures, file?.numFeatures).toSorted((a, b) => a - b),
   }
 }
 

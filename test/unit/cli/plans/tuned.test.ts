@@ -69,6 +69,13 @@ describe('learned parameters on a command line', () => {
     ])
   })
 
+  it('are all that runs by default where nothing else was asked for', async () => {
+    const grid = {projections: ['iid'] as const, numFeatures: [64, 4]}
+    const file = await saved(exampleTuned({projection: 'simplex'}))
+    expect(withTunedDraws(grid, file, true)).toEqual({projections: ['simplex'], numFeatures: [8]})
+    expect(withTunedDraws(grid, undefined, true)).toEqual({...grid, numFeatures: [4, 64]})
+  })
+
   it('say where there are fewer draws than replicates were asked for', async () => {
     const file = await saved(exampleTuned({learned: 'rows'}, {draws: 4}))
     expect(fewerDraws(undefined, file)).toBeUndefined()
@@ -117,11 +124,15 @@ describe('a swap with learned parameters', async () => {
     )
   })
 
-  it('has their method alone by default where they are what it is for', () => {
+  it('has their method and M alone by default where they are what it is for', () => {
     const plan = toSwapPlan({...SWAP_FLAGS, tuned: file.path}, pinned, {}, file)
     expect(methodsOf(plan)).toEqual(['favor-pos', 'favor-pos tuned', 'mean-value', 'softmax'])
+    expect(plan).toMatchObject({num_features: [8], projections: ['orth']})
+    const more = {tuned: file.path, 'num-features': [[8], [128]]}
+    expect(toSwapPlan({...SWAP_FLAGS, ...more}, pinned, {}, file).num_features).toEqual([8, 128])
     const beside = toSwapPlan({...SWAP_FLAGS, parameters: file.path}, pinned, {}, file)
     expect(methodsOf(beside).slice(0, 4)).toEqual(['favor-pos', 'favor-pos tuned', 'rfa', 'elu'])
+    expect(beside.num_features).toEqual([8, 64, 256, 1024])
   })
 
   it('refuses parameters of another model', async () => {
