@@ -173,6 +173,11 @@ describe('rfa compare', () => {
       expect(await readFile(path, 'utf8')).toBe('my notes')
       expect(await write('--force')).toMatchObject({exitCode: 0})
     }
+    // columns behind the first four are those of another version
+    await writeFile(csv, 'quantity,at,key_a,key_b,baseline\n')
+    expect(await write()).toMatchObject({exitCode: 0})
+    await writeFile(csv, 'quantity,at,key_a,price\n')
+    expect(await write()).toMatchObject({exitCode: 2})
     const {stdout} = await compare('DIR/before', 'DIR/after', '-o', '-')
     expect(stdout).toContain('| favor-pos | orth | 64 | 128 |')
   })

@@ -211,6 +211,11 @@ describe('rfa history', () => {
     expect(stderr).toContain(`written to ${at('figures/history-time.svg')}`)
     expect((await history('DIR/all', ...argv)).exitCode).toBe(0)
     expect((await history('DIR/one', '-o', files[0]!)).exitCode).toBe(2)
+    const again = ['DIR/all', '-o', files[1]!]
+    await writeFile(files[1]!, 'line,experiment,quantity,at,version\n')
+    expect((await history(...again)).exitCode).toBe(0)
+    await writeFile(files[1]!, 'line,experiment,quantity,price\n')
+    expect((await history(...again)).exitCode).toBe(2)
   })
 
   it('refuses folders in which no cell was measured twice, and names what it leaves out', async () => {
