@@ -162,8 +162,9 @@ function addRun(
   const earlierOf = ([a]: MeasuredPair) => owners.get(a)!.run.directory
   // each earlier run has a shift against this one
   const found = groupBy(pairs, earlierOf).flatMap(same => {
-    const earlier = owners.get(same[0]![0])!.run.records.filter(isMeasured)
-    const between = comparison.between('runs', [...earlier, ...records])
+    const earlier = owners.get(same[0]![0])!.run
+    const all = [...earlier.records.filter(isMeasured), ...records]
+    const between = comparison.between('runs', all, [earlier.directory, run.directory])
     return same.flatMap(pair => linesOf(pair, comparison, between))
   })
   const compared = found.filter(hasNumbers)

@@ -54,6 +54,9 @@ export interface LinesOf<Record> {
   lines(a: Record, b: Record): (ComparedLine | UncomparedLine)[]
 }
 
+/** What A and B are called. */
+export type Sides = readonly [a: string, b: string]
+
 /** How cells of an experiment are compared. */
 export interface Comparison<
   Cell extends object = object,
@@ -77,6 +80,7 @@ export interface Comparison<
    * What compares two completed cells.
    *
    * @param all - completed cells of both runs, or of the one
+   * @param sides - what reasons call A and B. Default: that
    */
-  between(related: Related, all: readonly Record[]): LinesOf<Record>
+  between(related: Related, all: readonly Record[], sides?: Sides): LinesOf<Record>
 }

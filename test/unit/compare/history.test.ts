@@ -8,7 +8,7 @@ import {comparisonOf, experimentNamed} from '../../../src/experiments/index.js'
 import {SCREEN_LINES, screenLines} from '../../../src/report/screen.js'
 import {renderTerminal} from '../../../src/report/terminal.js'
 import type {CellRecord} from '../../../src/results/record.js'
-import {BENCH_MANIFEST, timed} from '../../helpers/records/bench.js'
+import {BENCH_MANIFEST, decoded, timed} from '../../helpers/records/bench.js'
 import {replicated} from '../../helpers/records/error-sweep.js'
 import {MACHINE} from '../../helpers/records/machine.js'
 import {failed, skipped} from '../../helpers/records/outcomes.js'
@@ -198,6 +198,28 @@ describe('history', () => {
     expect(warnings).toEqual([
       'run-1 against run-0: seeds differ, so that draws are not shared',
       expect.stringMatching(/^run-1, 1 line not compared with the run before: generated inputs of/),
+    ])
+  })
+
+  it('names the run that alone has a length of a decode, or a random matrix', async () => {
+    const decodes = (marks: number[]) => [decoded({}, {token: 1e4}, undefined, marks)]
+    const more = ask(await of('bench', [decodes([100]), decodes([25, 100])]), only('time'))
+    expect(more.left).toMatchObject([
+      {at: {tokens: '25'}, reason: 'only run-1 has a time at this number of tokens', open: false},
+    ])
+    const fewer = ask(await of('bench', [decodes([25, 100]), decodes([100])]))
+    expect(fewer.warnings).toEqual([
+      'run-1, 2 lines not compared with the run before: only run-0 has a time at this number of tokens',
+    ])
+    const drawn = (...projections: string[]) => {
+      const {result, ...record} = variance()
+      const [row] = result.per_projection
+      const per_projection = projections.map(projection => ({...row!, projection}))
+      return [{...record, result: {...result, per_projection}}]
+    }
+    const {left} = ask(await of('variance', [drawn('iid'), drawn('iid', 'orth')]))
+    expect(left).toMatchObject([
+      {at: {projection: 'orth'}, reason: 'a random matrix of run-1 alone'},
     ])
   })
 

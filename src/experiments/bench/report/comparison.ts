@@ -4,7 +4,14 @@ import {modelName} from '../../../model/hub.js'
 import {groupBy} from '../../../report/groups.js'
 import {canonicalJson} from '../../../results/keys.js'
 import {mapped, quantile, superiority} from '../../../stats/index.js'
-import type {ComparedLine, Comparison, Place, Quantity, UncomparedLine} from '../../comparison.js'
+import type {
+  ComparedLine,
+  Comparison,
+  Place,
+  Quantity,
+  Sides,
+  UncomparedLine,
+} from '../../comparison.js'
 import {methodLabel, projectionLabel} from '../../labels.js'
 import type {BenchCell, TimedRecord} from '../schema.js'
 import {intervalOf, PairedTimes, pDiffers} from '../times/paired-times.js'
@@ -67,13 +74,13 @@ export const benchComparison: Comparison<BenchCell, TimedRecord> = {
     const found = machineVerdictOf(records)
     return found?.verdict === 'disturbed' ? busyText(found) : undefined
   },
-  between(related, all) {
+  between(related, all, sides = ['A', 'B']) {
     const times = new PairedTimes(all)
     const compared = related === 'methods' ? ofOneRun(times) : ofTwoRuns(times, shiftOf(times, all))
     return {
       lines: (a, b) =>
         a.cell.mode === 'decode'
-          ? decodeLines(a, b, compared)
+          ? decodeLines(a, b, {compared, sides})
           : linesOf(forward(a), forward(b), compared),
     }
   },
@@ -163,7 +170,7 @@ function memoryLine({at, bytes: a}: Timed, {bytes: b}: Timed): ComparedLine[] {
 function decodeLines(
   a: TimedRecord,
   b: TimedRecord,
-  compared: Compared,
+  {compared, sides}: {compared: Compared; sides: Sides},
 ): (ComparedLine | UncomparedLine)[] {
   const asked = [...new Set([a, b].flatMap(({cell}) => cell.lengths ?? []))]
   return asked
@@ -171,13 +178,13 @@ function decodeLines(
     .flatMap((tokens): (ComparedLine | UncomparedLine)[] => {
       const [own, other] = [upTo(a, tokens), upTo(b, tokens)]
       if (own && other) return linesOf(own, other, compared)
-      return own || other ? oneSided(tokens, own ? 'A' : 'B') : []
+      return own || other ? oneSided(tokens, sides, own ? 0 : 1) : []
     })
 }
 
-function oneSided(tokens: number, side: 'A' | 'B'): UncomparedLine[] {
-  const reason = `only ${side} has a time at this number of tokens`
-  const settled = side === 'B'
+function oneSided(tokens: number, sides: Sides, side: 0 | 1): UncomparedLine[] {
+  const reason = `only ${sides[side]} has a time at this number of tokens`
+  const settled = side === 1
   return (['time', 'memory'] as const).map(quantity => {
     return {quantity, at: {tokens: String(tokens)}, reason, settled}
   })

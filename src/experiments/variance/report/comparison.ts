@@ -1,6 +1,6 @@
 /** Variances of kernel estimates of two cells: of two experiments, or of two methods of one. */
 import {logInterval, ratioPValue} from '../../../stats/index.js'
-import type {ComparedLine, Comparison, Place, UncomparedLine} from '../../comparison.js'
+import type {ComparedLine, Comparison, Place, Sides, UncomparedLine} from '../../comparison.js'
 import {methodLabel} from '../../labels.js'
 import {NO_PROJECTION} from '../measure/batch.js'
 import {rowsText} from '../pair-text.js'
@@ -45,7 +45,7 @@ export const varianceComparison: Comparison<VarianceCell, CompletedVariance> = {
     pair: pairOf(cell),
     backend: result?.backend ?? '',
   }),
-  between: () => ({lines: linesOf}),
+  between: (_related, _all, sides = ['A', 'B']) => ({lines: (a, b) => linesOf(a, b, sides)}),
 }
 
 /** Where a pair of an input stands. */
@@ -56,14 +56,14 @@ function pairOf({batch, head, query_index, key_index}: VarianceCell): string {
 type Line = ComparedLine | UncomparedLine
 
 /** A line for each random matrix of both; a method without any is compared with each of the other. */
-function linesOf(a: CompletedVariance, b: CompletedVariance): Line[] {
+function linesOf(a: CompletedVariance, b: CompletedVariance, sides: Sides): Line[] {
   const [own, other] = [a, b].map(rowsByName) as [Rows, Rows]
   const pairs = [...own].flatMap(([name, row]) => partnersOf(name, other).map(to => [row, to]))
   const compared = new Set(pairs.flat())
-  const alone = (rows: Rows, side: 'A' | 'B') =>
-    [...rows.values()].filter(row => !compared.has(row)).map(row => oneSided(row, side))
+  const alone = (rows: Rows, side: 0 | 1) =>
+    [...rows.values()].filter(row => !compared.has(row)).map(row => oneSided(row, sides, side))
   const lines = pairs.map(([row, to]) => lineOf([a, row!], [b, to!]))
-  return [...lines, ...alone(own, 'A'), ...alone(other, 'B')]
+  return [...lines, ...alone(own, 0), ...alone(other, 1)]
 }
 
 type Row = CompletedVariance['result']['per_projection'][number]
@@ -80,10 +80,10 @@ function partnersOf(name: string, others: Rows): Row[] {
 }
 
 /** What only A has may hide a regression. */
-function oneSided(row: Row, side: 'A' | 'B'): UncomparedLine {
+function oneSided(row: Row, sides: Sides, side: 0 | 1): UncomparedLine {
   const at = placeOf(row)
-  const reason = `a random matrix of ${side} alone`
-  return {quantity: 'variance', at, reason, settled: side === 'B'}
+  const reason = `a random matrix of ${sides[side]} alone`
+  return {quantity: 'variance', at, reason, settled: side === 1}
 }
 
 function placeOf(...rows: Row[]): Place {
