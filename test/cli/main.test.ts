@@ -30,6 +30,13 @@ describe('the program', () => {
     expect(stderr).toContain(`Try: ${remedy}\n`)
   })
 
+  it('is run in this process without listeners that stay', async () => {
+    const listeners = () => ['error', 'drain'].map(event => process.stdout.listenerCount(event))
+    const before = listeners()
+    await runMain('bench', '-h')
+    expect(listeners()).toEqual(before)
+  })
+
   it('leaves stray words to the command that they stand behind', async () => {
     const {exitCode, stdout, stderr} = await runMain('error-sweep', 'qkv.npz')
     expect(stderr).toMatch(/^Unexpected argument: qkv\.npz\n.*--input qkv\.npz\?/)

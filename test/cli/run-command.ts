@@ -60,21 +60,24 @@ export async function runMain(...argv: string[]): Promise<Outcome> {
     process.exitCode = Number(code ?? 0) // the last thing that it does
     return undefined as never
   })
-  const endListening = [process.stdout, process.stderr].map(stream => {
-    const before = stream.listeners('error')
-    return () => {
-      for (const own of stream.listeners('error')) {
-        if (!before.includes(own)) stream.off('error', own as () => void)
+  // a program listens as long as its process lives: for errors, and, as its end flushes stdout, for a drain that may never come
+  const endListening = ['error', 'drain'].flatMap(event =>
+    [process.stdout, process.stderr].map(stream => {
+      const before = stream.listeners(event)
+      return () => {
+        for (const own of stream.listeners(event)) {
+          if (!before.includes(own)) stream.off(event, own as () => void)
+        }
       }
-    }
-  })
+    }),
+  )
   try {
     return await caught(() =>
       main(argv, pathToFileURL(join(packageRoot(), 'bin', 'start.js')).href),
     )
   } finally {
     exit.mockRestore()
-    for (const end of endListening) end() // a program listens as long as its process lives
+    for (const end of endListening) end()
   }
 }
 
