@@ -76,6 +76,15 @@ describe.each(commandIds)('%s -h', id => {
   })
 })
 
+it('all flags of a group begin in one column, those with a letter and those without', async () => {
+  for (const id of ['advise', 'bench', 'claims']) {
+    const groups = (await linesOf(id, '--help')).join('\n').split('\n\n')
+    const lines = groups.find(group => /^(RUN )?FLAGS$/m.test(group))!.split('\n')
+    const before = lines.flatMap(line => /^ {2}(-\w, | {4})?(?=--)/.exec(line)?.[0] ?? [])
+    expect(new Set(before.map(({length}) => length)), id).toEqual(new Set([6]))
+  }
+})
+
 it('help names the program as npx was asked for it', async () => {
   vi.stubEnv('npm_command', 'exec')
   vi.stubEnv('npm_lifecycle_event', 'npx')

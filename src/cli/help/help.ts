@@ -15,7 +15,7 @@ export default class ProgramHelp extends Help {
   }
 
   override async showHelp(argv: string[]): Promise<void> {
-    this.CommandHelpClass = argv.includes('--help') ? CommandHelp : BriefHelp
+    this.CommandHelpClass = argv.includes('--help') ? AlignedHelp : BriefHelp
     await super.showHelp(argv)
   }
 
@@ -28,11 +28,19 @@ export default class ProgramHelp extends Help {
   }
 }
 
+/** Lists whose first entry stands in the column of the others: oclif drops the blanks before a flag without a letter. */
+class AlignedHelp extends CommandHelp {
+  override renderList(...[input, opts]: Parameters<CommandHelp['renderList']>): string {
+    const [blanks = ''] = /^ */.exec(input[0]?.[0] ?? '') ?? []
+    return (opts.multiline ? '' : blanks) + super.renderList(input, opts)
+  }
+}
+
 /** Lines of a screen, less that of the prompt. */
 const SCREEN_LINES = 23
 
 /** Usage, the flags that people use, one line each, and the examples that fit on one screen with them. */
-class BriefHelp extends CommandHelp {
+class BriefHelp extends AlignedHelp {
   override generate(): string {
     const {bin} = this.config
     const {id, examples = [], flags} = this.command
@@ -83,8 +91,7 @@ class BriefHelp extends CommandHelp {
       label,
       text.length + note.length <= room ? text + note : text,
     ])
-    const [indent = ''] = /^ */.exec(rows[0]?.[0] ?? '') ?? [] // which renderList drops
-    return indent + this.renderList(rows, {indentation: this.indentSpacing})
+    return this.renderList(rows, {indentation: this.indentSpacing})
   }
 }
 
