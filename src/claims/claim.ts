@@ -11,7 +11,7 @@ import type {VariancePlan} from '../experiments/variance/schema.js'
 import type {exportLayers} from '../export/export.js'
 import type {ClaimRuns} from './runs.js'
 
-/** How much is spent on all claims together: some two minutes and a half, or about half an hour. */
+/** How much is spent on all claims together. */
 export const EFFORTS = ['quick', 'full'] as const
 type Effort = (typeof EFFORTS)[number]
 
