@@ -11,7 +11,7 @@ import type {Plan} from '../src/results/record.js'
 export default class Bench extends TimedCommand {
   static override summary = 'Measure time and memory of forward passes, or of decoding'
   static override description = helpText(
-    `Times each estimator at each length, after a check of its accuracy on a short prefix, in several fresh processes, in which cells take turns, so that what disturbs the machine for a while falls on all; and compares with both exact forms (${BASELINES.join(', ')}). With --mode decode it passes tokens one by one through the recurrent form; with --model it times a whole pretrained model.`,
+    `Checks the accuracy of each estimator on a short prefix, then times it at each length in several fresh processes. Cells take turns there, so that what disturbs the machine for a while falls on all of them. Both exact forms (${BASELINES.join(', ')}) are timed, too, for comparison. With --mode decode it passes tokens one by one through the recurrent form; with --model it times a whole pretrained model.`,
   )
   static override examples = [
     '<%= config.bin %> bench --quick',

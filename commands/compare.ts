@@ -10,7 +10,7 @@ export default class Compare extends RfaCommand {
   static override summary = 'Compare two saved runs, or two methods of one'
   static override description = helpText(
     'Matches the cells of two runs of bench, error-sweep or variance by what they measure and prints how many lines differ and which differ most; with --details, and in files, line by line a ratio with a 95 % interval, a p-value adjusted for all lines, and the chance that a value of B exceeds one of A. Replicates of the same draws are compared in pairs, cells of one benchmark process by process. What has no partner is named, and so is what else differs between the runs.',
-    'With --fail-on it is a gate: it ends with exit code 1 if the lower end of an interval is beyond a limit, or if no line could be judged. By chance that happens in about 2.5 % of lines with a true ratio at the limit, and far less often if nothing changed (docs/compare.md).',
+    'With --fail-on it is a gate: it ends with exit code 1 if the lower end of an interval is beyond a limit, with 5 if no line could be judged. By chance a limit is exceeded in about 2.5 % of lines with a true ratio at it, and far less often if nothing changed (docs/compare.md).',
   )
   static override usage = [
     'compare A B [--fail-on LIMITS] [--strict] [--output FILE]',

@@ -33,7 +33,9 @@ export default class History extends RfaCommand {
       'only lines that have all of these words, as tables have them: a value, or NAME=VALUE such as L=1024 (default: all)',
       {helpValue: 'WORDS'},
     ),
-    metric: nameList({quantities: QUANTITIES})('only these quantities (default: all)'),
+    metric: nameList({quantities: QUANTITIES})(
+      `only these quantities: ${QUANTITIES.join(', ')} (default: all)`,
+    ),
     ...historyFailOnFlags,
     details: detailsFlag,
     output: comparisonFiles({

@@ -147,7 +147,7 @@ export const causalFlags = {
     'query i sees keys 0..i only (default: causal in the metadata of the file, else bidirectional)',
   ),
   'causal-align': oneName({corners: CAUSAL_ALIGNS})(
-    'which tokens fewer causal queries than keys are: start, the first ones; end, the last ones, as with a cache (no default)',
+    'which tokens the queries are where there are fewer causal queries than keys: start (the first ones) or end (the last ones, as with a cache); no default',
   ),
 }
 
@@ -208,7 +208,7 @@ export const runFlags = {
     ),
     shard: shardFlag({
       description:
-        'run only part I of N of the plan, each in its own --output folder: parts have about equal predicted cost, the same on every machine; rfa merge joins the folders. slurm: take the part from SLURM_ARRAY_TASK_ID, _MIN and _COUNT',
+        'run only part I of N of the plan, each in its own --output folder: parts have about equal predicted cost, the same on every machine; rfa merge joins the folders. slurm in place of I/N takes the part from SLURM_ARRAY_TASK_ID, _MIN and _COUNT',
     }),
     quick: toggle('a smaller grid that takes seconds; other flags override it'),
     'dry-run': toggle('print the cells, the predicted time and memory, and stop'),
@@ -239,7 +239,7 @@ export const timedFlags = inGroup('RUN', {
     'before anything is timed wait until other programs leave the processors alone, at most this long (default: no wait)',
   ),
   samples: toggle(
-    'write every single time as records_samples.csv, too; with --resume of a run that has ended also later',
+    'write every single time to records_samples.csv, too; of a finished run later, with --resume',
     notBeside('dry-run'),
   ),
 })

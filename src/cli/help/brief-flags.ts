@@ -107,7 +107,7 @@ export const BRIEF_FLAGS: Readonly<Record<string, BriefFlags>> = {
   },
   compare: {
     methods: 'two methods of one run, the base first',
-    'fail-on': 'exit with 1 if B exceeds A, as time:10%',
+    'fail-on': 'exit with 1 if B exceeds A by more',
     strict: 'exit with 5 for inconclusive lines, too',
     output: 'file to write: .md, .csv, .json or .html',
     ...DETAILS,
@@ -127,7 +127,7 @@ export const BRIEF_FLAGS: Readonly<Record<string, BriefFlags>> = {
     'with-training': 'claims about trained models, too: small ones are trained',
     explain: 'print setting and rule of each claim, run nothing',
     figure: 'a figure of a paper in place of claims',
-    strict: 'exit with 1 unless every claim was shown',
+    strict: 'exit with 1 for verdicts unlike the reference run',
     ...OUTPUT,
     ...RESUME,
     ...DETAILS,

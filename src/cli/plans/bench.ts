@@ -104,14 +104,14 @@ export const benchFlags = {
     exact: Flags.boolean({
       allowNo: true,
       default: true,
-      description: `time ${BASELINES.join(' and ')} in addition to the methods; a decode only needs the first, a layer also gets ${PASS_THROUGH}, and a model its own attention and ${PASS_THROUGH}`,
+      description: `time ${BASELINES.join(' and ')} in addition to the methods; a decode only needs the first, a layer also gets ${PASS_THROUGH}, and a model its own attention and ${PASS_THROUGH} (default: yes)`,
     }),
     redraw: Flags.string({
       helpValue: 'POLICY',
       description: `when projections are drawn anew, inside the timed region: ${REDRAW_FORMS} (default: fixed)`,
     }),
     'seq-len': numberList(POSITIVE_INTEGER)(
-      `lengths L; of a decode, where to look at it ${defaultHelp(BENCH, grid => grid.seqLens)}; with --model powers of two up to what it reads`,
+      `lengths L; of a decode, the numbers of tokens after which it is looked at ${defaultHelp(BENCH, grid => grid.seqLens)}; with --model powers of two up to what it reads`,
     ),
     batch: numberList(POSITIVE_INTEGER)(
       `batches B, compared each by itself ${defaultHelp(BENCH, grid => grid.batch)}`,
@@ -132,14 +132,14 @@ export const benchFlags = {
       `runs of each process before timing ${defaultHelp(BENCH, grid => grid.warmupRuns)}; decode: ${DECODE_WARMUP}; model: ${MODEL.standard.warmupRuns}`,
     ),
     'min-time': oneNumber(SECONDS)(
-      `go on until this much was timed, in all processes together ${defaultHelp(BENCH, grid => grid.minTime)}`,
+      `time each cell for at least this long, in all processes together ${defaultHelp(BENCH, grid => grid.minTime)}`,
       {helpValue: 'SECONDS'},
     ),
     'min-runs': oneNumber(POSITIVE_INTEGER)(
-      `at least this many runs, in all processes together ${defaultHelp(BENCH, grid => grid.minRuns)}; model: ${MODEL.standard.minRuns}, quick: ${MODEL.quick.minRuns}`,
+      `at least this many runs of a cell, in all processes together ${defaultHelp(BENCH, grid => grid.minRuns)}; model: ${MODEL.standard.minRuns}, quick: ${MODEL.quick.minRuns}`,
     ),
     'max-runs': oneNumber(POSITIVE_INTEGER)(
-      `at most this many runs ${defaultHelp(BENCH, grid => grid.maxRuns)}`,
+      `at most this many runs of a cell ${defaultHelp(BENCH, grid => grid.maxRuns)}`,
     ),
     order: oneOption(['listed', 'random'] as const)(
       'order of the cells; random spreads drift over all of them (default: random)',

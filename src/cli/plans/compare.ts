@@ -16,7 +16,7 @@ const limitList = Flags.custom<Limit>({
 /** `--fail-on` and `--strict` of a command that compares. @param names - what is judged, by what, and their ratio */
 const judging = ([b, a, ratio]: readonly [string, string, string], only: string) => ({
   'fail-on': limitList({
-    description: `end with exit code 1 if ${b} exceeds ${a} by more than the limit beyond noise (lower end of the 95 % interval of ${ratio} above 1 + limit), with 5 if no line could be judged; of time (bench), memory (bench, as counted), error (error-sweep: rel L2), variance (variance). A limit inside the interval cannot be judged, which only warns where other lines could be`,
+    description: `end with exit code 1 if ${b} exceeds ${a} by more than a limit beyond noise (the lower end of the 95 % interval of ${ratio} is above 1 + limit), with 5 if no line could be judged. Limits are of time (bench), memory (bench, as counted), error (error-sweep: rel L2) or variance (variance). A line with its limit inside the interval cannot be judged: a warning, where other lines could be`,
   }),
   strict: toggle(`also end with exit code 5 for lines that cannot be judged, and for ${only}`),
 })

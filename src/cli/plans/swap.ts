@@ -68,13 +68,13 @@ export const swapFlags = {
       {helpValue: 'DIR'},
     ),
     engine: oneName({engines: ENGINES})(
-      'what runs the model: native, this program, for BERT, RoBERTa, DistilBERT, GPT-2, Llama, Mistral and Qwen; transformers, PyTorch and Transformers in Python (RFA_PYTHON), for every model with their attention interface; auto, native where it can (default)',
+      'what runs the model: native (this program: BERT, RoBERTa, DistilBERT, GPT-2, Llama, Mistral and Qwen), transformers (PyTorch and Transformers in Python, that of RFA_PYTHON: every model with their attention interface), or auto (native where it can, default)',
     ),
     device: oneName({devices: DEVICES})(
       'what PyTorch computes on, where Transformers runs the model: cpu, cuda, mps, or auto, a graphics processor where there is one (default: cpu)',
     ),
     texts: oneText(
-      'texts that the model reads: a file with one a line, or a folder of .txt files with one in each (default: some of the package)',
+      'texts that the model reads: a file with a text on each line, or a folder of .txt files with one in each (default: some of the package)',
       {helpValue: 'PATH'},
     ),
     inputs: oneText(
