@@ -5,7 +5,7 @@ import {errorSpan, errorText, MISSING} from '../../../../report/numbers.js'
 import {shortened} from '../../../../report/words.js'
 import {variantLabel} from '../../../labels.js'
 import {axesOf, type Place} from '../groups/places.js'
-import {type PlaceAnswer, placeAnswers} from '../sentences/answer.js'
+import {type PlaceAnswer, placeAnswers} from '../sentences/over-places.js'
 import {type CutTable, endsOf, NAME} from './methods-table.js'
 
 /** A row for each place: the lowest error, the variant that has it, and the error of averaging V. */
