@@ -2,7 +2,7 @@ import * as Args from '@oclif/core/args'
 import {comparisonExit} from '../src/cli/compare/comparison-exit.js'
 import {present, toggle} from '../src/cli/flags/kinds.js'
 import {detailsFlag, pluginFlag} from '../src/cli/flags/shared.js'
-import {comparisonFiles, failOnFlags, twoMethods} from '../src/cli/plans/compare.js'
+import {failOnFlags, outputFlag, twoMethods} from '../src/cli/plans/compare.js'
 import type {ComparisonDocument} from '../src/cli/program/json-documents.js'
 import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
 
@@ -36,11 +36,7 @@ export default class Compare extends RfaCommand {
     }),
     ...failOnFlags,
     details: detailsFlag,
-    output: comparisonFiles({
-      char: 'o',
-      description:
-        'file to write, by its ending Markdown (.md), a table (.csv), everything (.json) or a page with figures (.html), - for Markdown on stdout; may be repeated (default: none)',
-    }),
+    output: outputFlag,
     force: toggle('replace files that are not a comparison of rfa'),
     plugin: pluginFlag(
       'needed to see whether runs with its estimators are complete; their records are compared without',

@@ -3,7 +3,7 @@ import {comparisonExit} from '../src/cli/compare/comparison-exit.js'
 import {figureFlags} from '../src/cli/flags/figures.js'
 import {nameList, oneText, present, toggle} from '../src/cli/flags/kinds.js'
 import {detailsFlag, pluginFlag} from '../src/cli/flags/shared.js'
-import {comparisonFiles, historyFailOnFlags} from '../src/cli/plans/compare.js'
+import {historyFailOnFlags, outputFlag} from '../src/cli/plans/compare.js'
 import type {HistoryDocument} from '../src/cli/program/json-documents.js'
 import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
 import {newestChanges} from '../src/compare/history.js'
@@ -38,11 +38,7 @@ export default class History extends RfaCommand {
     ),
     ...historyFailOnFlags,
     details: detailsFlag,
-    output: comparisonFiles({
-      char: 'o',
-      description:
-        'file to write, by its ending Markdown (.md), a table (.csv), everything (.json) or a page with figures (.html), - for Markdown on stdout; may be repeated (default: none)',
-    }),
+    output: outputFlag,
     svg: figureFlags.svg,
     pdf: figureFlags.pdf,
     png: figureFlags.png,
