@@ -61,9 +61,6 @@ export interface ComparisonFile {
 
 /** `--output`: repeated for several files. */
 export const outputFlag = Flags.custom<ComparisonFile>({
-  char: 'o',
-  description:
-    'file to write, by its ending Markdown (.md), a table (.csv), everything (.json) or a page with figures (.html), - for Markdown on stdout; may be repeated (default: none)',
   multiple: true,
   multipleNonGreedy: true,
   helpValue: 'FILE',
@@ -75,7 +72,11 @@ export const outputFlag = Flags.custom<ComparisonFile>({
     const what = 'a file ending in .md, .csv, .json or .html, or - for Markdown on stdout'
     throw expected('USAGE', `--${name}`, what, path)
   },
-})()
+})({
+  char: 'o',
+  description:
+    'file to write, by its ending Markdown (.md), a table (.csv), everything (.json) or a page with figures (.html), - for Markdown on stdout; may be repeated (default: none)',
+})
 
 /** `--methods` of a comparison, split. */
 export const twoMethods = Flags.custom<readonly [string, string]>({

@@ -37,14 +37,19 @@ function binsOf(rows: readonly CompletedSwap[]): readonly Bin[] {
   return lists.toSorted((a, b) => b.length - a.length)[0] ?? []
 }
 
+/** What a row is of. */
+export const ROW_NAMES: readonly ColumnSpec<CompletedSwap>[] = [
+  {title: 'method', align: 'left', cell: ({cell}) => variantLabel(cell)},
+  {
+    title: 'exchanged',
+    align: 'left',
+    cell: row => layersText(exchangedLayers(row), row.result.model_layers),
+  },
+]
+
 function columns(bins: readonly Bin[], cell: (bin: Bin) => string): ColumnSpec<CompletedSwap>[] {
   return [
-    {title: 'method', align: 'left', cell: ({cell}) => variantLabel(cell)},
-    {
-      title: 'exchanged',
-      align: 'left',
-      cell: row => layersText(exchangedLayers(row), row.result.model_layers),
-    },
+    ...ROW_NAMES,
     ...bins.map(
       ({first, last}, at): ColumnSpec<CompletedSwap> => ({
         title: first === last ? `${first}` : `${first}-${last}`,

@@ -1,12 +1,11 @@
 /** All that a swap measured: effects, single layers, positions, and the error through depth. */
 import {type Block, type ColumnSpec, heading, list, table, text} from '../../../report/document.js'
 import {MISSING, plural} from '../../../report/numbers.js'
-import {backendItems, troubleItems, variantLabel} from '../../labels.js'
-import {layersText} from '../../layers-text.js'
+import {backendItems, troubleItems} from '../../labels.js'
 import type {CompletedSwap, SwapRecord} from '../schema.js'
 import {byLayers, triedSets} from './budget.js'
-import {byDamage, exchangedLayers, interval, two} from './damage.js'
-import {positionTables} from './positions.js'
+import {byDamage, interval, two} from './damage.js'
+import {positionTables, ROW_NAMES} from './positions.js'
 import {damageColumns, itemName, predictsClasses, swapSentences, titleOf} from './screen.js'
 import {isOneByOne, sensitivityTable} from './sensitivity.js'
 
@@ -72,12 +71,7 @@ const CLASS_INTERVAL: ColumnSpec<CompletedSwap> = {
 
 function depthColumns({result}: CompletedSwap): ColumnSpec<CompletedSwap>[] {
   return [
-    {title: 'method', align: 'left', cell: ({cell}) => variantLabel(cell)},
-    {
-      title: 'exchanged',
-      align: 'left',
-      cell: row => layersText(exchangedLayers(row), row.result.model_layers),
-    },
+    ...ROW_NAMES,
     ...result.hidden_error.map(
       (_, layer): ColumnSpec<CompletedSwap> => ({
         title: `layer ${layer}`,
