@@ -70,7 +70,7 @@ export const BRIEF_FLAGS: Readonly<Record<string, BriefFlags>> = {
   },
   inputs: {...INPUT, ...LAYER, ...CAUSAL, ...OUTPUT, ...DETAILS, ...JSON_FLAG},
   advise: {
-    quick: 'fewer candidates: about 20 seconds',
+    quick: 'fewer candidates, M and runs',
     ...INPUT,
     ...LAYER,
     model: 'folder of a whole model, judged by what it loses',
@@ -123,7 +123,7 @@ export const BRIEF_FLAGS: Readonly<Record<string, BriefFlags>> = {
     ...JSON_FLAG,
   },
   claims: {
-    quick: 'fewer draws: about three minutes',
+    quick: 'fewer draws: about three minutes on two cores',
     'with-training': 'claims about trained models, too: small ones are trained',
     explain: 'print setting and rule of each claim, run nothing',
     figure: 'a figure of a paper in place of claims',

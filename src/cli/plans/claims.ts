@@ -8,9 +8,9 @@ export const claimsFlags = {
   figure: oneName({figures: FIGURE_IDS})(
     `figure of a paper instead of claims: ${FIGURE_IDS.join(', ')}`,
   ),
-  quick: toggle('fewer draws and shorter times: about three minutes for all claims'),
+  quick: toggle('fewer draws, shorter times: about three minutes for all on two processors'),
   'with-training': toggle(
-    'judge claims about trained models, too, on small ones that are trained from scratch: about 20 minutes more for all of them',
+    'judge claims about trained models, too, on small ones that are trained from scratch: about 20 minutes more for all of them on two processors',
     {exclusive: ['quick', 'figure']},
   ),
   explain: toggle(
