@@ -15,7 +15,6 @@ import type {InputSpec} from '../inputs/spec.js'
 import type {AdviceMetric} from './candidates.js'
 import type {Counted, Variant} from './times.js'
 
-/** What advice is asked for. */
 export interface AdviceRequest {
   input: InputSpec
   layers?: 'all' | number[] | undefined

@@ -170,7 +170,6 @@ export function takeText({candidate, obstacle}: Pick<HeadAdvice, 'candidate' | '
   return candidate ?? `exact (${WHY[obstacle!]})`
 }
 
-/** Heads that a sentence names. */
 const MOST_HEADS = 9
 
 const WHY = {

@@ -48,7 +48,6 @@ const gainFields = {
 
 const overMean = nullableNumber.default(null)
 
-/** What a candidate is. */
 export const variantFields = {
   label: z.string().describe('Method, projection and M.'),
   method: z.string().describe('Estimator, as `--methods` takes it.'),
@@ -168,7 +167,6 @@ const layerAdvice = z.object({
 })
 export type LayerAdvice = z.infer<typeof layerAdvice>
 
-/** What `rfa advise` says. */
 export const adviceFacts = z.object({
   input: z.string().describe('Files that queries, keys and values come from.'),
   metric: z.enum(ADVICE_METRICS).describe('Metric of errors and tolerance.'),

@@ -24,9 +24,7 @@ const MOST_CANDIDATES = 3
 const FEWER_CANDIDATES = 2
 /** Lines for choices that differ from head to head. */
 const MOST_CHOICES = 3
-/** Warnings that are shown. */
 const MOST_WARNINGS = 2
-/** Layers of the table. */
 const MOST_LAYERS = 8
 
 /** At most 20 lines of 80 columns, for one layer or many. */
@@ -136,7 +134,6 @@ function ranked(advice: Advice): string[] {
   return [...missing, ...others]
 }
 
-/** Layers side by side. */
 function layersBlocks(advice: Advice): Block[] {
   const {layers, metric} = advice
   const replaced = layers.filter(({candidate}) => candidate !== null)

@@ -9,7 +9,6 @@ import type {LayerFacts} from './joined.js'
 import type {Choice, Obstacle, Offer} from './recommend.js'
 import {errorText, exactError, isUnsettled, notFasterText, speedText} from './words.js'
 
-/** What {@link statementOf} says. */
 interface Stated {
   facts: LayerFacts
   picked: Choice

@@ -30,7 +30,6 @@ import {
   type SettledRequest,
 } from './record.js'
 
-/** Listeners for progress and warnings. */
 export interface ApplyListeners {
   /** Why `auto` passed over a backend, and whether attention was causal. */
   note?(text: string): void
@@ -113,7 +112,6 @@ export async function applyEstimator(
 interface Output {
   facts: AppliedArray
   operations: ApplyRecord['operations']
-  /** Arrays of the output, by name. */
   arrays: Record<string, NdArray>
 }
 
@@ -170,7 +168,6 @@ function checkSeveral(output: string, layers: readonly number[]): void {
   throw expected('BAD_FILE', '`output`', what, output, `or one of them: \`layer: ${layers[0]}\``)
 }
 
-/** The files that an input is read from. */
 function inputFiles(input: InputSpec): readonly string[] {
   return input.kind === 'file' ? input.paths : []
 }

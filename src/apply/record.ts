@@ -16,7 +16,6 @@ import {type PluginRecord, pluginRecord} from '../plugins/record.js'
 import {computedBy, nullableNumber, operationForms} from '../results/record.js'
 import {type TunedSpec, tunedSpec} from '../tuned/index.js'
 
-/** What to run on what. */
 export interface ApplyRequest {
   input: InputSpec
   /** Which layers of a file of several. Default: the arrays of no layer, or all layers where there are none. */
@@ -72,7 +71,6 @@ const appliedErrors = z.object({
 })
 export type AppliedErrors = z.infer<typeof appliedErrors>
 
-/** One array of the output. */
 const appliedArray = z.object({
   name: z.string().describe('Its name in the output.'),
   layer: z

@@ -84,7 +84,6 @@ export interface CallOptions extends CommonOptions {
   gate?: tf.Tensor
 }
 
-/** The name of each option of a call. */
 const CALL_OPTIONS: Readonly<Record<'method' | keyof CallOptions, true>> = {
   method: true,
   numFeatures: true,

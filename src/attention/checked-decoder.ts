@@ -5,7 +5,6 @@ import {checkTensor, hasShape, stepMismatch} from './check-tensor.js'
 import type {Estimator} from './forms/estimator.js'
 import type {Decoder} from './types.js'
 
-/** Sizes of a token. */
 interface TokenSizes {
   batch: number
   heads: number

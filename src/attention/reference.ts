@@ -156,7 +156,6 @@ interface Keys {
   lengths: Float64Array
 }
 
-/** The length of each row of vectors. */
 export function lengthsOf(vectors: Float64Array, dim: number): Float64Array {
   return Float64Array.from({length: vectors.length / dim}, (_, row) =>
     norm(vectors.subarray(row * dim, (row + 1) * dim)),

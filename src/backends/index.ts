@@ -20,7 +20,6 @@ export const BACKEND_NAMES = Object.keys(REGISTRY) as readonly BackendName[]
 export const BACKEND_CHOICES = ['auto', ...BACKEND_NAMES] as const
 export type BackendChoice = (typeof BACKEND_CHOICES)[number]
 
-/** Which backend runs, and how. */
 export interface ActiveBackend {
   name: BackendName
   threads: number
@@ -28,7 +27,6 @@ export interface ActiveBackend {
   instructionSet: string | null
 }
 
-/** How a backend is taken into use. */
 export interface UseOptions extends ThreadOptions {
   /** Called with a sentence when `auto` skips a native backend that is installed but cannot run. */
   note?: ((text: string) => void) | undefined

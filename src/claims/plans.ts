@@ -19,7 +19,6 @@ type VarianceAxes = Omit<VariancePlan, 'experiment' | 'methods' | 'orth_sign' | 
   methods: readonly string[]
 }
 
-/** A variance experiment. */
 export function variancePlanOf({methods, ...axes}: VarianceAxes): VariancePlan {
   return variancePlan.parse({
     experiment: 'variance',

@@ -43,7 +43,6 @@ const historyRun = z.object({
   measured: z.number().int().describe('Cells that it measured.'),
 })
 
-/** Everything that a history found. */
 export const historyFacts = z.object({
   runs: z.array(historyRun).describe('The runs, the newest first.'),
   warnings: z.array(z.string()).describe('What else differs between the runs than the code.'),

@@ -28,7 +28,6 @@ import {
 /** Cells of one reason that are named; all are in CSV and JSON. */
 const MOST_NAMED = 12
 
-/** The whole comparison. */
 export function comparisonReport(facts: ComparisonFacts, {quantities}: Comparison): Block[] {
   const {experiment, related, a, b, warnings, rows, left} = facts
   const shared = sharedPlace(rows)
@@ -135,7 +134,6 @@ function quantityColumns(quantity: Quantity): ColumnSpec<ComparedRow>[] {
   ]
 }
 
-/** A value in its unit. */
 export function valueText(value: number, {unit}: Quantity): string {
   if (unit === 'ns') return nanoseconds(value)
   return unit === 'bytes' ? bytes(value) : significant(value)

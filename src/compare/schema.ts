@@ -82,7 +82,6 @@ const side = z.object({
 })
 export type ComparedSide = z.infer<typeof side>
 
-/** Everything that a comparison found. */
 export const comparisonFacts = z.object({
   experiment: z.string().describe('Name of the experiment.'),
   related: z

@@ -19,7 +19,6 @@ import type {ComparedRow, ComparedSide, ComparisonFacts, LeftRow} from './schema
 const MOST_WARNINGS = 3
 const MOST_OF_WARNING = 150
 
-/** Blocks of the first screen. */
 export function comparisonScreen(facts: ComparisonFacts, {quantities}: Comparison): Block[] {
   const {rows, left, warnings} = facts
   const shared = sharedPlace(rows)

@@ -40,7 +40,6 @@ export const methodSpec = z.object({
 })
 export type MethodSpec = z.infer<typeof methodSpec>
 
-/** Estimators of a plan. */
 const methodSpecs = z.array(methodSpec).min(1).describe('Estimators with their options.')
 
 /** What plans say of their estimators. */
@@ -76,7 +75,6 @@ export const layerFiles = z
   )
   .meta({flag: 'input'})
 
-/** The layer of one cell. */
 export const layerPoint = z
   .number()
   .int()
@@ -84,7 +82,6 @@ export const layerPoint = z
   .optional()
   .describe('Layer of a file with several, by number; absent: the file has no numbered layers.')
 
-/** What a plan says of its input. */
 interface InputAxes {
   input: InputSpec
   layers?: LayerChoice | undefined
@@ -149,7 +146,6 @@ export function drawSettingsOf(plan: z.input<typeof settings>): DrawSettings {
   return settings.parse(plan)
 }
 
-/** What is drawn, as plans list it. */
 export const drawAxes = {
   projections: z.array(projectionName).min(1).describe('Random matrices [M, D] to draw.'),
   ...drawSettings,
@@ -194,7 +190,6 @@ export interface DrawGrid {
   at(index: number): DrawPoint
 }
 
-/** The grid of draws of a method. */
 export function drawGrid(
   {projected, sized, tuned}: DrawingMethod,
   plan: DrawAxes & {causal: boolean},
@@ -246,7 +241,6 @@ interface ViewPoint {
   causal_align?: CausalAlign | undefined
 }
 
-/** A cell that calls attention. */
 type CallingCell = MethodSpec & DrawPoint & ViewPoint & {seed: number}
 
 /**

@@ -49,12 +49,10 @@ export interface UncomparedLine {
 /** A completed record of any experiment. */
 export type MeasuredRecord = Completed<object, ComputedBy>
 
-/** Compares cells. */
 export interface LinesOf<Record> {
   lines(a: Record, b: Record): (ComparedLine | UncomparedLine)[]
 }
 
-/** How cells of an experiment are compared. */
 export interface Comparison<
   Cell extends object = object,
   Record extends MeasuredRecord = MeasuredRecord,

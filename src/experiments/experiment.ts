@@ -113,7 +113,6 @@ interface InProcesses<Cell = object, Result = ComputedBy> {
   merge(results: readonly Result[], trial: Result | undefined): Promise<Result>
 }
 
-/** A cell as it is tried. */
 export interface Trial<Cell> {
   cell: Cell
   /** Trials with the same key have one process, one after the other, those of the smallest memory first. */

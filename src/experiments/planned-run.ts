@@ -12,7 +12,6 @@ export interface Job extends PredictedCell {
   readonly key: string
 }
 
-/** A plan with its experiment and its jobs. */
 export interface PlannedRun {
   experiment: Experiment
   plan: Plan

@@ -79,7 +79,6 @@ export const engineBackend = z
   .string()
   .describe('Backend that computed; `torch` where Transformers ran the model.')
 
-/** What records say of a model that Transformers runs. */
 export function transformersFacts(
   {packages, python, device}: TransformersModel['engine'],
   threads: number,
@@ -88,5 +87,4 @@ export function transformersFacts(
   return {...computed, engine: {name: 'transformers' as const, ...packages, python, device}}
 }
 
-/** Numbers of layers. */
 export const layerNumbers = z.array(z.number().int().nonnegative())

@@ -16,7 +16,6 @@ import {experimentNamed} from './index.js'
 import {inputLabel, methodLabel} from './labels.js'
 import {type ReportedRun, runName} from './run-report.js'
 
-/** The first screen of a run. */
 export async function runSummary(run: ReportedRun): Promise<PageRun> {
   const {manifest, directory} = run
   const experiment = await experimentNamed(manifest.plan.experiment)

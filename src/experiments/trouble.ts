@@ -7,7 +7,6 @@ import {methodLabel} from './labels.js'
 
 /** Characters of a reason that a screen has room for. */
 const MOST_OF_REASON = 90
-/** Methods that are named. */
 const MOST_METHODS = 3
 
 /** A sentence for the cells that failed, and one for those that were skipped; nothing where all completed. */

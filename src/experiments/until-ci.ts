@@ -1,7 +1,6 @@
 /** Replicates until an interval is narrow enough: the rule of a plan, and the next number of replicates. */
 import {z} from 'zod'
 
-/** When replicates end. */
 export const untilCi = z.object({
   relative_half_width: z
     .number()
@@ -24,7 +23,6 @@ export interface Counted {
   until_ci?: UntilCi | undefined
 }
 
-/** The largest number of replicates. */
 export function mostReplicates({replicates, until_ci: until}: Counted): number {
   return until?.max_replicates ?? replicates
 }

@@ -6,20 +6,16 @@ import type {LayerChoice} from '../inputs/layers.js'
 import type {EngineChoice} from '../model/engine-names.js'
 import {computedBy, nullableNumber} from '../results/record.js'
 
-/** Layers of a model, and where they go. */
 export interface ExportRequest {
   /** Folder as Hugging Face writes it. */
   model: string
   /** File with a text on each line, or folder with one in each .txt file. */
   texts: string
-  /** First texts to read. */
   maxTexts: number
   /** Tokens at which a text is cut. */
   maxTokens: number
   layers: LayerChoice
-  /** Folder of the files. */
   output: string
-  /** Replace files that exist. */
   force: boolean
   backend: BackendChoice
   threads?: number | undefined

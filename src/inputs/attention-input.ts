@@ -104,7 +104,6 @@ export function fourAxes(
     : [batch, outer, inner, dim]
 }
 
-/** Sizes of an input. */
 export interface AttentionSizes {
   batch: number
   heads: number
@@ -121,7 +120,6 @@ export function sizesOf({query, value}: AttentionShapes): AttentionSizes {
   return {batch, heads, queryLen, keyLen, headDim, valueDim}
 }
 
-/** Shapes of queries, keys and values. */
 export type AttentionShapes = Record<'query' | 'key' | 'value', Pick<AttentionArray, 'shape'>>
 
 /**

@@ -16,7 +16,6 @@ import {
 import type {Dtype} from './nd-array.js'
 import type {InputSpec} from './spec.js'
 
-/** An input that comes from files. */
 export type FileSpec = Extract<InputSpec, {kind: 'file'}>
 
 /** What each array is for, in the order of files and stacks. */
@@ -191,7 +190,6 @@ export interface OptionalPlace {
   name: string
 }
 
-/** A mask of keys. */
 export interface MaskPlace extends OptionalPlace {
   /** Whether nonzero hides a key. */
   hides: boolean

@@ -8,7 +8,6 @@ import {chosenLayers, type LayerChoice, layerOfFile, layersWith, numbered} from 
 import {causalByArray} from './other-arrays.js'
 import type {InputSpec} from './spec.js'
 
-/** One of the inputs of a plan. */
 export interface InputPart {
   /** The files that are read together; several of named arrays: sequences of one batch. */
   input: InputSpec

@@ -9,13 +9,11 @@ import {
 import type {KeyMask} from './key-mask.js'
 import type {Four} from './layout.js'
 
-/** Shapes of one of the files. */
 interface FileShapes extends AttentionShapes {
   /** Its name, in messages. */
   label: string
 }
 
-/** Shapes of the batch. */
 interface JoinedShapes extends AttentionShapes {
   /** Whether sequences differ in length, so that shorter ones are padded. */
   padded: boolean

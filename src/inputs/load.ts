@@ -98,7 +98,6 @@ function loadFile(spec: FileSpec, part: PartOfInput, extras: boolean): Promise<A
   })
 }
 
-/** A file as it was read. */
 interface ReadFile {
   arrays: NdArray[]
   /** Brings them to four axes. @throws {SHAPE_MISMATCH | NOT_FINITE | BAD_FILE} */

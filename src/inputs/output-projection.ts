@@ -4,7 +4,6 @@ import {type AttentionArray, toAttentionArray} from './attention-input.js'
 import {type InputFiles, type OptionalPlace, optionalPlaceOf} from './input-files.js'
 import {elementCount, type NdArray, toFloat32} from './nd-array.js'
 
-/** Names of the arrays. */
 const [PROJECTION, RESIDUAL_NORM] = ['o', 'residual_norm'] as const
 
 /** Where a file holds them for a layer; absent: it does not. */

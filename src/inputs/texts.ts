@@ -88,7 +88,6 @@ function linesOf(path: string, bytes: Bytes): string[] {
   )
 }
 
-/** The field `text` of a line. */
 function fieldOf(where: string, line: string): string {
   let value: unknown
   try {
@@ -103,7 +102,6 @@ function fieldOf(where: string, line: string): string {
   throw expected('BAD_FILE', where, `an object as ${EXAMPLE}`, describe(line), remedy)
 }
 
-/** Bytes as text. */
 function textOf(path: string, bytes: Bytes): string {
   const start = Buffer.from(bytes.subarray(0, 8)).toString('latin1')
   const [, what, remedy] = SIGNS.find(([sign]) => start.startsWith(sign)) ?? []

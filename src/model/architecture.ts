@@ -14,7 +14,6 @@ export interface Configured {
   parts(weights: Weights): Parts
 }
 
-/** An architecture of Transformers. */
 export interface Architecture {
   /** `model_type` of its configurations. */
   types: readonly string[]

@@ -9,7 +9,6 @@ export type Opened =
   | {native: Model; transformers?: undefined}
   | {native?: undefined; transformers: TransformersModel}
 
-/** Settings of `openByEngine`. */
 interface OpenOptions extends Pick<TransformersOptions, 'device' | 'threads'> {
   /** `auto`: this program where it can. */
   engine: EngineChoice

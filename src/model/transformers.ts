@@ -26,7 +26,6 @@ const engine = z.object({
   methods: z.record(z.string(), z.array(z.string())),
   projections: z.array(z.string()),
 })
-/** What runs models. */
 type TransformersFacts = z.infer<typeof engine>
 
 const count = z.number().int().positive()
@@ -47,7 +46,6 @@ const runTimes = z.object({ns: z.array(z.number().positive()).min(1)})
 const gateAnswer = z.object({error: z.number(), largest: z.number()})
 const arrays = z.object({data: z.instanceof(Uint8Array)})
 
-/** A method in layers of a model. */
 interface Exchange {
   layers: readonly number[]
   draws: number
@@ -110,7 +108,6 @@ export interface TransformersModel {
   close(): void
 }
 
-/** Settings of `openTransformers`. */
 export interface TransformersOptions {
   threads?: number | undefined
   changed?: string | undefined

@@ -29,17 +29,14 @@ type TensorOf<Spec> =
 /** The same as tensors. */
 export type WeightTensors<Specs extends WeightSpecs> = {[Key in keyof Specs]: TensorOf<Specs[Key]>}
 
-/** A matrix of weights by its shape as stored. */
 export function matrix(name: string, rows: number, columns: number): WeightSpec<[number, number]> {
   return {name, shape: [rows, columns]}
 }
 
-/** A vector of weights. */
 export function vector(name: string, length: number): WeightSpec<[number]> {
   return {name, shape: [length]}
 }
 
-/** The weights of a folder. */
 export interface Weights {
   /** Whether there is an array of that name, without the prefix. */
   has(name: string): boolean

@@ -12,7 +12,6 @@ import {type PluginRecord, pluginDigest} from './record.js'
 import {changedFile, notRecorded, pathInRecord, pinsOf, recordNow, sha256Of} from './recorded.js'
 import {beginPlugin, filesImported, openDoors, refusedFile, sha256Loaded} from './resolution.js'
 
-/** A plug-in with registered estimators. */
 export interface LoadedPlugin {
   record: PluginRecord
   /** As it exports them. */

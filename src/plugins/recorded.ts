@@ -8,7 +8,6 @@ import {type PluginRecord, pluginDigest} from './record.js'
 /** In place of the digest of a file that is not there, or that cannot be read. */
 const GONE = 'nothing'
 
-/** SHA-256 of a file. */
 export async function sha256Of(file: string): Promise<string> {
   return createHash('sha256')
     .update(await readFile(file))

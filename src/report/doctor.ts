@@ -9,7 +9,6 @@ import {quoted} from '../shell-words.js'
 import {type Block, factTable, heading, type Item, list, table, text} from './document.js'
 import {bytes, significant} from './numbers.js'
 
-/** One backend, and whether it runs here. */
 const backendReport: z.ZodType<BackendReport> = z.object({
   name: z.string().describe('As `--backend` takes it.'),
   available: z.boolean().describe('It computes here.'),
@@ -19,7 +18,6 @@ const backendReport: z.ZodType<BackendReport> = z.object({
   absent: z.boolean().optional().describe('Switched off or never built.'),
 })
 
-/** One plug-in, and whether it loads. */
 const pluginReport = z.object({
   path: z.string().describe('As it was named.'),
   methods: z.array(z.string()).describe('Names of its estimators.'),
@@ -29,7 +27,6 @@ const pluginReport = z.object({
 })
 export type PluginReport = z.infer<typeof pluginReport>
 
-/** What a Python says of itself. */
 export const pythonFound = z.object({
   version: z.string().describe('Version of Python.'),
   torch: z.string().nullable().describe('Version of PyTorch; `null`: it is not installed.'),
@@ -53,7 +50,6 @@ const activity = z.object({
     .describe('Frequency governor of the first processor; `null`: unknown.'),
 })
 
-/** What `rfa doctor` prints. */
 export const diagnosisFacts = {
   backends: z.array(backendReport).describe('All backends, in the order of `--backend auto`.'),
   machine: machine.describe('Where this was found out.'),

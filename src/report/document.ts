@@ -33,7 +33,6 @@ export interface FigureBlock {
   figure: Figure
 }
 
-/** An item in words. */
 export function itemText(item: Item): string {
   return typeof item === 'string' ? item : `${item.label}: ${item.command}`
 }

@@ -36,14 +36,12 @@ interface Tabled {
   tables: readonly TableFormat[]
 }
 
-/** The columns of all tables of an experiment. */
 export function tableFacts({name, tables}: Tabled): TableFacts[] {
   return tables.map(({suffix, flag, columns}) =>
     factsOfTable(name, {file: `records${suffix}.csv`, flag, columns: columns()}),
   )
 }
 
-/** A table with its columns. */
 export interface TableColumns {
   file: string
   /** That asks for it, without dashes. */

@@ -8,7 +8,6 @@ export const GUTTER = '  '
 const FLEXIBLE_WIDTH = 24
 const NARROWEST_WIDTH = 12
 
-/** The part of a table that is shown. */
 export interface Fit {
   /** With short forms in the place of long ones, where those are needed. */
   table: TableBlock

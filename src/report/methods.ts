@@ -12,7 +12,6 @@ export interface FeatureSize {
   headDim: number
 }
 
-/** One option of an estimator. */
 const optionFactsSchema = z.object({
   name: z.string().describe('As `--option NAME=VALUE` takes it.'),
   values: z.string().describe('What it takes, e.g. `number`, `log | max | none`.'),
@@ -30,7 +29,6 @@ const formsSchema = z.object({
   key_mask: z.boolean().describe('Keys can be masked out.'),
 })
 
-/** What a preset does to an estimator. */
 const presetFactsSchema = z.object({
   preset: z.string().describe('As `--preset` takes it.'),
   quirk: z.string().describe('What that library does otherwise, and what it costs.'),
@@ -181,7 +179,6 @@ export function methodsScreen(methods: readonly MethodFacts[]): Block[] {
   ]
 }
 
-/** The table of all estimators. */
 export function methodsReport(methods: readonly MethodFacts[], size: FeatureSize): Block[] {
   return [
     table(overviewColumns(size), methods),
@@ -337,7 +334,6 @@ interface OptionSchema {
   description?: string | undefined
 }
 
-/** The part of a JSON Schema that options use. */
 interface JsonSchema {
   type?: string
   enum?: readonly unknown[]

@@ -4,7 +4,6 @@ import {PROJECTION_NAMES, projectionNamed, type RowLaw} from '../attention/names
 import {type Block, type ColumnSpec, factTable, heading, list, table, text} from './document.js'
 import {MISSING} from './numbers.js'
 
-/** A projection as `--json` prints it. */
 export const projectionFactsSchema = z.object({
   name: z.string().describe('As `--projections` takes it.'),
   title: z.string().describe('How its rows are drawn.'),
@@ -29,7 +28,6 @@ const UNBIASED: Partial<Record<RowLaw, 'softmax-kernel' | 'smreg-kernel'>> = {
   sphere: 'smreg-kernel',
 }
 
-/** The declared facts of all projections. */
 export function projectionFacts(): ProjectionFacts[] {
   return PROJECTION_NAMES.map(name => {
     const {title, rows, takesOrthSign, releasedBy, citation} = projectionNamed(name)
@@ -112,12 +110,10 @@ export function projectionsScreen(projections: readonly ProjectionFacts[]): Bloc
   ]
 }
 
-/** The table of all projections. */
 export function projectionsReport(projections: readonly ProjectionFacts[]): Block[] {
   return [table(COLUMNS, projections), text(UNBIASED_NOTE)]
 }
 
-/** One projection in full. */
 export function projectionReport(projection: ProjectionFacts): Block[] {
   const facts = COLUMNS.slice(2).map(({title, cell}) => [title, cell(projection)] as const)
   return [

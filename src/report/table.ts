@@ -1,8 +1,6 @@
-/** Tables of a report. */
 import {type Best, type BestRule, bestOf} from './best.js'
 import {evenly} from './evenly.js'
 
-/** A table with text in its cells. */
 export interface TableBlock {
   kind: 'table'
   columns: readonly TableColumn[]

@@ -9,12 +9,10 @@ import type {TunedSpec} from '../tuned/index.js'
 /** A number as files hold it: JSON has no NaN, so what could not be computed is `null`. */
 export const nullableNumber = z.number().nullable()
 
-/** What `--backend` takes. */
 export const backendChoice = z
   .enum(BACKEND_CHOICES)
   .describe('Requested backend; `auto`: the first that works.')
 
-/** The seed of a plan or a cell. */
 export const seed = z.number().int().nonnegative().describe('Seed of all random numbers.')
 
 /** What computed a result; records made before one of the last three was kept have `null` there. */
@@ -50,7 +48,6 @@ export const operationForms = z
 
 /** What storage, runner and commands know of a plan. */
 export interface Plan {
-  /** Name of the experiment. */
   experiment: string
   seed: number
   /** What computes it; a benchmark may compare several. */
@@ -110,7 +107,6 @@ export interface JournalPlace {
   bytes: number
 }
 
-/** How a record ended. */
 type End = {status: CellRecord['status']; interrupted?: boolean | undefined}
 
 /** Whether a record stands for its cell: those that failed or were interrupted run again. */
@@ -131,13 +127,11 @@ export function isSuperseded(earlier: End | undefined, later: End): boolean {
   return earlier === undefined || isWhole(later) || !isWhole(earlier)
 }
 
-/** Why a cell failed. */
 export interface CellError {
   code: string
   message: string
 }
 
-/** A cell that was measured. */
 export type Completed<Cell, Result> = Extract<CellRecord<Cell, Result>, {status: 'completed'}>
 
 /** Fields of all records other than cell and result. */
@@ -163,7 +157,6 @@ export const recordFields = z.object({
     .describe('Why the cell failed.'),
 }).shape
 
-/** The schema of {@link CellRecord} for one experiment. */
 export function recordSchema<Cell extends z.ZodType, Result extends z.ZodType>(
   schema: string,
   cell: Cell,

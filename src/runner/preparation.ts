@@ -29,7 +29,6 @@ import {tunedWarnings} from '../tuned/index.js'
 import type {Threading} from './schedule/schedule.js'
 import {shardsOf} from './schedule/shards.js'
 
-/** How jobs are made. */
 export interface PlanOptions {
   /** Allow any number of cells. Default: at most {@link MOST_CELLS} */
   force?: boolean | undefined
@@ -39,7 +38,6 @@ export interface PlanOptions {
   shards?: number | undefined
 }
 
-/** A plan that can run, with its jobs. */
 export interface Preparation<Jobs = readonly Job[]> {
   /** The plan as it runs: its input is pinned to what the files hold now. */
   plan: Plan

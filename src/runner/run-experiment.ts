@@ -42,7 +42,6 @@ export interface RunExperimentOptions extends TableOptions {
   schedule: Schedule
   /** Longest time for one cell; `null`: no limit. */
   timeoutMs: number | null
-  /** Interrupts the run. */
   signal?: AbortSignal | undefined
   /** Called when a cell begins or ends. */
   onProgress?: ((event: ProgressEvent) => void) | undefined
@@ -121,7 +120,6 @@ async function readableIn(directory: string, own: Experiment): Promise<readonly 
 /** Between two looks at how far a run is, in ms. */
 const TICK_MS = 1000
 
-/** What came of the cells. */
 interface Ran {
   /** One per job, in their order; of an interrupted run those that there are. */
   records: CellRecord[]

@@ -44,7 +44,6 @@ export interface TaskRequest {
   typed: Partial<TaskSettings>
 }
 
-/** A kind of task. */
 interface TaskKind<Schema extends z.ZodObject> {
   /** Everything that determines a task, save the seed. */
   schema: Schema

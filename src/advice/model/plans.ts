@@ -5,7 +5,6 @@ import {YARDSTICK} from '../../experiments/averaging.js'
 import type {MethodSpec} from '../../experiments/axes.js'
 import {type SwapPlan, swapPlan} from '../../experiments/swap/schema.js'
 
-/** What advice on a model is asked for. */
 export interface ModelAdviceRequest {
   model: SwapPlan['model']
   /** What runs it; absent: the program. */
@@ -13,7 +12,6 @@ export interface ModelAdviceRequest {
   device?: SwapPlan['device']
   texts: SwapPlan['texts']
   maxTokens: number
-  /** Layers of the model. */
   layers: number
   causal: boolean
   /** Most loss that is accepted: nats per token of a causal model, 1 - cosine of an encoder. */

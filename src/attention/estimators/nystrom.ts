@@ -69,7 +69,6 @@ export default defineEstimator({
   },
 })
 
-/** Tokens of one side and its landmarks. */
 interface Side {
   tokens: tf.Tensor4D
   landmarks: tf.Tensor4D // [B, H, m, D]

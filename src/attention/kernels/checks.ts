@@ -17,7 +17,6 @@ import {
 /** The tensors of a call by name; absent ones are undefined. */
 export type Inputs<T extends TensorLike = TensorLike> = Readonly<Record<string, T | undefined>>
 
-/** Sizes of attention over whole sequences. */
 export interface AttentionSizes {
   batch: number
   heads: number
@@ -167,7 +166,6 @@ export function adamCount(inputs: Inputs, attributes: AdamAttributes): number {
   return count
 }
 
-/** What `maskedSoftmax` takes. */
 export function maskedSoftmaxSizes(
   inputs: Inputs,
   {causal}: {causal: boolean},
@@ -195,17 +193,14 @@ export function sampleKeysSizes(
   return {batch, heads, queryLen, keyLen, headDim, draws}
 }
 
-/** Activations of `dense`. */
 export const DENSE_ACTIVATIONS = ['linear', 'relu', 'gelu', 'gelu-tanh', 'silu'] as const
 export type DenseActivation = (typeof DENSE_ACTIVATIONS)[number]
 
-/** Attributes of `dense`. */
 export interface DenseAttributes {
   transposed: boolean
   activation: DenseActivation
 }
 
-/** What `dense` takes. */
 export function denseSizes(
   inputs: Inputs,
   {transposed, activation}: DenseAttributes,
@@ -273,13 +268,11 @@ export function crossEntropyGradientSizes({slope, ...own}: Inputs): {
   return crossEntropySizes(own)
 }
 
-/** Attributes of `normalizeRows`. */
 export interface NormalizeRowsAttributes {
   epsilon: number
   centred: boolean
 }
 
-/** What `normalizeRows` takes. */
 export function normalizeRowsSizes(
   inputs: Inputs,
   {epsilon, centred}: NormalizeRowsAttributes,
@@ -321,7 +314,6 @@ export function checkSegments(
   throw expected('BAD_RANGE', where, wanted, describe(starts))
 }
 
-/** Attributes of `optimalMixture`. */
 export interface MixtureAttributes {
   scale: number
   coefficient: number

@@ -171,7 +171,6 @@ function featureAttentionSizes(
   return {batch, heads, queryLen, keyLen, headDim, valueDim, featureDim}
 }
 
-/** What `causalFeatureAttention` takes. */
 export function causalFeatureAttentionSizes(inputs: Inputs, recipes: SideAttributes) {
   return featureAttentionSizes('CausalFeatureAttention', inputs, recipes, 'logarithms')
 }
@@ -207,7 +206,6 @@ export interface LinearAttributes extends SideAttributes {
   guard?: Guard
 }
 
-/** What `linearAttention` takes. */
 export function linearAttentionSizes(
   inputs: Inputs,
   {causal, guard, ...recipes}: LinearAttributes,

@@ -21,7 +21,6 @@ export interface Mixture {
   present?: tf.Tensor2D | undefined
 }
 
-/** Options of {@link optimalMixture}. */
 export interface OptimalMixtureOptions {
   /** Multiplies each q.w. */
   scale: number

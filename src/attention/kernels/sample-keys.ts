@@ -6,7 +6,6 @@ import {fusedOrComposite} from './dispatch.js'
 import {causalMask, headMask, indicator, MASKED, maskLogits} from './masking.js'
 import {matMul} from './mat-mul.js'
 
-/** Options of {@link sampleKeys}. */
 export interface SampleKeysOptions {
   /** Multiplies each q.k. Default 1 (canonical inputs). */
   scale?: number
@@ -16,7 +15,6 @@ export interface SampleKeysOptions {
   keyMask?: KeyMask | undefined
 }
 
-/** Result of {@link sampleKeys}. */
 export interface SampledKeys {
   /** Which keys were drawn, `[B, H, L, n]`, int32; 0 for rows that see no key. */
   index: tf.Tensor4D

@@ -45,7 +45,6 @@ const PROJECTIONS = {
   householder: householderProduct,
 } as const satisfies Record<string, ProjectionDefinition>
 
-/** A projection's name. */
 export type ProjectionName = keyof typeof PROJECTIONS
 export const PROJECTION_NAMES = Object.keys(PROJECTIONS) as readonly ProjectionName[]
 

@@ -21,7 +21,6 @@ export interface Array3 {
   headStride: number
 }
 
-/** Sizes of attention over whole sequences. */
 interface AttentionSizes {
   batch: number
   heads: number
@@ -46,7 +45,6 @@ export interface NativeFeatures {
   normEpsilon: number
 }
 
-/** Arguments of `softmaxAttention`. */
 interface SoftmaxAttentionCall extends AttentionSizes {
   query: Array4
   key: Array4
@@ -60,7 +58,6 @@ interface SoftmaxAttentionCall extends AttentionSizes {
   lse: Array3 | undefined
 }
 
-/** Arguments of `sampleKeys`. */
 interface SampleKeysCall extends Omit<AttentionSizes, 'valueDim'> {
   /** n, per query */
   draws: number
@@ -78,7 +75,6 @@ interface SampleKeysCall extends Omit<AttentionSizes, 'valueDim'> {
   keys: Array4
 }
 
-/** Arguments of `optimalMixture`. */
 interface OptimalMixtureCall extends Omit<AttentionSizes, 'keyLen'> {
   /** C' */
   count: number
@@ -99,7 +95,6 @@ interface OptimalMixtureCall extends Omit<AttentionSizes, 'keyLen'> {
   out: Array4
 }
 
-/** Arguments of `featureMap`. */
 interface FeatureMapCall {
   batch: number
   heads: number
@@ -117,7 +112,6 @@ interface FeatureMapGradientCall extends Omit<FeatureMapCall, 'out'> {
   toProjection: Float32Array
 }
 
-/** Arguments of `linearAttention`. */
 export interface LinearAttentionCall extends AttentionSizes {
   query: NativeFeatures
   key: NativeFeatures
@@ -146,7 +140,6 @@ export interface LinearGradientArrays {
   [input: string]: Float32Array
 }
 
-/** Arguments of `causalFeatureAttention`. */
 interface CausalFeatureAttentionCall extends AttentionSizes {
   query: NativeFeatures
   key: NativeFeatures
@@ -283,7 +276,6 @@ interface RowVisibility {
   sharedRows: number
 }
 
-/** What runs. */
 interface NativeRuntime {
   /** `avx512`, `avx2`, `neon` or `scalar`. */
   isa: string

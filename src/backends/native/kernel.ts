@@ -4,7 +4,6 @@ import {given, type Inputs} from '../../attention/fused-kernels.js'
 import type {Addon, Array3, Array4} from './addon.js'
 import type {NativeBackend} from './storage.js'
 
-/** One call of a kernel. */
 export interface KernelCall<Attributes = Record<string, unknown>> {
   inputs: Inputs<TensorInfo>
   attrs: Attributes

@@ -4,7 +4,6 @@ import {hostData} from '../../attention/internal.js'
 import {normals, randomStream} from '../../random/index.js'
 import {tf} from '../../tf.js'
 
-/** Sizes of one attention call. */
 export interface Sizes {
   batch: number
   heads: number
@@ -79,7 +78,6 @@ export function toTensor({data, shape}: HostArray): tf.Tensor4D {
   return tf.tensor4d(Float32Array.from(data), [...shape])
 }
 
-/** Query, key and value as tensors of the current backend. */
 export function toTensors({query, key, value}: HostInputs) {
   return [toTensor(query), toTensor(key), toTensor(value)] as const
 }
@@ -93,7 +91,6 @@ export type HostArrays = Readonly<
   Record<string, {shape: readonly number[]; data: Float32Array | Float64Array}>
 >
 
-/** Named arrays as tensors of the current backend. */
 export function namedTensors<T extends tf.Tensor = tf.Tensor>(
   arrays: HostArrays,
 ): Record<string, T> {

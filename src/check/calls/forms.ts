@@ -15,7 +15,6 @@ const FORMS: readonly Form[] = [
   {causal: true, name: 'causal'},
 ]
 
-/** The forms that the estimator declares. */
 export function formsOf({estimator: {supports}}: Pick<Subject, 'estimator'>): Form[] {
   return FORMS.filter(({name}) => supports[name])
 }
@@ -31,7 +30,6 @@ function fitting({estimator}: Pick<Subject, 'estimator'>, sizes: Sizes): Sizes {
   return estimator.supports.cross ? sizes : {...sizes, queryLen: sizes.keyLen}
 }
 
-/** Sizes with equal numbers of queries and keys. */
 export function square(sizes: Sizes, length = sizes.keyLen): Sizes {
   return {...sizes, queryLen: length, keyLen: length}
 }
@@ -48,7 +46,6 @@ export function inputsOf({seed}: Subject, sizes: Sizes, scale = 1, name = 'input
   return hostInputs(sizes, scale, `${name}.${seed}`)
 }
 
-/** One array of the subject's seed. */
 export function arrayOf({seed}: Subject, name: string, shape: Parameters<typeof hostNormals>[1]) {
   return hostNormals(`${name}.${seed}`, shape)
 }

@@ -36,7 +36,6 @@ export interface BoundedOutput {
   bound: Float64Array
 }
 
-/** The output of a call on the current backend, with its bound. */
 export function boundedOutput(given: Call): BoundedOutput {
   const {out} = runCall(given)
   const moved = new Float64Array(out.length)

@@ -47,7 +47,6 @@ interface Guards {
   normalizerEpsilon?: number
 }
 
-/** Features of a call on the host. */
 interface HostFeatures {
   query: Float32Array
   key: Float32Array

@@ -2,7 +2,6 @@
 import {normals, randomStream} from '../../random/index.js'
 import type {Subject} from '../types.js'
 
-/** A query and two keys. */
 export interface Pair {
   label: string
   x: Float64Array

@@ -48,7 +48,6 @@ export function ofMethod(records: readonly TimedRecord[], method: string): Timed
   return timed.sort((a, b) => a.cell.seq_len - b.cell.seq_len)
 }
 
-/** A ratio at one length. */
 export interface TimeRatio {
   length: number
   ratio: Measured

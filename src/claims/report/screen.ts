@@ -6,7 +6,6 @@ import {referenceVerdict, titleOf} from '../claims/index.js'
 import {type ClaimOutcome, differences} from '../outcome.js'
 import {countsText, outcomeText, VERDICT_WORDS} from './report.js'
 
-/** Columns of the screen. */
 const WIDTH = 80
 /** Refuted claims that are shown in full. */
 const MOST_IN_FULL = 3

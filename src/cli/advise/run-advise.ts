@@ -65,7 +65,6 @@ export async function runAdvise(
   })
 }
 
-/** What of its flags advice needs for its runs. */
 export type AdviceRunFlags = Pick<AdviseFlags, 'output' | 'resume' | 'threads'> & {quiet: boolean}
 
 /**
@@ -145,7 +144,6 @@ async function measured(
   }
 }
 
-/** Cells that failed. */
 export function failuresOf(records: readonly CellRecord[]): number {
   return records.filter(({status}) => status === 'failed').length
 }
@@ -227,7 +225,6 @@ async function forecastLine(
   return `measuring ${plural(cells, 'cell')}, about ${time(predicted_seconds)} on a quiet machine${quick}`
 }
 
-/** What `--dry-run` prints. */
 export function forecastReport({cells, predicted_seconds, runs}: AdviceForecast): Block[] {
   const time = (seconds: number) => waitingTime(1e9 * seconds, 2)
   const line = (name: keyof AdviceForecast['runs'], what: string) =>

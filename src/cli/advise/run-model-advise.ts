@@ -34,7 +34,6 @@ import {
   savedAdvice,
 } from './run-advise.js'
 
-/** File of the advice, in the folder of its runs. */
 const FILE = 'model-advice.json'
 
 /**

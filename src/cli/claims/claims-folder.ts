@@ -17,7 +17,6 @@ import {
   modelAdviceDocument,
 } from '../program/json-documents.js'
 
-/** Verdicts, a figure, or advice. */
 export type SavedDocument = ClaimsDocument | FigureDocument | AdviceDocument | ModelAdviceDocument
 type Kind = SavedDocument['schema']
 
@@ -59,7 +58,6 @@ async function readDocument(directory: string, kind: Kind): Promise<SavedDocumen
   return parseWith<SavedDocument>(schema, value, path, what)
 }
 
-/** What is asked of a folder. */
 interface FolderRequest extends PlanRequest {
   directory: string
   resume: boolean

@@ -18,7 +18,6 @@ export interface Result {
   page(): Promise<string>
 }
 
-/** Where it goes. */
 export interface ResultFlags {
   output?: readonly ComparisonFile[] | undefined
   force: boolean

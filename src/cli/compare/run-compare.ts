@@ -57,7 +57,6 @@ export async function compareSaved(
   return compareSides(sides, {related, limits, strict})
 }
 
-/** How sides are compared. */
 type How = Pick<ComparisonRequest, 'related' | 'limits' | 'strict'>
 
 /** Compares sides of one experiment. @throws {USAGE | PLAN_MISMATCH} as {@link compareSaved} */

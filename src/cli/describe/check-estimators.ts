@@ -15,7 +15,6 @@ interface Named {
   plugin: string | null
 }
 
-/** How the checks are made. */
 export interface ChecksAsked {
   groups: readonly CheckGroup[]
   seed: number

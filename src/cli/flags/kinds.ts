@@ -99,7 +99,6 @@ export function completedWith(choices: Names<string>): {choices: Names<string>} 
   return {choices}
 }
 
-/** One name out of a registry. */
 export function oneName<Name extends string>(registry: Registry<Name>) {
   const [kind, names] = Object.entries(registry)[0]!
   const flag = Flags.custom<string>({
@@ -180,7 +179,6 @@ export function numberList(rule: NumberRule) {
   return describedList<readonly number[]>(list)
 }
 
-/** One number. */
 export function oneNumber(rule: NumberRule) {
   const flag = Flags.custom<number>({
     helpValue: 'N',

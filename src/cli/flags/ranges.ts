@@ -17,7 +17,6 @@
 import {isThreadCount, MAX_THREADS} from '../../backends/threads.js'
 import {describe, expected} from '../../errors.js'
 
-/** Which numbers a flag takes. */
 export interface NumberRule {
   /** Noun phrase for messages, e.g. "a positive integer". */
   what: string

@@ -24,7 +24,6 @@ import {
 import {toInputSpec, toLayers} from './input-spec.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
 
-/** The flags of `rfa apply`. */
 export const applyFlags = {
   method: oneMethod(`the estimator: ${METHOD_NAMES.join(', ')}`, {
     char: 'm',

@@ -25,7 +25,6 @@ export const benchInputFlags = inGroup('INPUT', {
 /** Sizes that a file determines. */
 const SIZES = ['batch', 'heads', 'kv-heads', 'head-dim', 'value-dim'] as const
 
-/** Flags that are asked of the file. */
 const FILE_NAMES = Object.keys(benchInputFlags) as (keyof typeof benchInputFlags)[]
 
 type FileFlags = FlagValues<typeof benchInputFlags>

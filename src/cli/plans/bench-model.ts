@@ -6,7 +6,6 @@ import {type FlagValues, inGroup, oneText} from '../flags/kinds.js'
 import {layerSets, swapFlags} from './swap.js'
 import type {PretrainedFacts} from './swap-files.js'
 
-/** Flags of a whole model. */
 export const benchModelFlags = {
   ...inGroup('GRID', {
     model: oneText(

@@ -89,7 +89,6 @@ const DECODE_WARMUP = 1
 
 const size = oneNumber(POSITIVE_INTEGER)
 
-/** The flags of `rfa bench`. */
 export const benchFlags = {
   ...benchInputFlags,
   ...benchModelFlags,
@@ -255,7 +254,6 @@ function assertFits(tuned: TunedFile, {heads, kv_heads = heads, head_dim}: Bench
   assertTunedFits(tuned, tuned.layers[0]?.layer, sizes)
 }
 
-/** Sizes of a plan. */
 type BenchSizes = Pick<BenchPlan, 'batch' | 'heads' | 'kv_heads' | 'head_dim' | 'value_dim'>
 
 function sizesOfFile({batch, heads, keyHeads, headDim, valueDim}: FileShape): BenchSizes {

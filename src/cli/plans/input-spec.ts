@@ -132,7 +132,6 @@ function headDimsOf({'head-dim': dims}: InputFlags): number[] {
   return dims === undefined ? [] : mergeValues(dims, '--head-dim')
 }
 
-/** The head dimensions of `--head-dim`, where there are several. */
 export function toHeadDims(flags: InputFlags): number[] | undefined {
   const dims = headDimsOf(flags)
   return dims.length > 1 ? dims : undefined

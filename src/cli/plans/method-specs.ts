@@ -90,7 +90,6 @@ export function plainSpec(method: string): MethodSpec {
   return {method, preset: 'exact', options: {}}
 }
 
-/** The presets to run this estimator under. */
 function presetsOf(estimator: Estimator, presets: readonly PresetName[]): PresetName[] {
   const declared = presets.filter(preset => declares(estimator, preset))
   return declared.length > 0 ? declared : ['exact']
@@ -189,7 +188,6 @@ function typedValues(estimator: Estimator, name: string, text: string): OptionVa
   return [...new Set(each)].map(part => typedValue(estimator, name, part))
 }
 
-/** Values of a range of numbers as text. */
 function rangeValues(text: string): string[] | undefined {
   return text.includes('..')
     ? parseNumberItem(text, '--option', ANY_NUMBER).map(value => String(value))

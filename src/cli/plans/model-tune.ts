@@ -21,7 +21,6 @@ const NOT_WITH_MODEL = [
 
 const {standard, quick} = MODEL_TUNE
 
-/** The flags that belong to `--model`. */
 export const modelTuneFlags = inGroup('MODEL', {
   model: oneText(
     'folder of a model as Hugging Face writes it: learns every layer, then runs the model on other texts with what was learned and without',

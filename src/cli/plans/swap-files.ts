@@ -23,7 +23,6 @@ export const [PACKAGED_MODEL, PACKAGED_TEXTS] = ['charlm', 'charlm/texts.txt']
 /** What that model learned on other texts, which `--quick` alone shows. */
 export const PACKAGED_TUNED = 'charlm-tuned.safetensors'
 
-/** What flags say of model and texts. */
 type Named = Pick<SwapFlags, 'model' | 'texts'> &
   Partial<Pick<SwapFlags, 'original' | 'engine' | 'inputs' | 'device'>> &
   TokenFlags

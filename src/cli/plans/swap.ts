@@ -56,7 +56,6 @@ const YARDSTICKS = [YARDSTICK, 'softmax']
 /** What PyTorch may compute on. */
 const DEVICES = ['cpu', 'cuda', 'mps', 'auto'] as const
 
-/** The flags of `rfa swap`. */
 export const swapFlags = {
   ...inGroup('MODEL', {
     model: oneText(

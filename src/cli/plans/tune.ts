@@ -59,7 +59,6 @@ const tunedPlace = Flags.custom<string>({
   },
 })
 
-/** The flags of `rfa tune`. */
 export const tuneFlags = {
   ...inputFlags,
   ...modelTuneFlags,

@@ -10,7 +10,6 @@ import {
   tunedWarnings,
 } from '../../tuned/index.js'
 
-/** The flags that name a file of them. */
 interface TunedFlags {
   parameters?: string | undefined
   tuned?: string | undefined

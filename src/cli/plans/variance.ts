@@ -43,7 +43,6 @@ export const VARIANCE: Record<'standard' | 'quick', VarianceGrid> = {
 /** Most draws of a cell, whatever its intervals. */
 const MOST_DRAWS = 100_000
 
-/** The flags of `rfa variance`. */
 export const varianceFlags = {
   ...methodFlags(VARIANCE),
   ...inGroup('GRID', {

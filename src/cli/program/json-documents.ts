@@ -32,11 +32,9 @@ export const versionDocument = z.object({
   node: z.string().describe('Version of Node.'),
 })
 
-/** `rfa doctor`. */
 export const doctorDocument = z.object({schema: tag('rfa.doctor/1'), ...diagnosisFacts})
 export type DoctorDocument = z.infer<typeof doctorDocument>
 
-/** `rfa check`. */
 export const checkDocument = z.object({
   schema: tag('rfa.check/1'),
   groups: z.array(z.enum(CHECK_GROUPS)).describe('Kinds of checks that were asked for.'),
@@ -62,7 +60,6 @@ const requested = {
   seed: z.number().int().describe('Seed of every random draw.'),
 }
 
-/** `rfa advise`. */
 export const adviceDocument = adviceFacts.extend({
   schema: tag('rfa.advice/1'),
   directory: z.string().describe('Folder of the runs and of advise.json.'),
@@ -104,7 +101,6 @@ export const adviceForecast = (plan: z.ZodType<Plan>) =>
   })
 export type AdviceForecast = z.infer<ReturnType<typeof adviceForecast>>
 
-/** `rfa claims`. */
 export const claimsDocument = z.object({
   schema: tag('rfa.claims/1'),
   ...requested,
@@ -139,7 +135,6 @@ export const claimListDocument = z.object({
 })
 export type ClaimListDocument = z.infer<typeof claimListDocument>
 
-/** `rfa methods`. */
 export const methodsDocument = z.object({
   schema: tag('rfa.methods/1'),
   methods: z.array(methodFactsSchema).describe('The estimators that were asked for.'),
@@ -160,7 +155,6 @@ export const fieldsDocument = z.object({
 })
 export type FieldsDocument = z.infer<typeof fieldsDocument>
 
-/** `rfa completion`. */
 export const completionDocument = z.object({
   schema: tag('rfa.completion/1'),
   shell: z.enum(['bash', 'zsh', 'fish']).describe('The shell that reads it.'),
@@ -168,18 +162,15 @@ export const completionDocument = z.object({
 })
 export type CompletionDocument = z.infer<typeof completionDocument>
 
-/** `rfa compare`. */
 export const comparisonDocument = z.object({
   schema: tag('rfa.comparison/1'),
   ...comparisonFacts.shape,
 })
 export type ComparisonDocument = z.infer<typeof comparisonDocument>
 
-/** `rfa history`. */
 export const historyDocument = z.object({schema: tag('rfa.history/1'), ...historyFacts.shape})
 export type HistoryDocument = z.infer<typeof historyDocument>
 
-/** `rfa slurm`. */
 export const slurmDocument = z.object({
   schema: tag('rfa.slurm/1'),
   directory: z.string().describe('Folder of scripts, logs, shards and the merged run.'),
@@ -211,7 +202,6 @@ export const slurmDocument = z.object({
 })
 export type SlurmDocument = z.infer<typeof slurmDocument>
 
-/** `rfa report`. */
 export const reportDocument = z.object({
   schema: tag('rfa.report/1'),
   output: z

@@ -18,7 +18,6 @@ import {writeOwnFile} from './own-file.js'
 /** First line of every written Markdown report: what may be replaced without asking. */
 const REPORT_MARK = '<!-- written by rfa report -->'
 
-/** What reading runs takes. */
 export type RunServices = Pick<Services, 'openRun' | 'planKeys' | 'readPlan'>
 
 /**

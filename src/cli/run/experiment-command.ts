@@ -24,7 +24,6 @@ const HOW_TO_RUN: ReadonlySet<string> = new Set([
   ...Object.keys(reportFlags),
 ])
 
-/** A command that runs a plan. */
 export abstract class ExperimentCommand extends RfaCommand {
   /** The registry of estimators, loaded. @param asked - whether the plan needs it; else it is empty */
   protected async estimators(asked: boolean): Promise<EstimatorFacts> {
@@ -178,7 +177,6 @@ export abstract class ExperimentCommand extends RfaCommand {
     }
   }
 
-  /** Prints the report of a run. */
   protected async printRun(
     experiment: Experiment,
     run: ExperimentRun,

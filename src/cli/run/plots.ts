@@ -14,7 +14,6 @@ interface Output {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** What plots are made of. */
 export interface PlotForm {
   /** Braille, else ASCII. */
   unicode: boolean
@@ -36,7 +35,6 @@ export function plotForm(
   }
 }
 
-/** What draws figures. */
 export async function plotter(layout: Layout, {unicode, colour}: PlotForm): Promise<DrawFigure> {
   const {plotFigure} = await import('../../report/plot/plot.js')
   const options = {width: layout.width, colour: colour && layout.colour, unicode}

@@ -23,7 +23,6 @@ export interface PlanSource {
   keeper: Keeper
 }
 
-/** What a plan file or a run has recorded. */
 export interface RecordedPlugins extends PlanSource {
   plugins: readonly PluginRecord[]
 }

@@ -112,7 +112,6 @@ function refuseEndless({jobs, plan}: PlannedRun, how: Schedule): void {
   )
 }
 
-/** What a dry run describes. */
 export interface PreparedDryRun {
   /** Only cells that would run. */
   run: PlannedRun

@@ -169,7 +169,6 @@ export function shortTasks(
   return `an array of ${shards} tasks for ${waitingTime(total * 1e9)} of work (predicted): starting them takes longer; ${instead}`
 }
 
-/** What the command prints. */
 export function slurmReport(job: SlurmDocument): Block[] {
   const {files, shards, cells, cpus, memory, directory, merged, jobs} = job
   const [longest, mean] = [job.predicted_longest_seconds, job.predicted_mean_seconds].map(seconds =>

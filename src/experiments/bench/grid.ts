@@ -195,12 +195,10 @@ function decodeFields({seq_lens}: BenchPlan) {
   return {mode: 'decode' as const, lengths: distinct(seq_lens).sort((a, b) => a - b)}
 }
 
-/** What meters the points of a backend. */
 interface Metered {
   backend: MeteredBackend
   /** Backend that costs are counted in operations of: the first of the plan. */
   unit: BackendChoice
-  /** The model of the plan, if it has one. */
   model: ModelSize | undefined
 }
 

@@ -146,7 +146,6 @@ const fieldsOfPlan = z.object({
   threads,
 })
 
-/** Everything that determines a benchmark. */
 export const benchPlan = fieldsOfPlan
   .refine(areGrouped, {path: ['kv_heads'], message: 'expected a divisor of heads'})
   .refine(({mode, engine}) => !engine || mode === 'model', {
@@ -351,5 +350,4 @@ export const benchResult = z.object({
 export type BenchResult = z.infer<typeof benchResult>
 
 export type BenchRecord = CellRecord<BenchCell, BenchResult>
-/** A record with times. */
 export type TimedRecord = Completed<BenchCell, BenchResult>

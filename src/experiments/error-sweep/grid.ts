@@ -115,7 +115,6 @@ function assertMeasurable(
   }
 }
 
-/** What learned parameters have to fit. */
 function tunedPlaces(plan: ErrorSweepPlan): Promise<TunedPlace[]> {
   const [length = null] = lengthsOf(plan)
   const places = partsOf(plan).map(async ({input, layer}) => {
@@ -159,7 +158,6 @@ interface Block {
   draws: DrawGrid
 }
 
-/** A block of one part of the input at one length and scale. */
 type PlacedBlock = Block & {part: InputPart} & Pick<ErrorSweepCell, 'seq_len' | 'scale'>
 
 /** Blocks in the order in which they run at each length and scale. */

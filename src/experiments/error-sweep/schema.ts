@@ -98,7 +98,6 @@ const until_ci = z
     'Replicates are added until the 95 % interval of the median of a metric is narrow enough; `replicates` is then the minimum. Absent: there are `replicates`.',
   )
 
-/** Everything that determines an error sweep. */
 export const errorSweepPlan = z.object({
   experiment: z.literal('error-sweep').describe('Name of the experiment.'),
   input,
@@ -183,7 +182,6 @@ function metric(meaning: Meaning): z.ZodType<MetricSummary> {
     .meta({...meaning})
 }
 
-/** A part of a sequence, by position. */
 export const positionResult = z.object({
   position: z.number().int().describe('Eighth of the sequence that queries lie in, from 0.'),
   query_error: metric({
@@ -301,7 +299,6 @@ const mse_over_mean_value = nullableNumber.describe(
 const statistics = inputStatistics.describe('Norms and entropies of the scaled inputs.')
 const {batch, heads, head_dim, value_dim} = sizeFields
 
-/** Errors of one head. */
 const headResult = z.object({
   head: z.number().int().describe('Index of the head, from 0.'),
   rel_l2: nullableNumber.describe('Median of |estimate - exact| / |exact|, Euclidean.'),
@@ -489,7 +486,6 @@ export type HeldSweepResult = HeldResult<ErrorSweepResult, (typeof HEAVY_LISTS)[
 
 /** A record as reports get it. */
 export type ErrorSweepRecord = CellRecord<ErrorSweepCell, HeldSweepResult>
-/** A cell with numbers. */
 export type CompletedSweep = Completed<ErrorSweepCell, HeldSweepResult>
 
 /** How many replicates a record is of. */

@@ -6,7 +6,6 @@ import type {Grid, PredictedCell} from '../experiment.js'
 import {runtimeBytes} from '../process-memory.js'
 import type {InputsCell, InputsPlan} from './schema.js'
 
-/** All cells of a plan. */
 export async function inputsGrid(plan: InputsPlan): Promise<Grid<InputsCell>> {
   const {experiment: _, layers: __, layer_files: ___, ...shared} = plan
   const cells = inputParts(plan).map(

@@ -33,11 +33,9 @@ const SECONDS = {batch: 1e-3, entry: 6e-9, weight: 1e-9, logit: 2e-9, error: 4e-
 
 type Predicted = Pick<PredictedCell, 'predictedCost' | 'predictedBytes'>
 
-/** Predictions of the cells of a plan. */
 export interface SwapCosts {
   /** The original on all texts. */
   original: SharedCost
-  /** Layers of the model. */
   layers: number
   costs(cell: SwapCell, method: ResolvedMethod): Predicted
 }

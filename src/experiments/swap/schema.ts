@@ -68,7 +68,6 @@ const layerSet = layerNumbers
     'Layers with exchanged attention, all at once, counted from 0; with a budget those to choose from.',
   )
 
-/** Everything that determines a swap. */
 export const swapPlan = z.object({
   experiment: z.literal('swap').describe('Name of the experiment.'),
   ...methodAxes,
@@ -149,7 +148,6 @@ const positionBin = z.object({
   ),
 })
 
-/** A set of layers that a search has run. */
 const triedSet = z.object({
   set: layerNumbers.describe('Its layers, counted from 0.'),
   loss: effect('Nats per token more than the original, or 1 - cosine for an encoder.', 'tokens'),

@@ -53,7 +53,6 @@ const shared = {
   backend: backendChoice,
 }
 
-/** Everything that determines what is trained. */
 export const trainPlan = z.object({
   experiment: z.literal('train').describe('Name of the experiment.'),
   tasks: z.array(trainTask).min(1).describe('Tasks, in turn.').meta({flag: 'task'}),
@@ -77,7 +76,6 @@ export const trainPlan = z.object({
 })
 export type TrainPlan = z.infer<typeof trainPlan>
 
-/** One training run. */
 export const trainCell = z.object({
   ...methodSpec.shape,
   ...drawPoint,

@@ -81,7 +81,6 @@ const shared = {
   backend: backendChoice,
 }
 
-/** Everything that determines what is learned. */
 export const tunePlan = z.object({
   experiment: z.literal('tune').describe('Name of the experiment.'),
   layers: layerAxis,
@@ -109,7 +108,6 @@ export const tuneCell = z.object({
 })
 export type TuneCell = z.infer<typeof tuneCell>
 
-/** Error of one variant with one draw. */
 const variantError = z.object({
   variant: z
     .enum(VARIANTS)
@@ -148,7 +146,6 @@ const learnedArray = z.object({
 })
 export type LearnedArray = z.output<typeof learnedArray>
 
-/** Why learning ended. */
 const STOPS = ['steps', 'no_better', 'not_finite', 'interrupted'] as const
 
 const {batch: _, ...sizes} = sizeFields

@@ -149,7 +149,6 @@ export const varianceCell = z.object({
 })
 export type VarianceCell = z.infer<typeof varianceCell>
 
-/** What a plan and a cell say of their draws. */
 export type DrawCounts = Pick<VarianceCell, 'replicates' | keyof typeof stopping>
 
 /** The same in the words of this version. */
@@ -164,12 +163,10 @@ export function replicatesOf({
   return {replicates, until_ci: {relative_half_width: precision, max_replicates}}
 }
 
-/** Most draws of a cell. */
 export function mostDraws(cell: DrawCounts): number {
   return mostReplicates(replicatesOf(cell))
 }
 
-/** What one projection measured. */
 const projectionResult = z.object({
   projection: z.string().describe('Random matrix [M, D]; `none`: the method takes no matrix.'),
   all_directions: z

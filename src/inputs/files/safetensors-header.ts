@@ -48,7 +48,6 @@ export interface SafetensorsEntry extends ArrayEntry {
   begin: number
 }
 
-/** A checked header. */
 interface SafetensorsHeader {
   entries: Map<string, SafetensorsEntry>
   metadata: Record<string, string>

@@ -26,7 +26,6 @@ const NEWLINE = 0x0a
 const shaped = z.object({shape: z.array(z.number().int().nonnegative())})
 const sized = z.object({size: z.number().int()})
 
-/** What is asked for. */
 export interface Request {
   do: 'value' | 'gradient' | 'size'
   options: object
@@ -35,7 +34,6 @@ export interface Request {
   masked?: boolean
 }
 
-/** An array and its shape. */
 export interface HostArray {
   data: Float32Array
   shape: readonly number[]

@@ -37,7 +37,6 @@ export const machine = z.object({
 })
 export type Machine = z.infer<typeof machine>
 
-/** A later session of a run. */
 const session = z.object({
   started_at: z.iso.datetime().describe('When the session began, UTC.'),
   argv: z.array(z.string()).describe('Command of the session, word by word.'),
@@ -55,7 +54,6 @@ const mergedPart = z.object({
   machine: machine.describe('Machine that made them.'),
 })
 
-/** `manifest.json` of a run. */
 export interface RunManifest {
   schema: typeof MANIFEST_SCHEMA
   created_at: string

@@ -9,7 +9,6 @@ const NEW_RUN = 'choose another `output` to start a new run'
 const OWN_PLAN = 'to continue its own plan, give only `output` and `resume`'
 const ONLY_MORE = 'a run can be extended, but not cut: keep its values and add others'
 
-/** What is asked of the cells of a plan. */
 export interface PlanCells {
   /** Their keys, in the order of the plan. */
   keysOf(plan: Plan): Promise<string[]>
@@ -135,7 +134,6 @@ export function changesText(
   return [...texts, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ')
 }
 
-/** The experiment of a plan. */
 export function ownerOf(plan: Plan, experiments: readonly StoredExperiment[]): StoredExperiment {
   return experiments.find(({name}) => name === plan.experiment)!
 }

@@ -27,7 +27,6 @@ import {type Shard, type ShardOfRun, shardText} from './shard.js'
 /** The manifest's file name inside a run directory. */
 export const MANIFEST_FILE = 'manifest.json'
 
-/** What a run directory is made for. */
 export interface RunRequest extends PlanCells {
   directory: string
   /** Experiments with records that this version reads, the one of the plan included. */
@@ -157,7 +156,6 @@ async function openLocked(
   return openJournal(directory, experiments, {lock, checked: isChecked(manifest)})
 }
 
-/** Whether each line of its journal has a checksum. */
 function isChecked({line_checksum}: RunManifest): boolean {
   return line_checksum !== undefined
 }

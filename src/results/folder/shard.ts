@@ -1,7 +1,6 @@
 /** A part of the cells of a plan, so that several machines share a run. */
 import {z} from 'zod'
 
-/** Which part. */
 export interface Shard {
   /** From 1 to `count`. */
   index: number

@@ -46,7 +46,6 @@ export interface Journal {
   close(): Promise<void>
 }
 
-/** How a journal is opened. */
 export interface OpenOptions extends Pick<ReadOptions, 'checked'> {
   /** The directory's lock, if the caller has it already; closing the journal releases it. */
   lock?: Lock | undefined

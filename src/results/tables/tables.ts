@@ -54,7 +54,6 @@ export function filledTable(
   }
 }
 
-/** The schemas that a table is made of. */
 export interface TableSchemas {
   cell: z.ZodObject
   result: z.ZodObject

@@ -21,7 +21,6 @@ import {type CellRecord, endedRecords, type Plan} from '../../results/record.js'
 import {type ExperimentRun, runOf, saveTables, type TableOptions} from './finished-run.js'
 import {wayOf} from './mixed-backends.js'
 
-/** How shards are joined. */
 export interface MergeOptions extends TableOptions {
   /** Folder of the merged run, new or empty; made when it is needed. */
   directory: string | (() => Promise<string>)
@@ -31,7 +30,6 @@ export interface MergeOptions extends TableOptions {
   onWarning?: ((text: string) => void) | undefined
 }
 
-/** Shards that are parts of one run. */
 export interface MergedRun {
   shards: readonly SavedShard[]
   manifest: RunManifest

@@ -165,7 +165,6 @@ function gibibytes(size: number): string {
 /** Cells that the terminal lists. */
 const LISTED = 40
 
-/** What `--dry-run` prints. */
 export function dryRunReport(run: DryRun): Block[] {
   const {plan, cells, cell_labels: labels} = run
   const time = waitingTime(run.predicted_seconds * 1e9)

@@ -1,7 +1,6 @@
 import type {NextTurn} from '../../experiments/experiment.js'
 import {type RandomStream, randomStream, shuffled} from '../../random/index.js'
 
-/** A place that waits for its turn. */
 interface Waiting {
   place: Place
   /** Whether it has yet to prepare. */

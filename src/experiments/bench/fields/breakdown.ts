@@ -38,7 +38,6 @@ export type BreakdownPart = z.infer<typeof breakdownPart>
 /** A part as a line of a table: single times stand in the journal. */
 export const partRow = breakdownPart.omit({samples_ns: true, turn_runs: true})
 
-/** Where the time of a forward goes. */
 export const breakdown = z.object({
   parts: z
     .array(breakdownPart)

@@ -15,14 +15,12 @@ import {fastestExact, type Line, linesByBackend, type Shape, shapeLines} from '.
 import {shareSentence} from './lines/model.js'
 import {rowsInOrder, shapesOf} from './lines/variants.js'
 
-/** Everything that answers are made from. */
 export interface View {
   /** By batch size. */
   shapes: readonly Shape[]
   times: PairedTimes
 }
 
-/** The lines of a benchmark. */
 export function benchView(records: readonly BenchRecord[]): View {
   const shapes = shapesOf(records)
   const times = new PairedTimes(shapes.flat())

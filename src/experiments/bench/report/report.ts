@@ -29,7 +29,6 @@ import {
   unsettledItems,
 } from './tables/notes.js'
 
-/** Blocks of a whole benchmark. */
 export function benchReport(records: readonly BenchRecord[]): Block[] {
   const completed = records.filter(record => record.status === 'completed')
   const times = new PairedTimes(completed)
@@ -147,7 +146,6 @@ const RESOURCE_COLUMNS: readonly ColumnSpec<TimedRecord>[] = [
   },
 ]
 
-/** Fewest runs with a tenth of at least one. */
 const LEAST_FOR_TENTH = 10
 
 /** How far runs lie apart. */

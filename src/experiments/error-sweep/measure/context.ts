@@ -42,7 +42,6 @@ export interface SweepContext {
 export const KEPT_CONTEXTS = 3
 const contexts = new Map<string, {inputKey: string; made: Promise<SweepContext>}>()
 
-/** What cells of one context have in common. */
 function contextKey(cell: ErrorSweepCell, target: ExactTarget): string {
   return JSON.stringify([inputKey(cell), target])
 }

@@ -40,7 +40,6 @@ function summaryOf(name: string, values: readonly number[]) {
   return summarise(values, {worst: SIMILARITIES.includes(name) ? 'low' : 'high'})
 }
 
-/** Metrics over replicates. */
 export function summaries(replicates: readonly Replicate[]) {
   return perMetric(OUTPUT_METRICS, name =>
     summaryOf(
@@ -360,7 +359,6 @@ export function modelMeans(
   }
 }
 
-/** What bias and variance come from. */
 interface SquaredErrors {
   replicates: readonly Pick<Replicate, 'all'>[]
   /** Of each replicate. */

@@ -16,7 +16,6 @@ import {averageRoundingMse} from '../../../theory/rounding.js'
 import {matchedTarget, RAW_TARGET, type ResolvedMethod} from '../../method.js'
 import type {ErrorSweepCell} from '../schema.js'
 
-/** What a cell is held against. */
 export function targetOf(
   {target}: Pick<ErrorSweepCell, 'target'>,
   method: ResolvedMethod,

@@ -72,7 +72,6 @@ function leftOut(shown: number, all: number): Block[] {
   ]
 }
 
-/** What tables of a section show. */
 interface Tables {
   /** Of all rows of the section. */
   rankings: readonly Ranking[]

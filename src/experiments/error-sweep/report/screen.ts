@@ -18,7 +18,6 @@ import {inputNotes, precisionNotes, roundingNotes} from './tables/notes.js'
 import {placesTable} from './tables/places-table.js'
 import {rowSentence} from './tables/row-columns.js'
 
-/** Rows of a table, and notes. */
 const [MOST_ROWS, MOST_NOTES] = [9, 3]
 
 /** Characters of a note. */

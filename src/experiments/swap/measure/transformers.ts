@@ -29,7 +29,6 @@ import {textMeans} from './next-tokens.js'
 import {RelativeSquares} from './squares.js'
 import {overTokens, requireFinite} from './token-squares.js'
 
-/** The original on the texts of a plan. */
 interface Original extends MeasuredTexts {
   model: TransformersModel
   batches: readonly (MeasuredBatch & {tokens: TokenBatch})[]

@@ -72,7 +72,6 @@ function leastLoss(rows: readonly CompletedSwap[]): string {
     : `${name} loses least: ${interval(least.loss)}.`
 }
 
-/** Columns of the first screen. */
 export function budgetColumns(rows: readonly CompletedSwap[]): ColumnSpec<CompletedSwap>[] {
   const ofSet = (cell: (row: CompletedSwap) => string) => (row: CompletedSwap) =>
     exchangedLayers(row).length > 0 ? cell(row) : MISSING

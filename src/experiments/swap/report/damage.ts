@@ -97,7 +97,6 @@ export function isExact(row: CompletedSwap): boolean {
   return exchanged && cell.num_features === null && off != null && off < ROUNDING
 }
 
-/** Whether the method averages V. */
 export function isAverage({cell}: CompletedSwap): boolean {
   return cell.method === YARDSTICK
 }

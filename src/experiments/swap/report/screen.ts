@@ -29,7 +29,6 @@ import {isOneByOne, sensitivityTable} from './sensitivity.js'
 /** Rows of the table, and reasons why there are no others. */
 const [MOST_ROWS, MOST_REASONS] = [9, 2]
 
-/** Blocks of the first screen. */
 export function swapScreen(records: readonly SwapRecord[]): Block[] {
   const rows = completedOf(records)
   const [first] = rows
@@ -60,7 +59,6 @@ function mainTable(all: readonly CompletedSwap[]): ReturnType<Screen['table']> {
   }
 }
 
-/** What was measured. */
 export function titleOf({cell, result}: CompletedSwap): string {
   const {model_layers, heads, head_dim, texts_read, tokens_read, texts_left_out, pooled_by} = result
   const sizes = `${plural(model_layers, 'layer')}, ${plural(heads, 'head')} of ${head_dim}`

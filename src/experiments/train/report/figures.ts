@@ -12,7 +12,6 @@ import {type MethodRow, measureOf, methodRows} from './rows.js'
 import {completedOf, trainColumns} from './screen.js'
 import {scoreText, taskText} from './texts.js'
 
-/** Tasks that have figures of their own. */
 const MOST_TASKS = 4
 
 /** Of each task scores over the state, losses and scores over steps and over time; of several numbers of pairs, accuracy over them. */
@@ -31,7 +30,6 @@ export function trainFigures(records: readonly TrainRecord[]): Figure[] {
   ]
 }
 
-/** A row as a point. */
 function pointOf(row: MethodRow, x: number) {
   const {low, high} = row.interval
   const facts = [row.label, taskText(row.task), scoreText(row.task, row.mean)]

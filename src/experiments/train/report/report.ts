@@ -8,7 +8,6 @@ import {type MethodRow, measureOf, methodRows} from './rows.js'
 import {completedOf, titleOf, trainColumns, trainSentences, trainTrouble} from './screen.js'
 import {scoreText, shortTask} from './texts.js'
 
-/** Blocks of the whole report. */
 export function trainReport(records: readonly TrainRecord[]): Block[] {
   const completed = completedOf(records)
   const rows = methodRows(completed)

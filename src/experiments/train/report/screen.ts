@@ -13,7 +13,6 @@ import {isSwept, standings} from './verdict.js'
 /** Tasks that sentences speak of, and reasons why there are no other rows. */
 const [MOST_TASKS, MOST_REASONS] = [3, 2]
 
-/** Blocks of the first screen. */
 export function trainScreen(records: readonly TrainRecord[]): Block[] {
   const completed = completedOf(records)
   const rows = methodRows(completed)
@@ -35,7 +34,6 @@ export function trainScreen(records: readonly TrainRecord[]): Block[] {
   })
 }
 
-/** What was trained, and on what. */
 export function titleOf(rows: readonly CompletedTrain[]): string {
   const {cell} = rows[0]!
   const {layers, width, heads, mlp, convolution} = cell.model
@@ -80,7 +78,6 @@ function taskSentences(rows: readonly MethodRow[], named: boolean): string[] {
   ]
 }
 
-/** Whether a method has no score at all. */
 function allDiverged({diverged, runs}: MethodRow): boolean {
   return diverged === runs.length
 }
@@ -136,7 +133,6 @@ function placed(place: string, sentence: string): string {
   return place === '' ? sentence : `${place}${sentence[0]!.toLowerCase()}${sentence.slice(1)}`
 }
 
-/** Columns of methods. */
 export function trainColumns(rows: readonly MethodRow[]): ColumnSpec<MethodRow>[] {
   const tasks = new Set(rows.map(({task}) => JSON.stringify(task))).size
   return [

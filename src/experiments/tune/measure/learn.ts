@@ -11,7 +11,6 @@ const LOOK_EVERY = 5
 /** Looks without a lower error after which learning ends. */
 const PATIENCE = 4
 
-/** What is to be learned. */
 export interface Task {
   /** Where learning starts; disposed of. */
   start: Parameters
@@ -27,7 +26,6 @@ export interface Task {
   goesOn(step: number): Promise<boolean>
 }
 
-/** What was learned. */
 export interface Lesson
   extends Pick<TuneResult, 'curve' | 'steps_taken' | 'best_step' | 'stopped'> {
   /** Those of the lowest held-out error, owned by who asked. */

@@ -7,7 +7,6 @@ import {type CompletedTune, type TuneRecord, VARIANTS} from '../schema.js'
 import {layersOf, relL2, variantRows} from './rows.js'
 import {columnsOf, completedOf, meaning, titleOf, tuneSentences} from './screen.js'
 
-/** Blocks of the whole report. */
 export function tuneReport(records: readonly TuneRecord[]): Block[] {
   const rows = completedOf(records)
   if (rows.length === 0) return list(troubleItems(records))

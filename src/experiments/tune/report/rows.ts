@@ -11,7 +11,6 @@ import {
 } from '../../../stats/index.js'
 import {type CompletedTune, VARIANTS, type Variant, type VariantError} from '../schema.js'
 
-/** The errors of a variant. */
 export interface VariantRow {
   variant: Variant
   /** As tables have it. */

@@ -14,7 +14,6 @@ import {errorRatio, layersOf, type VariantRow, variantRows} from './rows.js'
 /** Layers with a column, and reasons why there are no others. */
 const [MOST_LAYERS, MOST_REASONS] = [6, 2]
 
-/** Blocks of the first screen. */
 export function tuneScreen(records: readonly TuneRecord[]): Block[] {
   const rows = completedOf(records)
   const notes = troubleItems(records).slice(0, MOST_REASONS)
@@ -41,7 +40,6 @@ export function meaning(rows: readonly CompletedTune[]): string {
   return `rel L2 over all heads; ${intervals}`
 }
 
-/** What was learned, and on what. */
 export function titleOf(rows: readonly CompletedTune[]): string {
   const {cell, result} = rows[0]!
   const learned = {temperature: 'temperatures', maps: 'maps', rows: 'random vectors'}

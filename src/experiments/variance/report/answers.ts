@@ -22,7 +22,6 @@ export function varianceAnswers(methods: readonly MethodJudgement[]): string[] {
 
 type Answer = Verdict['answer']
 
-/** The methods of an answer. */
 function withAnswer(all: readonly [string, Judgement][], answer: Answer): string[] {
   return all.filter(([, {verdict}]) => verdict.answer === answer).map(([method]) => method)
 }

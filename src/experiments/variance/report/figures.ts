@@ -65,7 +65,6 @@ function overNorms(records: readonly CompletedVariance[]): Figure[] {
 /** Two norms make no curve. */
 const FEWEST_NORMS = 3
 
-/** What a figure goes over. */
 interface Axis {
   label: string
   of(record: CompletedVariance): number

@@ -156,7 +156,6 @@ function caseOf(cell: BenchCell, {estimator, options}: ResolvedMethod): PeerCase
   return {...peerCaseOf(cell), file: {path, library, options}}
 }
 
-/** A cell as its peer is asked for it. */
 export function peerCaseOf({seq_len, peer = '', ...cell}: BenchCell): PeerCase {
   const {method, causal, batch, heads, head_dim, value_dim} = cell
   const decode = cell.mode === 'decode'

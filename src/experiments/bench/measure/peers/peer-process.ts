@@ -16,10 +16,8 @@ const facts = z.object({
   python: z.string(),
   instruction_set: z.string().nullable(),
 })
-/** What a peer says of itself. */
 export type PeerFacts = z.infer<typeof facts>
 
-/** What a peer is to run. */
 export interface PeerCase {
   method: string
   /** Which of its forms; the ordinary one where none is named. */

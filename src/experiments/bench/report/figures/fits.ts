@@ -11,7 +11,6 @@ import {type Growth, type Trend, trends} from '../lines/trends.js'
 import {rowsInOrder, shapesOf} from '../lines/variants.js'
 import {decodeCrossover, exactDecode} from '../tables/decode-report.js'
 
-/** What the records of a benchmark say together. */
 export function benchFindings(records: readonly BenchRecord[]): Findings {
   const machine = machineVerdictOf(records)
   return {fits: benchFits(records), ...(machine && {machine})}

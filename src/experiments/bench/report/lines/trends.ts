@@ -34,7 +34,6 @@ export interface Trend {
   crossovers: (Crossover & {baseline: string})[]
 }
 
-/** A trend with a line. */
 export type Growing = Trend & {growth: Growth}
 
 /**

@@ -18,7 +18,6 @@ import {ratioText, timeText, VARIANT_COLUMNS} from '../lines/variants.js'
 import {leastState, leastToken, leastTotal} from './best.js'
 import {oddityItems, shareText, unsettledItem} from './notes.js'
 
-/** What the columns of decodes are. */
 export const DECODE_LEGEND =
   'to t: time of the tokens up to the t-th, without the first one, in which a decoder is made ready (column first); token: time of one token there, for all sequences; state: bytes kept between tokens, in a cache with room for all keys and values.'
 
@@ -59,7 +58,6 @@ export function exactDecode(
   return exact === row ? undefined : exact
 }
 
-/** The mark of a row at a number of tokens. */
 function markAt({result}: TimedRecord, tokens: number): DecodeMark | undefined {
   return result.marks?.find(mark => mark.tokens === tokens)
 }
@@ -69,7 +67,6 @@ function totalOf({total_ns, total_low_ns, total_high_ns}: DecodeMark): Estimate 
   return estimateOf(total_ns, total_low_ns, total_high_ns)
 }
 
-/** Time of one token at a mark. */
 function tokenOf({token_ns, token_low_ns, token_high_ns}: DecodeMark): Estimate {
   return estimateOf(token_ns, token_low_ns, token_high_ns)
 }

@@ -18,7 +18,6 @@ export const sampleRow = z.object({
 })
 export type SampleRow = z.infer<typeof sampleRow>
 
-/** What of a result its samples stand in. */
 interface Sampled {
   samples_ns: readonly number[]
   turn_runs: readonly number[]

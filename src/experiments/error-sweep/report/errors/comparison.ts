@@ -29,7 +29,6 @@ export function leadingErrors(row: CompletedSweep): readonly (number | null)[] |
   return replicateMetricsOf(row)?.[LEADING]
 }
 
-/** How error sweeps are compared. */
 export const errorSweepComparison: Comparison<ErrorSweepCell, CompletedSweep> = {
   quantities: [
     {

@@ -62,7 +62,6 @@ export function errorSweepFigures(
   ]
 }
 
-/** What is drawn in one figure. */
 interface Drawn {
   variable: Variable
   records: readonly CompletedSweep[]

@@ -14,7 +14,6 @@ const [MOST_VARIANTS, MOST_ROWS] = [16, 64]
 /** Facts of a cell that are the same all over a figure. */
 const SHARED = ['seq_len', 'scale', 'logit_scale', 'causal', 'target'] as const
 
-/** What the rows of tiles are. */
 interface Kind {
   /** Of the figure's file. */
   name: string

@@ -31,7 +31,6 @@ export function placeKey({cell}: CompletedSweep): string {
   return JSON.stringify([input, seq_len, scale, logit_scale, causal, layer])
 }
 
-/** In what places differ. */
 export interface PlaceAxis {
   title: string
   align: 'left' | 'right'
@@ -108,7 +107,6 @@ export function contrastOf(places: readonly Place[]): PlaceAxis['contrast'] {
   return places.length === 2 && others.length === 0 ? axis?.contrast : undefined
 }
 
-/** The axes in which places differ. */
 export function axesOf(places: readonly Place[]): PlaceAxis[] {
   const firsts = places.map(([first]) => first)
   const ofLayers = new Set(firsts.map(({cell}) => cell.layer))

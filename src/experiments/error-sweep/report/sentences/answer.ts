@@ -312,7 +312,6 @@ function noneUsable(
   ]
 }
 
-/** The lowest error of a place. */
 export interface PlaceAnswer {
   place: Place
   /** Its row; `undefined` where nothing is usable. */

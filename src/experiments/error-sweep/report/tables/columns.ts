@@ -35,7 +35,6 @@ export function legend(records: readonly CompletedSweep[], limits: Limits): stri
   ].join(' ')
 }
 
-/** What the mean over texts is. */
 function textsLegend(records: readonly CompletedSweep[]): string[] {
   if (!records.some(row => overTexts(row) !== null)) return []
   return [
@@ -43,7 +42,6 @@ function textsLegend(records: readonly CompletedSweep[]): string[] {
   ]
 }
 
-/** What errors of queries are. */
 function queriesLegend(records: readonly CompletedSweep[]): string[] {
   if (!records.some(({result}) => result.query_error_p50)) return []
   return ['50, 90, 99 % of queries: their rows of outputs have at most this relative error.']
@@ -160,7 +158,6 @@ function withSpread(row: CompletedSweep): string {
   return `${significant(median, digits)} (${least} - ${most})`
 }
 
-/** Digits of a number with an interval. */
 function digitsOf(value: number | null, from: number | null, to: number | null): 2 | 3 {
   return value && from !== null && to !== null && to - from > WIDE * value ? 2 : 3
 }

@@ -73,7 +73,6 @@ function finite(value: number): number | null {
   return Number.isFinite(value) ? value : null
 }
 
-/** What the columns are. */
 export function limitsLegend(limits: Limits): string[] {
   if (limits.size === 0) return []
   return [
@@ -84,7 +83,6 @@ export function limitsLegend(limits: Limits): string[] {
   ]
 }
 
-/** What each method converges to. */
 export function limitItems(limits: Limits): string[] {
   const items = [...limits.values()].map(
     ({cell, result}) => `${methodLabel(cell)} converges to ${result.target_label}`,

@@ -19,7 +19,6 @@ import {
 import {type Place, type PlaceAxis, placeKey} from '../groups/places.js'
 import {atLargestFeatures} from '../groups/sections.js'
 
-/** Columns of M. */
 const MOST_COUNTS = 3
 
 /** Characters of a name; more where shorter ones are alike. */
@@ -40,7 +39,6 @@ interface MethodRow {
   note: string
 }
 
-/** What rows of methods are judged by. */
 interface Judged {
   /** Of their places. */
   rankings: readonly Ranking[]

@@ -139,7 +139,6 @@ const SAID: Readonly<Record<Answer, string>> = {
   cannot_be_told: 'is not distinguishable from',
 }
 
-/** Errors by what they are taken against. */
 const AGAINST = {raw: 'error against softmax', matched: 'error from random vectors alone'} as const
 
 /** Which variants err less, of each table of the report. */

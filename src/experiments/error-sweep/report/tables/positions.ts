@@ -10,7 +10,6 @@ import {standingOf} from '../errors/ranking.js'
 import {atLargestFeatures, sourceOf} from '../groups/sections.js'
 import {variantColumns} from './columns.js'
 
-/** Figures, and lines of one. */
 const [MOST_FIGURES, MOST_LINES] = [12, 8]
 
 /** Rows with errors by position that say something: exact forms have the rounding of float32. */
