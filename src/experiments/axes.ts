@@ -58,7 +58,7 @@ export const causalAlignField = z
 
 /** Layers of a file, as plans list them. */
 export const layerAxis = z
-  .union([z.literal('all'), z.array(z.number().int().nonnegative()).min(1)])
+  .union([z.literal('all'), z.array(z.int().nonnegative()).min(1)])
   .optional()
   .describe(
     'Layers of a file with several, by number; `all` until the file is read; absent: the file has no numbered layers.',
@@ -76,7 +76,6 @@ export const layerFiles = z
   .meta({flag: 'input'})
 
 export const layerPoint = z
-  .number()
   .int()
   .nonnegative()
   .optional()
@@ -116,17 +115,14 @@ export const logitScale = z
 
 /** Sizes of queries, keys and values, but for their lengths. */
 export const sizeFields = {
-  batch: z.number().int().positive().describe('B, sequences.'),
-  heads: z.number().int().positive().describe('H, heads.'),
-  head_dim: z.number().int().positive().describe('D, entries of a query or key.'),
-  value_dim: z.number().int().positive().describe('Dv, entries of a value.'),
+  batch: z.int().positive().describe('B, sequences.'),
+  heads: z.int().positive().describe('H, heads.'),
+  head_dim: z.int().positive().describe('D, entries of a query or key.'),
+  value_dim: z.int().positive().describe('Dv, entries of a value.'),
 }
 
 /** Length of phi in a result. */
-export const featureDim = z
-  .number()
-  .int()
-  .describe('F, length of phi; 0: the method has no features.')
+export const featureDim = z.int().describe('F, length of phi; 0: the method has no features.')
 
 /** Signs of orthogonal projections; records without it were made with uniform ones. */
 const orthSign = z
@@ -150,7 +146,7 @@ export const drawAxes = {
   projections: z.array(projectionName).min(1).describe('Random matrices [M, D] to draw.'),
   ...drawSettings,
   num_features: z
-    .array(z.number().int().positive())
+    .array(z.int().positive())
     .min(1)
     .describe('M, numbers of random vectors.'),
 }
@@ -163,7 +159,6 @@ export const drawPoint = {
     .describe('Random matrix [M, D]; `null`: the method draws none.'),
   ...drawSettings,
   num_features: z
-    .number()
     .int()
     .nullable()
     .describe('M, number of random vectors; `null`: the method has none.'),

@@ -18,7 +18,7 @@ export type PretrainedModel = z.infer<typeof pretrainedModel>
 
 const ENGINE =
   'What runs the model in place of this program: `transformers`, PyTorch and Transformers in Python, whatever `backend` says; absent: the program itself.'
-const count = z.number().int().positive()
+const count = z.int().positive()
 
 /** What runs the model of a plan, with sizes that the program does not read itself. */
 export const engineOfPlan = z
@@ -28,11 +28,7 @@ export const engineOfPlan = z
     heads: count.describe('H, heads of queries.'),
     head_dim: count.describe('D, entries of a query or key.'),
     width: count.describe('Entries of a hidden state.'),
-    vocabulary: z
-      .number()
-      .int()
-      .nonnegative()
-      .describe('Tokens that the model knows; 0: it reads none.'),
+    vocabulary: z.int().nonnegative().describe('Tokens that the model knows; 0: it reads none.'),
     parameters: count.describe('Weights of the model.'),
   })
   .optional()
@@ -87,4 +83,4 @@ export function transformersFacts(
   return {...computed, engine: {name: 'transformers' as const, ...packages, python, device}}
 }
 
-export const layerNumbers = z.array(z.number().int().nonnegative())
+export const layerNumbers = z.array(z.int().nonnegative())

@@ -8,7 +8,6 @@ export const untilCi = z.object({
     .describe('Largest half-width of the 95 % interval, relative to its number.')
     .meta({flag: 'until-ci'}),
   max_replicates: z
-    .number()
     .int()
     .positive()
     .describe('Largest number of replicates.')

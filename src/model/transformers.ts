@@ -28,20 +28,20 @@ const engine = z.object({
 })
 type TransformersFacts = z.infer<typeof engine>
 
-const count = z.number().int().positive()
+const count = z.int().positive()
 const opened = z.object({
   ...{kind: z.string(), causal: z.boolean(), scale: z.number()},
   ...{layers: count, heads: count, key_heads: count, head_dim: count, width: count},
   ...{max_tokens: count, parameters: count},
   /** 0: the model reads no tokens. */
-  vocabulary: z.number().int().nonnegative(),
+  vocabulary: z.int().nonnegative(),
   /** Whether it predicts classes. */
   classes: z.boolean(),
   /** Rows of the file of arrays. */
   items: count.nullable(),
 })
 const itemLengths = z.object({lengths: z.array(count)})
-const tokenized = z.object({rows: z.array(z.array(z.number().int().nonnegative()))})
+const tokenized = z.object({rows: z.array(z.array(z.int().nonnegative()))})
 const runTimes = z.object({ns: z.array(z.number().positive()).min(1)})
 const gateAnswer = z.object({error: z.number(), largest: z.number()})
 const arrays = z.object({data: z.instanceof(Uint8Array)})

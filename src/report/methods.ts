@@ -66,7 +66,7 @@ export const methodFactsSchema = z.object({
   noise: z.array(z.string()).describe('Arrays drawn besides the random matrix, or given.'),
   parameters: z.array(z.string()).describe('Learned arrays that it can take.'),
   calibrates: z.boolean().describe('Its features depend on statistics of queries and keys.'),
-  feature_dim: z.number().int().describe('F, length of phi at the size asked for; 0: no features.'),
+  feature_dim: z.int().describe('F, length of phi at the size asked for; 0: no features.'),
   options: z.array(optionFactsSchema).describe('Its options.'),
   presets: z.array(presetFactsSchema).describe('What each preset changes.'),
   plugin: z.string().nullable().describe('Module that it comes from; `null`: it is built in.'),

@@ -13,7 +13,7 @@ export const backendChoice = z
   .enum(BACKEND_CHOICES)
   .describe('Requested backend; `auto`: the first that works.')
 
-export const seed = z.number().int().nonnegative().describe('Seed of all random numbers.')
+export const seed = z.int().nonnegative().describe('Seed of all random numbers.')
 
 /** What computed a result; records made before one of the last three was kept have `null` there. */
 export const computedBy = {
@@ -23,14 +23,8 @@ export const computedBy = {
     .nullable()
     .default(null)
     .describe('Vector instruction set; `null`: the backend does not know it.'),
-  threads: z
-    .number()
-    .int()
-    .nullable()
-    .default(null)
-    .describe('Threads of the process that computed.'),
+  threads: z.int().nullable().default(null).describe('Threads of the process that computed.'),
   processes: z
-    .number()
     .int()
     .nullable()
     .default(null)

@@ -2,7 +2,7 @@
 import {z} from 'zod'
 import type {Task} from './task.js'
 
-const positive = z.number().int().positive()
+const positive = z.int().positive()
 
 /** Fields that tasks share. */
 export const FIELDS = {

@@ -19,7 +19,6 @@ import type {KeyMask} from '../types.js'
  */
 const options = z.object({
   maxLength: z
-    .number()
     .int()
     .positive()
     .nullable()

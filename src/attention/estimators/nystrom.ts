@@ -22,7 +22,6 @@ import type {CallShape, Cost} from '../types.js'
  */
 const options = z.object({
   iterations: z
-    .number()
     .int()
     .nonnegative()
     .max(1000)

@@ -38,9 +38,8 @@ export type DoctorDocument = z.infer<typeof doctorDocument>
 export const checkDocument = z.object({
   schema: tag('rfa.check/1'),
   groups: z.array(z.enum(CHECK_GROUPS)).describe('Kinds of checks that were asked for.'),
-  seed: z.number().int().describe('Seed of inputs, projections and noise.'),
+  seed: z.int().describe('Seed of inputs, projections and noise.'),
   draws: z
-    .number()
     .int()
     .nullable()
     .describe(
@@ -57,7 +56,7 @@ export type CheckDocument = z.infer<typeof checkDocument>
 /** What runs of claims and figures were made for. */
 const requested = {
   effort: z.enum(EFFORTS).describe('How much was spent on draws and times.'),
-  seed: z.number().int().describe('Seed of every random draw.'),
+  seed: z.int().describe('Seed of every random draw.'),
 }
 
 export const adviceDocument = adviceFacts.extend({
@@ -79,7 +78,7 @@ const seconds = (what: string) => z.number().meta({unit: 's', description: what}
 const forecastOf = (plan: z.ZodType<Plan>) =>
   z.object({
     plan: plan.describe('The plan as it would run.'),
-    cells: z.number().int().describe('Number of its cells.'),
+    cells: z.int().describe('Number of its cells.'),
     predicted_seconds: seconds('Predicted time, a rough figure.'),
   })
 
@@ -87,7 +86,7 @@ const forecastOf = (plan: z.ZodType<Plan>) =>
 export const adviceForecast = (plan: z.ZodType<Plan>) =>
   z.object({
     schema: tag('rfa.advice-forecast/1'),
-    cells: z.number().int().describe('Cells of all runs.'),
+    cells: z.int().describe('Cells of all runs.'),
     predicted_seconds: seconds('Predicted time of all runs.'),
     runs: z
       .object({
@@ -183,9 +182,9 @@ export const slurmDocument = z.object({
     })
     .describe('What was written.'),
   merged: z.string().describe('Folder that the merged run will have.'),
-  shards: z.number().int().describe('Parts of the plan.'),
-  cells: z.number().int().describe('Cells of the plan.'),
-  cpus: z.number().int().describe('Processors of a task.'),
+  shards: z.int().describe('Parts of the plan.'),
+  cells: z.int().describe('Cells of the plan.'),
+  cpus: z.int().describe('Processors of a task.'),
   memory: z.string().describe('Memory of a task, as Slurm writes it.'),
   predicted_peak_bytes: z
     .number()
@@ -220,7 +219,6 @@ export const reportDocument = z.object({
         directory: z.string().describe('As it was named on the command line.'),
         experiment: z.string().describe('Name of the experiment.'),
         cells: z
-          .number()
           .int()
           .nullable()
           .describe('Cells of its plan; `null`: this version cannot read the plan any more.'),
@@ -258,7 +256,7 @@ export const errorDocumentSchema = z.object({
     .object({
       code: z.string().describe('What kind of error; `INTERNAL`: a fault of rfa itself.'),
       message: z.string().describe('What was expected, and what came.'),
-      exit: z.number().int().describe('Exit code of the command.'),
+      exit: z.int().describe('Exit code of the command.'),
       suggestions: z.array(z.string()).describe('What to try.'),
     })
     .describe('The error.'),

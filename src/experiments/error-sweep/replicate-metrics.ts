@@ -149,7 +149,7 @@ export const REPLICATE_PATHS = [...Object.keys(lists.shape), 'head_mse', 'sequen
 )
 
 export const replicateColumns = z.object({
-  replicate: z.number().int().describe('Index of the draw, from 0.'),
+  replicate: z.int().describe('Index of the draw, from 0.'),
   ...perMetric({...KEPT_METRICS, ...ROW_METRICS, ...MODEL_METRICS}, (_, meaning) =>
     nullableNumber.meta({...meaning}),
   ),

@@ -44,11 +44,7 @@ const TARGETS =
   '`raw`: exact softmax attention of the given q and k; `matched`: what the method converges to, where that differs'
 
 const input = inputSpec.describe('Where queries, keys and values come from.')
-const replicates = z
-  .number()
-  .int()
-  .positive()
-  .describe('Independent draws; 1 where nothing is drawn.')
+const replicates = z.int().positive().describe('Independent draws; 1 where nothing is drawn.')
 const row_metrics = z
   .boolean()
   .describe(
@@ -56,7 +52,6 @@ const row_metrics = z
   )
 
 const row_queries = z
-  .number()
   .int()
   .positive()
   .optional()
@@ -104,7 +99,7 @@ export const errorSweepPlan = z.object({
   layers: layerAxis,
   layer_files: layerFiles,
   head_dims: z
-    .array(z.number().int().positive())
+    .array(z.int().positive())
     .min(1)
     .optional()
     .describe(
@@ -114,7 +109,7 @@ export const errorSweepPlan = z.object({
   ...methodAxes,
   ...drawAxes,
   seq_lens: z
-    .array(z.number().int().positive())
+    .array(z.int().positive())
     .min(1)
     .nullable()
     .describe('L, tokens of queries, of each length in turn; `null`: the length of the file.')
@@ -144,7 +139,6 @@ export const errorSweepCell = z.object({
   layer: layerPoint,
   ...drawPoint,
   seq_len: z
-    .number()
     .int()
     .positive()
     .nullable()
@@ -183,7 +177,7 @@ function metric(meaning: Meaning): z.ZodType<MetricSummary> {
 }
 
 export const positionResult = z.object({
-  position: z.number().int().describe('Eighth of the sequence that queries lie in, from 0.'),
+  position: z.int().describe('Eighth of the sequence that queries lie in, from 0.'),
   query_error: metric({
     description: 'Median over these queries of |estimate - exact| / |exact|, norms of one row.',
   }),
@@ -300,7 +294,7 @@ const statistics = inputStatistics.describe('Norms and entropies of the scaled i
 const {batch, heads, head_dim, value_dim} = sizeFields
 
 const headResult = z.object({
-  head: z.number().int().describe('Index of the head, from 0.'),
+  head: z.int().describe('Index of the head, from 0.'),
   rel_l2: nullableNumber.describe('Median of |estimate - exact| / |exact|, Euclidean.'),
   token_mean_rel_l2: nullableNumber
     .default(null)
@@ -315,12 +309,11 @@ const headResult = z.object({
 export const errorSweepResult = z.object({
   batch,
   heads,
-  query_len: z.number().int().describe('L, number of queries used.'),
-  key_len: z.number().int().describe('S, number of keys and values used.'),
+  query_len: z.int().describe('L, number of queries used.'),
+  key_len: z.int().describe('S, number of keys and values used.'),
   head_dim,
   value_dim,
   key_heads: z
-    .number()
     .int()
     .nullable()
     .default(null)
@@ -333,12 +326,10 @@ export const errorSweepResult = z.object({
       'beta: logits are beta q.k; `null`: recorded by a version that always took 1/sqrt(D).',
     ),
   hidden_keys: z
-    .number()
     .int()
     .default(0)
     .describe('Number of masked keys over all sequences; they take no part.'),
   judged_queries: z
-    .number()
     .int()
     .nullable()
     .default(null)
@@ -394,9 +385,9 @@ export const errorSweepResult = z.object({
   }),
   row_sample: z
     .object({
-      rows: z.number().int().describe('Rows that were compared.'),
-      of: z.number().int().describe('Rows that there are: queries of all heads.'),
-      draws: z.number().int().describe('Number of replicates with compared rows: the first ones.'),
+      rows: z.int().describe('Rows that were compared.'),
+      of: z.int().describe('Rows that there are: queries of all heads.'),
+      draws: z.int().describe('Number of replicates with compared rows: the first ones.'),
       standard_errors: z
         .object(
           perMetric(ROW_METRICS, (name, {unit}) =>
@@ -462,7 +453,6 @@ export const errorSweepResult = z.object({
   statistics,
   per_head: z.array(headResult).describe('The same of every head.'),
   replicates_run: z
-    .number()
     .int()
     .nullable()
     .default(null)

@@ -104,7 +104,7 @@ async function nextAnswer(name: string, reader: Reader): Promise<unknown> {
   return data && {...sized, data}
 }
 
-const withBytes = z.looseObject({bytes: z.number().int().nonnegative()})
+const withBytes = z.looseObject({bytes: z.int().nonnegative()})
 
 /** A stream, read only on demand. What it gives is `undefined` at the end. */
 class Reader {

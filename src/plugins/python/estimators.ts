@@ -157,7 +157,7 @@ function optionOf(option: ModuleFacts['options'][string]): z.ZodType {
     case 'boolean':
       return z.boolean().default(option.default)
     case 'integer':
-      return z.number().int().default(option.default)
+      return z.int().default(option.default)
     case 'number':
       return z.number().default(option.default)
     case 'text':

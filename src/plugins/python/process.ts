@@ -23,8 +23,8 @@ const END_MS = 2000
 const LONGEST_LINE = 2 ** 20
 const NEWLINE = 0x0a
 
-const shaped = z.object({shape: z.array(z.number().int().nonnegative())})
-const sized = z.object({size: z.number().int()})
+const shaped = z.object({shape: z.array(z.int().nonnegative())})
+const sized = z.object({size: z.int()})
 
 export interface Request {
   do: 'value' | 'gradient' | 'size'

@@ -10,8 +10,8 @@ export const EARLIER_MANIFEST_SCHEMA = 'rfa.run/1'
 /** Where a run was made: what a reader needs to judge its numbers. */
 export const machine = z.object({
   cpu: z.string().describe('Model of the processor.'),
-  logical_cores: z.number().int().describe('Processors of the machine.'),
-  available_parallelism: z.number().int().describe('Processors that this process may use.'),
+  logical_cores: z.int().describe('Processors of the machine.'),
+  available_parallelism: z.int().describe('Processors that this process may use.'),
   memory_bytes: z.number().meta({unit: 'bytes', description: 'Memory of the machine.'}),
   platform: z.string().describe('Operating system.'),
   arch: z.string().describe('Architecture of the processor.'),
@@ -50,7 +50,7 @@ const session = z.object({
 
 /** Shards of a merged run that were made on machines that are alike. */
 const mergedPart = z.object({
-  shards: z.array(z.number().int()).describe('Numbers of the shards.'),
+  shards: z.array(z.int()).describe('Numbers of the shards.'),
   machine: machine.describe('Machine that made them.'),
 })
 

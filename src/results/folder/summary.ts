@@ -11,10 +11,10 @@ const SUMMARY_SCHEMA = 'rfa.summary/1'
 const SUMMARY_FILE = 'summary.json'
 
 export const runCounts = z.object({
-  total: z.number().int().nonnegative().describe('Cells with a record.'),
-  completed: z.number().int().nonnegative().describe('Cells that were measured.'),
-  skipped: z.number().int().nonnegative().describe('Cells that do not apply to their method.'),
-  failed: z.number().int().nonnegative().describe('Cells that ended in an error.'),
+  total: z.int().nonnegative().describe('Cells with a record.'),
+  completed: z.int().nonnegative().describe('Cells that were measured.'),
+  skipped: z.int().nonnegative().describe('Cells that do not apply to their method.'),
+  failed: z.int().nonnegative().describe('Cells that ended in an error.'),
 })
 export type RunCounts = z.infer<typeof runCounts>
 

@@ -35,9 +35,8 @@ export const dryRunSchema = (plan: z.ZodType<Plan>) =>
   z.object({
     schema: z.literal(DRY_RUN_SCHEMA).describe('Name and version of this format.'),
     plan: plan.describe('The plan as it would run.'),
-    cells: z.number().int().describe('Number of cells that would run.'),
+    cells: z.int().describe('Number of cells that would run.'),
     kept_cells: z
-      .number()
       .int()
       .describe('Cells that the run to continue has already; they are not computed again.'),
     predicted_seconds: z

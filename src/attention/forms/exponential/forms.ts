@@ -44,7 +44,6 @@ const PREFIX = 64
 /** Options of every estimator with generalised exponential features. */
 export const exponentialOptions = {
   prefix: z
-    .number()
     .int()
     .nonnegative()
     .default(PREFIX)

@@ -31,7 +31,7 @@ const breakdownPart = z.object({
   ),
   share_high: nullableNumber.describe('Upper end of that interval.'),
   samples_ns: z.array(z.number()).meta(ns('Every timed run, in order.')),
-  turn_runs: z.array(z.number().int()).describe('Number of runs in each turn.'),
+  turn_runs: z.array(z.int()).describe('Number of runs in each turn.'),
 })
 export type BreakdownPart = z.infer<typeof breakdownPart>
 

@@ -5,7 +5,6 @@ const FLOAT = 4
 
 /** Heads of keys and values, in plans and cells. */
 export const kvHeadsField = z
-  .number()
   .int()
   .positive()
   .optional()

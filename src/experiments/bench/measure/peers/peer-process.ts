@@ -115,7 +115,7 @@ export async function startPeer(command: ChildCommand, startMs?: number): Promis
       const data = parts.map(part => new Uint8Array(part.buffer, part.byteOffset, part.byteLength))
       const bytes = data.reduce((sum, {length}) => sum + length, 0)
       const request = {do: 'make', case: {...given, projected: projection !== undefined}, bytes}
-      const {id} = await ask(request, z.object({id: z.number().int()}), data)
+      const {id} = await ask(request, z.object({id: z.int()}), data)
       return madeCase(ask, id)
     },
     stop: talk.stop,
