@@ -65,7 +65,7 @@ export function factTable(facts: readonly (readonly [name: string, value: string
 
 /** The same block with everything unprintable written out, on lines that renderers break: what they start from. */
 export function printableBlock<Kind extends Block>(block: Kind): Kind {
-  return withTexts(block, printableLine) as Kind
+  return withTexts(block, content => printable(content).replaceAll(/\s*\n\s*/g, ' ')) as Kind
 }
 
 /** The same block with every text in it changed; of a title of several lines each by itself. */
@@ -86,10 +86,6 @@ export function withTexts(block: Block, change: (content: string) => string): Bl
 function itemWithTexts(item: Item, change: (content: string) => string): Item {
   if (typeof item === 'string') return change(item)
   return {label: change(item.label), command: change(item.command)}
-}
-
-function printableLine(content: string): string {
-  return printable(content).replaceAll(/\s*\n\s*/g, ' ')
 }
 
 /** The same blocks with names of figures that no two share: the second of a name ends in `-2`. */

@@ -158,7 +158,7 @@ async function runMissing(
         : (key: string) => join(checkpoints, `${key}.safetensors`),
     experiment,
     plugins: plan.plugins,
-    signal: eitherOf(options.signal, journal?.lost),
+    signal: AbortSignal.any([options.signal, journal?.lost].filter(signal => signal !== undefined)),
     onStart: (part: Part) => onProgress?.(meter.start(part)),
     onEnd: meter.end,
     onHeard: meter.hear,
@@ -221,8 +221,4 @@ function savedRecords(
     warn(`left out: ${what} outside this plan, or with the key of another cell`)
   }
   return records
-}
-
-function eitherOf(...signals: (AbortSignal | undefined)[]): AbortSignal {
-  return AbortSignal.any(signals.filter(signal => signal !== undefined))
 }

@@ -167,7 +167,8 @@ function queryTile(
     const tile = softmaxTile(logits, tf.slice(values, [0, start, 0], [rows, width, valueDim]))
     running = running ? merge(running, tile) : tile
   }
-  return running ?? emptyTile(rows, length, valueDim)
+  if (running) return running
+  return {out: tf.zeros([rows, length, valueDim]), lse: tf.fill([rows, length, 1], MASKED)}
 }
 
 /** Softmax of one tile, which itself subtracts each row's maximum. The log-sum comes from the largest weight, exp(max - lse): no second pass of exp. */
@@ -189,8 +190,4 @@ function merge(a: Running, b: Running): Running {
   const total = tf.add(weightA, weightB)
   const out = tf.add(tf.mul(a.out, tf.div(weightA, total)), tf.mul(b.out, tf.div(weightB, total)))
   return {out: out as tf.Tensor3D, lse: tf.add(top, tf.log(total)) as tf.Tensor3D}
-}
-
-function emptyTile(rows: number, length: number, valueDim: number): Running {
-  return {out: tf.zeros([rows, length, valueDim]), lse: tf.fill([rows, length, 1], MASKED)}
 }

@@ -110,12 +110,8 @@ function finiteOf(
 }
 
 /** The same output with zeros in rows from `first` on, whatever stands there. */
-function earlierRows(out: Float32Array, sizes: Sizes, first: number): Float32Array {
-  return out.map((x, at) => (rowOf(at, sizes) < first ? x : 0))
-}
-
-function rowOf(at: number, {valueDim, queryLen}: Sizes): number {
-  return Math.floor(at / valueDim) % queryLen
+function earlierRows(out: Float32Array, {valueDim, queryLen}: Sizes, first: number): Float32Array {
+  return out.map((x, at) => (Math.floor(at / valueDim) % queryLen < first ? x : 0))
 }
 
 const NO_MASK = 'declares no form with a key mask (supports.keyMask)'

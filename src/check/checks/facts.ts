@@ -58,9 +58,10 @@ function featureLength(subject: Subject): Finding {
   if (!estimator.features) {
     return notApplicable('attend is custom: there is no feature map to count')
   }
+  const causal = !estimator.supports.bidirectional
   const tally = new Tally('featureDim, and the last axis of what phi returns')
   for (const size of FEATURE_SIZES) {
-    const given = callOf(subject, {...SMALL, batch: 1, heads: 2, ...size}, causalIfNeeded(subject))
+    const given = callOf(subject, {...SMALL, batch: 1, heads: 2, ...size}, {causal})
     const options = resolveOptions(estimator, 'exact')
     const declared = estimator.featureDim(size.numFeatures, size.headDim, options)
     const shapes = featureShapes(given)
@@ -76,10 +77,6 @@ function featureLength(subject: Subject): Finding {
     }
   }
   return tally.finding()
-}
-
-function causalIfNeeded({estimator}: Subject): Partial<Call> {
-  return {causal: !estimator.supports.bidirectional}
 }
 
 function featureShapes(given: Call): Record<'query' | 'key', number[]> {

@@ -151,8 +151,10 @@ function expandRange(item: string, range: RegExpExecArray, where: string, rule: 
       `write ${item}x2 to double or ${item}+${lowText} to add`,
     )
   }
-  const next =
-    operator === '+' ? adding(low, numberOf(stepText)) : multiplying(low, numberOf(stepText))
+  const step = numberOf(stepText)
+  // no sum builds up, so no rounding does
+  const next = (index: number) =>
+    tidy(operator === '+' ? low + index * step : low * step ** index)
   if (!(next(1) > low)) {
     throw expected(
       'BAD_RANGE',
@@ -184,16 +186,6 @@ function walk(
 /** Twelve digits hide what binary fractions add to decimal steps: 0.1 + 2 * 0.1 is 0.3. */
 function tidy(value: number): number {
   return Number(value.toPrecision(12))
-}
-
-/** The n-th value of a range that counts; no sum builds up, so no rounding does. */
-function adding(low: number, step: number) {
-  return (index: number) => tidy(low + index * step)
-}
-
-/** The n-th value of a range that multiplies. */
-function multiplying(low: number, factor: number) {
-  return (index: number) => tidy(low * factor ** index)
 }
 
 /** A single value; `k` is 1024, as lengths are powers of two. */

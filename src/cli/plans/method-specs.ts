@@ -40,7 +40,8 @@ export function toMethodSpecs(
   fallback: readonly string[],
   estimators: EstimatorFacts,
 ): MethodSpec[] {
-  const names = selectedNames(flags.methods ?? [...fallback, ...namesAdded()])
+  const added = methodNames().slice(METHOD_NAMES.length)
+  const names = selectedNames(flags.methods ?? [...fallback, ...added])
   if (!asksEstimators(flags)) return names.map(plainSpec)
   const selected = names.map(name => estimators[name]!)
   const presets = [...new Set(flags.preset ?? ['exact' as const])]
@@ -73,11 +74,6 @@ function checkEffects(specs: readonly MethodSpec[], estimators: EstimatorFacts):
     const got = `${name} for ${method}: ${reason}`
     throw expected('BAD_OPTION', '--option', 'one that changes something', got, remedy)
   }
-}
-
-/** Names of estimators that are not built in. */
-function namesAdded(): string[] {
-  return methodNames().slice(METHOD_NAMES.length)
 }
 
 /** Names in the order typed, each once; `all` stands for the whole registry. */

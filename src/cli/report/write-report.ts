@@ -118,7 +118,7 @@ export async function writeReport(
   const folder = path === '-' ? '.' : dirname(path)
   const markdown = renderMarkdown(blocks, ({name}) => {
     const picture = pictures?.get(name)
-    return picture === undefined ? undefined : relativeUrl(folder, picture)
+    return picture && relative(resolve(folder), resolve(picture)).replaceAll('\\', '/')
   })
   if (path === '-') {
     print(markdown.trimEnd())
@@ -128,11 +128,6 @@ export async function writeReport(
     ...{flag: '--output', force},
   })
   return path
-}
-
-/** A file as a page in that folder names it. */
-function relativeUrl(folder: string, file: string): string {
-  return relative(resolve(folder), resolve(file)).replaceAll('\\', '/')
 }
 
 /**

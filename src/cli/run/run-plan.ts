@@ -257,12 +257,13 @@ export function closing(
     ...(skipped > 0 ? [`${skipped} skipped`] : []),
     ...(failed > 0 ? [`${failed} failed`] : []),
   ]
+  const part = manifest.shard ? `shard ${shardText(manifest.shard)}: ` : ''
   const all = plural(total, 'cell')
   const done = others.length === 0 ? all : `${completed - inPart.length} of ${all}`
   const time = elapsedMs === undefined ? '' : ` in ${lasted(elapsedMs)}`
   return [
     ...(profile ? [`profiles in ${join(directory, PROFILE_FOLDER)}`] : []),
-    `${partName(manifest)}${[done + time, ...others].join(', ')}, saved in ${directory}${failed === 0 ? mergeAdvice(manifest, bin) : ''}`,
+    `${part}${[done + time, ...others].join(', ')}, saved in ${directory}${failed === 0 ? mergeAdvice(manifest, bin) : ''}`,
     ...(records.some(mayPass) ? [runAgain(records, argv, directory)] : []),
     ...(failed === 0 && completed > 0 && !manifest.shard
       ? [
@@ -303,10 +304,6 @@ function whereTheRestIs(report: readonly string[], details: boolean): string {
 function lasted(ms: number): string {
   if (ms >= 59_500) return duration(ms)
   return `${(ms / 1000).toFixed(ms < 9950 ? 1 : 0)} s`
-}
-
-function partName({shard}: ExperimentRun['manifest']): string {
-  return shard ? `shard ${shardText(shard)}: ` : ''
 }
 
 /** One line is enough for a shard. */

@@ -29,7 +29,8 @@ export function openNpz(path: string): Promise<ArrayReader> {
     const entries = new Map<string, ArrayEntry>()
     const otherMembers: string[] = []
     for (const member of await readZipMembers(source)) {
-      if (isOfSystem(member.name)) continue
+      // what macOS adds to archives: `__MACOSX/._q.npy` goes with `q.npy` and holds no array
+      if (member.name.startsWith('__MACOSX/')) continue
       if (!member.name.endsWith(SUFFIX)) {
         otherMembers.push(member.name)
         continue
@@ -83,11 +84,6 @@ function noArrays(path: string, members: readonly string[]) {
   const got = members.slice(0, 4).map(shownName).join(', ')
   const remedy = 'write it with numpy.savez: arrays are members that end in .npy'
   return expected('BAD_FILE', path, `members such as q${SUFFIX}`, got, remedy)
-}
-
-/** Whether a member is what macOS adds to archives: `__MACOSX/._q.npy` goes with `q.npy` and holds no array. */
-function isOfSystem(name: string): boolean {
-  return name.startsWith('__MACOSX/')
 }
 
 /** Shape and type of a member from its first bytes; the rest stays packed. */

@@ -42,10 +42,6 @@ export interface SweepContext {
 export const KEPT_CONTEXTS = 3
 const contexts = new Map<string, {inputKey: string; made: Promise<SweepContext>}>()
 
-function contextKey(cell: ErrorSweepCell, target: ExactTarget): string {
-  return JSON.stringify([inputKey(cell), target])
-}
-
 /** What contexts that differ only in their target have in common. */
 function inputKey(cell: ErrorSweepCell): string {
   const {input, layer, seq_len, scale, logit_scale, seed} = cell
@@ -54,7 +50,7 @@ function inputKey(cell: ErrorSweepCell): string {
 
 /** The context of a cell under a target, from the cache where it is there. */
 export function contextOf(cell: ErrorSweepCell, target: ExactTarget): Promise<SweepContext> {
-  const key = contextKey(cell, target)
+  const key = JSON.stringify([inputKey(cell), target])
   const known = contexts.get(key)
   if (known) return known.made
   const made = makeContext(cell, target)

@@ -77,7 +77,7 @@ interface Axis {
 /** The angle, or the difference. */
 function axisOf([record]: readonly CompletedVariance[]): Axis {
   const label = record?.cell.difference_norm === undefined ? 'angle, degrees' : '|x-y|'
-  return {label, least: 2, of: xOf, place: placeOf}
+  return {label, least: 2, of: ({cell}) => cell.difference_norm ?? cell.angle_deg, place: placeOf}
 }
 
 /** What all pairs of a figure share, in words. */
@@ -121,10 +121,6 @@ function ends(values: readonly number[]): [number, number][] {
     [low, 1],
     [high, 1],
   ]
-}
-
-function xOf({cell}: CompletedVariance): number {
-  return cell.difference_norm ?? cell.angle_deg
 }
 
 function labelOf({record: {cell}, own}: Row): string {

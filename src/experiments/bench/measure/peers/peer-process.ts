@@ -131,7 +131,7 @@ function madeCase(ask: Ask, id: number): MadeCase {
   return {
     async output() {
       const {output} = await ask({do: 'output', id}, z.object({output: z.base64()}))
-      return floatsOf(Buffer.from(output, 'base64'))
+      return new Float32Array(Uint8Array.from(Buffer.from(output, 'base64')).buffer)
     },
     async time(budget) {
       const answer = z.object({ns: z.array(z.number().positive()).min(1).max(budget.runs)})
@@ -141,10 +141,6 @@ function madeCase(ask: Ask, id: number): MadeCase {
       await ask({do: 'drop', id}, z.object({dropped: z.literal(id)})).catch(() => {})
     },
   }
-}
-
-function floatsOf(bytes: Uint8Array): Float32Array {
-  return new Float32Array(Uint8Array.from(bytes).buffer)
 }
 
 function missing({name, command}: ChildCommand, why: string): RfaError {
