@@ -30,7 +30,7 @@ import {isOneByOne, sensitivityTable} from './sensitivity.js'
 const [MOST_ROWS, MOST_REASONS] = [9, 2]
 
 export function swapScreen(records: readonly SwapRecord[]): Block[] {
-  const rows = completedOf(records)
+  const rows = records.filter(record => record.status === 'completed')
   const [first] = rows
   const notes = troubleItems(records).slice(0, MOST_REASONS)
   if (!first) return list(notes)
@@ -84,7 +84,7 @@ function engineText({engine}: CompletedSwap['result']): string {
 
 /** The answer: the least damage and that of averaging V; the layers that lose least and most; or the layers within a budget. */
 export function swapSentences(records: readonly SwapRecord[]): string[] {
-  const rows = completedOf(records)
+  const rows = records.filter(record => record.status === 'completed')
   const [first] = rows
   if (!first) return []
   const {result} = first
@@ -279,8 +279,4 @@ const CLASS_COLUMN: ColumnSpec<CompletedSwap> = {
 /** Whether the model says a class for each text. */
 export function predictsClasses({result}: CompletedSwap): boolean {
   return result.encoder_effects?.class_agreement != null
-}
-
-function completedOf(records: readonly SwapRecord[]): CompletedSwap[] {
-  return records.filter(record => record.status === 'completed')
 }

@@ -9,14 +9,14 @@ import {methodLabel} from '../../labels.js'
 import {asCalled} from '../guards.js'
 import type {CurvePoint, TrainRecord} from '../schema.js'
 import {type MethodRow, measureOf, methodRows} from './rows.js'
-import {completedOf, trainColumns} from './screen.js'
+import {trainColumns} from './screen.js'
 import {scoreText, taskText} from './texts.js'
 
 const MOST_TASKS = 4
 
 /** Of each task scores over the state, losses and scores over steps and over time; of several numbers of pairs, accuracy over them. */
 export function trainFigures(records: readonly TrainRecord[]): Figure[] {
-  const rows = methodRows(completedOf(records))
+  const rows = methodRows(records.filter(record => record.status === 'completed'))
   const tasks = groupBy(rows, ({task}) => JSON.stringify(task)).slice(0, MOST_TASKS)
   return [
     ...overPairs(rows),

@@ -5,11 +5,11 @@ import {backendItems} from '../../labels.js'
 import {ordinaryGuard} from '../guards.js'
 import type {CompletedTrain, TrainRecord} from '../schema.js'
 import {type MethodRow, measureOf, methodRows} from './rows.js'
-import {completedOf, titleOf, trainColumns, trainSentences, trainTrouble} from './screen.js'
+import {titleOf, trainColumns, trainSentences, trainTrouble} from './screen.js'
 import {scoreText, shortTask} from './texts.js'
 
 export function trainReport(records: readonly TrainRecord[]): Block[] {
-  const completed = completedOf(records)
+  const completed = records.filter(record => record.status === 'completed')
   const rows = methodRows(completed)
   if (rows.length === 0) return list(trainTrouble(records))
   return [

@@ -14,7 +14,7 @@ import {isSwept, standings} from './verdict.js'
 const [MOST_TASKS, MOST_REASONS] = [3, 2]
 
 export function trainScreen(records: readonly TrainRecord[]): Block[] {
-  const completed = completedOf(records)
+  const completed = records.filter(record => record.status === 'completed')
   const rows = methodRows(completed)
   const notes = trainTrouble(records).slice(0, MOST_REASONS)
   if (rows.length === 0) return list(notes)
@@ -51,7 +51,7 @@ export function titleOf(rows: readonly CompletedTrain[]): string {
 
 /** The answer: the best method of each task, which are worse, and which learned nothing. */
 export function trainSentences(records: readonly TrainRecord[]): string[] {
-  const rows = methodRows(completedOf(records))
+  const rows = methodRows(records.filter(record => record.status === 'completed'))
   if (rows.length === 0) return []
   const tasks = groupBy(rows, ({task}) => JSON.stringify(task))
   const answers = tasks.slice(0, MOST_TASKS).flatMap(own => taskSentences(own, tasks.length > 1))
@@ -177,8 +177,4 @@ function stateText({runs}: MethodRow): string {
 export function trainTrouble(records: readonly TrainRecord[]): string[] {
   const cells = records.map(({cell}) => cell)
   return troubleItems(records.map(record => ({...record, cell: asCalled(record.cell, cells)})))
-}
-
-export function completedOf(records: readonly TrainRecord[]): CompletedTrain[] {
-  return records.filter(record => record.status === 'completed')
 }

@@ -5,10 +5,10 @@ import {mean} from '../../../stats/index.js'
 import {backendItems, troubleItems} from '../../labels.js'
 import {type CompletedTune, type TuneRecord, VARIANTS} from '../schema.js'
 import {layersOf, relL2, variantRows} from './rows.js'
-import {columnsOf, completedOf, meaning, titleOf, tuneSentences} from './screen.js'
+import {columnsOf, meaning, titleOf, tuneSentences} from './screen.js'
 
 export function tuneReport(records: readonly TuneRecord[]): Block[] {
-  const rows = completedOf(records)
+  const rows = records.filter(record => record.status === 'completed')
   if (rows.length === 0) return list(troubleItems(records))
   return [
     heading(2, titleOf(rows)),
