@@ -7,7 +7,7 @@ import {commandText, typeablePath} from '../report/command-line.js'
 import {type Block, heading, type Item, list, table, text} from '../report/document.js'
 import {groupBy} from '../report/groups.js'
 import {bytes, MISSING, nanoseconds, significant} from '../report/numbers.js'
-import {listed} from '../report/words.js'
+import {capital, listed} from '../report/words.js'
 import type {Estimate} from '../stats/index.js'
 import {reasonOf} from './not-tried.js'
 import type {Advice, AdviceCandidate, HeadAdvice, LayerAdvice} from './schema.js'
@@ -178,8 +178,6 @@ const WHY = {
   time: 'no faster',
   budget: 'over budget',
 }
-
-export const capital = (words: string) => words[0]!.toUpperCase() + words.slice(1)
 
 /** `head 3`, `heads 0 and 2`, `every head`. @param all - how many there are */
 export function headList(heads: readonly number[], all = Number.POSITIVE_INFINITY): string {

@@ -3,9 +3,8 @@ import {YARDSTICK} from '../experiments/averaging.js'
 import {type Block, list, table, text} from '../report/document.js'
 import {groupBy} from '../report/groups.js'
 import {nanoseconds, plural} from '../report/numbers.js'
-import {firstOf, listed} from '../report/words.js'
+import {capital, firstOf, listed} from '../report/words.js'
 import {
-  capital,
   exactRows,
   type FrontRow,
   gainOf,

@@ -2,7 +2,7 @@
 import {endsOf, isTold} from '../../../answers/index.js'
 import {groupBy} from '../../../report/groups.js'
 import {nanoseconds, ratioWithInterval} from '../../../report/numbers.js'
-import {listed} from '../../../report/words.js'
+import {capital, listed} from '../../../report/words.js'
 import type {CrossoverAnswer} from '../../../results/findings.js'
 import type {Estimate} from '../../../stats/index.js'
 import {methodLabel} from '../../labels.js'
@@ -180,14 +180,9 @@ function backendSentences(shape: Shape, times: PairedTimes): string[] {
     )
     const own = `the speed of ${main[0]!.backend}`
     return [
-      `${placeStart(found[0]!.row)} ${lines[0]!.backend} runs at ${speeds.join(' to ')} ${own}.`,
+      `${capital(placeText(found[0]!.row))} ${lines[0]!.backend} runs at ${speeds.join(' to ')} ${own}.`,
     ]
   })
-}
-
-function placeStart(row: TimedRecord): string {
-  const place = placeText(row)
-  return `${place[0]!.toUpperCase()}${place.slice(1)}`
 }
 
 /** Of a layer, or a model: how much there is to gain. */

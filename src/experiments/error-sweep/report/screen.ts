@@ -3,7 +3,7 @@ import {type Block, heading, list} from '../../../report/document.js'
 import {spanOf} from '../../../report/groups.js'
 import {errorWithInterval, plural} from '../../../report/numbers.js'
 import {fittedScreen} from '../../../report/screen.js'
-import {listed} from '../../../report/words.js'
+import {cut, listed} from '../../../report/words.js'
 import {LEAST_FOR_INTERVAL} from '../../../stats/index.js'
 import {variantLabel} from '../../labels.js'
 import {troubleSentences} from '../../trouble.js'
@@ -44,7 +44,7 @@ export function errorSweepScreen(records: readonly ErrorSweepRecord[]): Block[] 
       const more = rest.length > 0 ? [`The details have ${listed(rest)}.`] : []
       return {blocks: table.blocks(rows), below: [legend(places), ...more]}
     },
-    notes: notes.slice(0, MOST_NOTES).map(shortNote),
+    notes: notes.slice(0, MOST_NOTES).map(note => cut(note, NOTE)),
     yielding: true,
   })
 }
@@ -52,10 +52,6 @@ export function errorSweepScreen(records: readonly ErrorSweepRecord[]): Block[] 
 /** `3 more rows`; nothing of none. */
 function counted(count: number, noun: string): string[] {
   return count > 0 ? [plural(count, `more ${noun}`)] : []
-}
-
-function shortNote(note: string): string {
-  return note.length > NOTE ? `${note.slice(0, NOTE - 3)}...` : note
 }
 
 /** What to be wary of, the gravest first. */

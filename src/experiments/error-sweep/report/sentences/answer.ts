@@ -15,7 +15,7 @@ import {
   plural,
   significant,
 } from '../../../../report/numbers.js'
-import {listed} from '../../../../report/words.js'
+import {capital, listed} from '../../../../report/words.js'
 import {LEAST_FOR_FLIPS} from '../../../../stats/index.js'
 import {CLOSE, IGNORES, nothingToTell} from '../../../averaging.js'
 import {methodLabel, projectionLabel, variantLabel} from '../../../labels.js'
@@ -94,10 +94,6 @@ function withinSentence(sentence: string): string {
   return /^(The|No|Averaging|This|Exact) /.test(sentence)
     ? `${sentence[0]!.toLowerCase()}${sentence.slice(1)}`
     : sentence
-}
-
-function capital(word: string): string {
-  return `${word[0]!.toUpperCase()}${word.slice(1)}`
 }
 
 /** How exact attention is called, or what else estimates are held against. */
