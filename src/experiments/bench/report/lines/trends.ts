@@ -7,7 +7,7 @@ import {BASELINES} from '../../fields/baselines.js'
 import type {TimedRecord} from '../../schema.js'
 import type {PairedTimes} from '../../times/paired-times.js'
 import {undisturbedOf} from '../../times/time-estimates.js'
-import {backendMarks} from './backends.js'
+import {lineLabel} from './backends.js'
 import {type Crossover, crossover} from './crossover.js'
 
 /** The line through the times of one variant at its longest lengths. */
@@ -67,7 +67,7 @@ export function speedUp(
  */
 export function trends(rows: readonly TimedRecord[], times: PairedTimes): Trend[] {
   return variantsOf(rows).map(variant => ({
-    label: [labelOf(variant[0]!), ...backendMarks(variant[0]!, rows)].join(' '),
+    label: lineLabel(variant[0]!, rows),
     records: variant,
     growth: growthOf(longest(variant), times),
     crossovers: BASELINES.flatMap(baseline => crossoverOf(variant, rows, baseline, times)),
@@ -118,11 +118,6 @@ export function growthOf(variant: readonly TimedRecord[], times: PairedTimes): G
 function misses({slope, intercept}: PowerLaw, x: number, {low, high}: Estimate): boolean {
   const y = Math.exp(intercept) * x ** slope
   return y < low || y > high
-}
-
-/** A variant in one line: everything that distinguishes it from the others in a chart. */
-function labelOf({cell}: TimedRecord): string {
-  return variantLabel(cell, cell.redraw === 'fixed' ? [] : [`redraw ${cell.redraw}`])
 }
 
 /** From which length on the variant stays faster than an exact form; nothing for the exact forms themselves. */

@@ -4,13 +4,12 @@ import {isSettled} from '../../../../answers/index.js'
 import {type Block, type ColumnSpec, heading, list, table} from '../../../../report/document.js'
 import {bytes, MISSING, nanoseconds, significant} from '../../../../report/numbers.js'
 import type {Estimate} from '../../../../stats/index.js'
-import {variantLabel} from '../../../labels.js'
 import {BASELINES} from '../../fields/baselines.js'
 import {headsText, keyHeads} from '../../fields/grouped.js'
 import type {DecodeMark} from '../../fields/token-marks.js'
 import type {TimedRecord} from '../../schema.js'
 import type {PairedTimes} from '../../times/paired-times.js'
-import {backendColumns, backendMarks, byBackend} from '../lines/backends.js'
+import {backendColumns, byBackend, lineLabel} from '../lines/backends.js'
 import {type Crossover, crossover} from '../lines/crossover.js'
 import {decodeTo} from '../lines/decode-to.js'
 import {modelText} from '../lines/model.js'
@@ -164,7 +163,7 @@ function latencyBlocks(rows: readonly TimedRecord[]): Block[] {
     heading(3, 'Time of one token, by the tokens so far'),
     table(
       [
-        {title: 'method', align: 'left', cell: row => nameOf(row, rows)},
+        {title: 'method', align: 'left', cell: row => lineLabel(row, rows)},
         ...marks.map(
           (tokens, at): ColumnSpec<TimedRecord> => ({
             title: String(tokens),
@@ -200,11 +199,11 @@ function gainBlocks(
   if (found.length === 0) return []
   const columns = lengths.map(tokens => gainColumn(own, tokens, `to ${tokens}`, times))
   return [
-    heading(3, `Speed-up over ${nameOf(exact, all)}`),
-    table([{title: 'method', align: 'left', cell: row => nameOf(row, all)}, ...columns], found),
+    heading(3, `Speed-up over ${lineLabel(exact, all)}`),
+    table([{title: 'method', align: 'left', cell: row => lineLabel(row, all)}, ...columns], found),
     ...list(
       found.flatMap(row =>
-        decodeCrossover(row, exact, times).map(({statement}) => `${nameOf(row, all)} ${statement}`),
+        decodeCrossover(row, exact, times).map(({statement}) => `${lineLabel(row, all)} ${statement}`),
       ),
     ),
   ]
@@ -222,10 +221,6 @@ export function decodeCrossover(
   })
   const baseline = exact.cell.method
   return points.length === 0 ? [] : [{baseline, ...crossover(points, baseline)}]
-}
-
-function nameOf(row: TimedRecord, all: readonly TimedRecord[]): string {
-  return [variantLabel(row.cell), ...backendMarks(row, all)].join(' ')
 }
 
 function unsettled(rows: readonly TimedRecord[], times: PairedTimes): string[] {
