@@ -53,7 +53,6 @@ export interface ApplyListeners {
  * @throws {BAD_FILE} when several layers are to go into a .npy file
  * @throws {SHAPE_MISMATCH} when an array does not have the shape that the method wants, or learned parameters are of other heads
  * @throws {ARRAY_MISSING} when learned parameters lack a layer
- * @throws what reading, attention and writing throw
  */
 export async function applyEstimator(
   asked: ApplyRequest,

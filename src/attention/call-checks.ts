@@ -133,11 +133,7 @@ export function checkCalibration(
   }
 }
 
-/**
- * Checks a projection given as a tensor: `[M, D]` or `[H, M, D]`.
- *
- * @throws {BAD_OPTION | SHAPE_MISMATCH}
- */
+/** Checks a projection given as a tensor: `[M, D]` or `[H, M, D]`. @throws {BAD_OPTION | SHAPE_MISMATCH} */
 export function checkProjection(projection: Projection, heads: number, headDim: number): void {
   checkTensor('projection', projection)
   const {shape} = projection

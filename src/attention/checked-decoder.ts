@@ -12,11 +12,7 @@ interface TokenSizes {
   valueDim: number
 }
 
-/**
- * A decoder behind checks that every backend shares.
- *
- * @param estimator - its name, and whether it takes gates
- */
+/** A decoder behind checks that every backend shares. @param estimator - its name, and whether it takes gates */
 export function checkedDecoder(
   {name, takesGate}: Pick<Estimator, 'name' | 'takesGate'>,
   {batch, heads, headDim, valueDim}: TokenSizes,

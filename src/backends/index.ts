@@ -108,9 +108,7 @@ export function probeBackends(): Promise<BackendReport[]> {
   })
 }
 
-/**
- * The backend to count memory for: under `auto` the one that would be used here, or the plainest if none can be.
- */
+/** The backend to count memory for: under `auto` the one that would be used here, or the plainest if none can be. */
 export async function meteredBackend(choice: BackendChoice): Promise<BackendName> {
   if (choice !== 'auto') return choice
   quietTensorFlow()

@@ -238,11 +238,7 @@ interface ViewPoint {
 
 type CallingCell = MethodSpec & DrawPoint & ViewPoint & {seed: number}
 
-/**
- * The options of attention that a cell stands for.
- *
- * @param replicate - index of the draw
- */
+/** The options of attention that a cell stands for. @param replicate - index of the draw */
 export function attendOptions(
   cell: CallingCell,
   replicate = 0,

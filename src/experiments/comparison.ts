@@ -71,10 +71,6 @@ export interface Comparison<
   inOrder?(records: readonly Record[]): Record[]
   /** The warning about the machine of a run if it was busy with other work. */
   disturbed?(records: readonly Record[]): string | undefined
-  /**
-   * What compares two completed cells.
-   *
-   * @param all - completed cells of both runs, or of the one
-   */
+  /** What compares two completed cells. @param all - completed cells of both runs, or of the one */
   between(related: Related, all: readonly Record[]): LinesOf<Record>
 }

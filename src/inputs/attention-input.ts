@@ -52,9 +52,7 @@ export interface AttentionInput {
   residualNorm?: number
   /** Other arrays of the file, as they stand there. */
   extras: Map<string, NdArray>
-  /**
-   * Names of other arrays that were not read: of a type that cannot be, or too large. Absent: none.
-   */
+  /** Names of other arrays that were not read: of a type that cannot be, or too large. Absent: none. */
   unreadExtras?: readonly string[]
   /** Text in the file, or the parameters of a generator. */
   metadata: Record<string, string>

@@ -28,7 +28,6 @@ export interface PinnedInput {
  * The input of a plan with its layers known and its files pinned, see {@link pinInput}.
  *
  * @param asked - layers that were asked for. Default: all that there are
- * @throws what {@link partsOf} and {@link pinInput} throw
  */
 export async function pinnedInput(spec: InputSpec, asked?: LayerChoice): Promise<PinnedInput> {
   const parts = await partsOf(spec, asked)
@@ -54,7 +53,6 @@ export async function pinnedInput(spec: InputSpec, asked?: LayerChoice): Promise
  * @param layer - any that will be read; `undefined`: the arrays of no layer
  * @returns the same input with `digest`, the SHA-256 of all files' bytes in order, in hex; and with the layout that it is
  *   read in, unless that is the ordinary one and the file says nothing else
- * @throws what {@link withInput} throws, before any file is read as a whole
  */
 export function pinInput(spec: InputSpec, layer?: number): Promise<InputSpec> {
   if (spec.kind !== 'file') return Promise.resolve(spec)

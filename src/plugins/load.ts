@@ -72,7 +72,6 @@ export function trustPlugins(records: readonly PluginRecord[]): void {
  *
  * @throws {FILE_CHANGED} where one is not the same any more; it is not imported then
  * @throws {BAD_PLUGIN} where it was not named
- * @throws what {@link loadPlugin} throws
  */
 export async function requirePlugins(records: readonly PluginRecord[]): Promise<void> {
   for (const wanted of records) {

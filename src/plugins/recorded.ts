@@ -14,11 +14,7 @@ export async function sha256Of(file: string): Promise<string> {
     .digest('hex')
 }
 
-/**
- * A recorded plug-in with what its files hold now.
- *
- * @param file - that it is, without symbolic links
- */
+/** A recorded plug-in with what its files hold now. @param file - that it is, without symbolic links */
 export async function recordNow(file: string, wanted: PluginRecord): Promise<PluginRecord> {
   const sha256 = await digestOf(file)
   // other paths of a record count only where the module is the one that was recorded

@@ -92,11 +92,7 @@ export function methodNames(): string[] {
   return [...METHOD_NAMES, ...Object.keys(registered)]
 }
 
-/**
- * Adds an estimator of somebody else.
- *
- * @throws {BAD_PLUGIN} where another one has its name
- */
+/** Adds an estimator of somebody else. @throws {BAD_PLUGIN} where another one has its name */
 export function addEstimator(estimator: Estimator): void {
   const {name} = estimator
   assertNameFree(name)

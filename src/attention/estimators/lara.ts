@@ -254,11 +254,7 @@ function poolsOf({query, key, keyMask, numFeatures, options}: AttendInputs<Optio
   return gridPools({query: grid(queryLen), key: grid(keyLen), side: Math.sqrt(count)}, mask)
 }
 
-/**
- * The grid that holds exactly `length` tokens.
- *
- * @throws {BAD_OPTION} when they do not
- */
+/** The grid that holds exactly `length` tokens. @throws {BAD_OPTION} when they do not */
 function gridOf(length: number, {gridHeight, gridWidth}: Options): Grid {
   const height = gridHeight ?? (gridWidth === null ? Math.sqrt(length) : length / gridWidth)
   const width = gridWidth ?? length / height

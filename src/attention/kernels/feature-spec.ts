@@ -81,11 +81,7 @@ function scalingOf({inputScale, unitNorm, normEpsilon, featureScale}: FeatureRec
   }
 }
 
-/**
- * The features themselves: the definition of a recipe.
- *
- * @returns `[B, H, n, F]`; logarithms for the `log-` kinds
- */
+/** The features themselves: the definition of a recipe. @returns `[B, H, n, F]`; logarithms for the `log-` kinds */
 export function formFeatures(features: Features): tf.Tensor4D {
   const spec = toSpec(features)
   const {kind, x, featureScale} = spec

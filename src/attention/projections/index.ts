@@ -64,11 +64,7 @@ export interface ProjectionRequest extends MatrixShape {
   orthSign?: OrthSign
 }
 
-/**
- * The facts of a projection.
- *
- * @throws {UNKNOWN_NAME} for a name that is not in the registry
- */
+/** The facts of a projection. @throws {UNKNOWN_NAME} for a name that is not in the registry */
 export function projectionNamed(name: string): ProjectionDefinition {
   if (Object.hasOwn(PROJECTIONS, name)) return PROJECTIONS[name as ProjectionName]
   throw unknownName('projection', 'projections', name, PROJECTION_NAMES)

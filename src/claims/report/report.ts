@@ -17,11 +17,7 @@ const BUSY = 'because the machine was busy: run again when it is quiet'
 /** Of several claims. */
 const PLURALS = {...VERDICT_WORDS, holds: 'hold', depends: 'depend'}
 
-/**
- * All verdicts in a table, then why, claim by claim.
- *
- * @param title - of the report
- */
+/** All verdicts in a table, then why, claim by claim. @param title - of the report */
 export function claimsReport(outcomes: readonly ClaimOutcome[], title = 'Claims'): Block[] {
   return [
     heading(1, title),

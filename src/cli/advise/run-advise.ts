@@ -51,7 +51,6 @@ export interface EndedAdvice<Document> {
  * @throws {UNSUPPORTED} where nothing could be measured, or layers have other sizes than one another
  * @throws {CELL_CRASHED} where nothing was measured, as cells failed, telling how to go on
  * @throws {INTERRUPTED} after Ctrl-C, telling how to go on
- * @throws what running a plan throws
  */
 export async function runAdvise(
   request: AdviceRequest,

@@ -99,11 +99,7 @@ function mismatch(directory: string, asked: string, found: string, ...remedies: 
   return expected('PLAN_MISMATCH', directory, asked, found, ...all)
 }
 
-/**
- * Saves a document and its tables.
- *
- * @throws {NOT_WRITABLE}
- */
+/** Saves a document and its tables. @throws {NOT_WRITABLE} */
 export async function saveDocument(
   document: SavedDocument,
   tables: readonly {name: string; text: string}[],

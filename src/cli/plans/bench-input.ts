@@ -45,7 +45,6 @@ export type FileShape = FileSizes & {causal: boolean}
  * @throws {USAGE} for sizes together with a file, and for names of arrays without one
  * @throws {SHAPE_MISMATCH} for layers of several shapes; without a typed length also for different numbers of keys
  * and queries
- * @throws what reading the header of an input throws
  */
 export async function fileShape(
   flags: ShapeFlags,
@@ -88,11 +87,7 @@ function fileFlags(flags: ShapeFlags): FileFlags & {causal?: boolean} {
   return Object.fromEntries(names.map(name => [name, flags[name]]))
 }
 
-/**
- * Sizes that all layers have.
- *
- * @param wholeLength - whether their length is one of them
- */
+/** Sizes that all layers have. @param wholeLength - whether their length is one of them */
 async function commonSizes(
   spec: InputSpec,
   parts: readonly InputPart[],

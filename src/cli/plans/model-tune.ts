@@ -73,11 +73,7 @@ interface SizeFlags extends Partial<Record<(typeof NOT_WITH_MODEL)[number], unkn
   'max-tokens'?: number | undefined
 }
 
-/**
- * How many texts are read, and where they are cut.
- *
- * @throws {USAGE} for a flag that does not go with `--model`
- */
+/** How many texts are read, and where they are cut. @throws {USAGE} for a flag that does not go with `--model` */
 export function textSizes(flags: SizeFlags): {texts: number; maxTokens: number} {
   const isTyped = (name: (typeof NOT_WITH_MODEL)[number]) =>
     flags[name] !== undefined && (name === 'causal' || flags[name] !== false)

@@ -15,7 +15,7 @@ interface TunedFlags {
   tuned?: string | undefined
 }
 
-/** The file that flags name; `undefined`: they name none. @throws what {@link readTuned} throws */
+/** The file that flags name; `undefined`: they name none. */
 export async function tunedFile({
   parameters,
   tuned = parameters,

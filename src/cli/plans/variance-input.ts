@@ -59,7 +59,6 @@ const PAIR_NAMES = [...Object.keys(inputFlags), 'causal', 'causal-align'] as (
  * Reads the input that pairs are asked of and draws them; `undefined` where norms and angles make them.
  *
  * @throws {USAGE} for flags of both, and for several layers
- * @throws what reading an input and sampling its pairs throw
  */
 export async function sampledInput(
   flags: PairFlags & Partial<Record<(typeof OTHER_PAIRS)[number], unknown>>,

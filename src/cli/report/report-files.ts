@@ -62,7 +62,6 @@ export function placesOf({output, html, svg, pdf, png, tex, csv}: Written): stri
  * Writes what was asked for, and nothing else: reading a run leaves its folder as it is.
  *
  * @returns the files, `null` where one was printed or not asked for
- * @throws what {@link writeReport} and writing a page throw
  */
 export async function writeReportFiles(
   {blocks, tables, text: told = blocks, saved}: UnwrittenReport,

@@ -78,7 +78,6 @@ export abstract class RfaCommand extends Command {
     if (asksPlugins(this.typed(), process.env)) this.plugins = await this.loadPlugins()
   }
 
-  /** @throws what loading a plug-in throws */
   protected async loadPlugins(): Promise<PluginsAsked> {
     const {pluginsAsked} = await import('./plugins.js')
     return pluginsAsked(this.argv, process.env, await this.recordedPlugins())

@@ -77,11 +77,7 @@ export abstract class ExperimentCommand extends RfaCommand {
       .map(([name, value]) => (value === false ? `--no-${name}` : `--${name}`))
   }
 
-  /**
-   * Runs the plan, or only describes it under `--dry-run`, and prints the outcome.
-   *
-   * @returns what `--json` prints
-   */
+  /** Runs the plan, or only describes it under `--dry-run`, and prints the outcome. @returns what `--json` prints */
   protected async runOrDescribe(asked: Plan, typed: RunOptions): Promise<ExperimentRun | DryRun> {
     const plan = await this.withOwnPlugins(asked)
     const {refuseResumeOfNothing} = await import('./run-plan.js')

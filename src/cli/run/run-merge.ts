@@ -25,7 +25,6 @@ export interface EndedMerge {
   fault?: RfaError | undefined
 }
 
-/** @throws what reading shards and writing their run throw */
 export async function mergeFolders(
   directories: readonly string[],
   {output, format, samples, partial, plugins, details}: Merging,

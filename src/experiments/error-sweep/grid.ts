@@ -65,8 +65,6 @@ async function factsByPart(plan: ErrorSweepPlan): Promise<FactsByPart> {
 
 /**
  * Reads the file of a plan as its cells will; what they would generate is only held against the memory that is free.
- *
- * @throws what {@link unscaledInput} throws, at any of the lengths
  */
 export async function checkErrorSweep(plan: ErrorSweepPlan): Promise<void> {
   const {input, logit_scale, seed} = plan

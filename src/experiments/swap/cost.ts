@@ -53,11 +53,7 @@ interface Facts {
   texts: number
 }
 
-/**
- * Predictions from the sizes of the model and the tokens of the texts.
- *
- * @throws what opening the model and reading the texts throw
- */
+/** Predictions from the sizes of the model and the tokens of the texts. */
 export async function swapCosts(plan: SwapPlan): Promise<SwapCosts> {
   const facts = await factsOf(plan)
   const {model, batches, rows, texts} = facts

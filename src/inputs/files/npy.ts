@@ -34,10 +34,7 @@ const TYPE_CODES: ReadonlyMap<string, Dtype> = new Map([
   ['f8', 'float64'],
 ])
 
-/**
- * What a .npy header says, and where the elements start. `bytes` of an unreadable type: all that
- * follows.
- */
+/** What a .npy header says, and where the elements start. `bytes` of an unreadable type: all that follows. */
 interface NpyHeader extends ArrayEntry {
   littleEndian: boolean
   /** Stored with the first axis fastest. */
@@ -45,11 +42,7 @@ interface NpyHeader extends ArrayEntry {
   dataOffset: number
 }
 
-/**
- * Reads the header of a .npy source.
- *
- * @throws {BAD_FILE} when it is not a .npy header of version 1, 2 or 3
- */
+/** Reads the header of a .npy source. @throws {BAD_FILE} when it is not a .npy header of version 1, 2 or 3 */
 export async function readNpyHeader(source: ByteSource): Promise<NpyHeader> {
   const {text, dataOffset} = await headerText(source)
   const fields = headerFields(source.where, text)

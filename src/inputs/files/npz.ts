@@ -10,10 +10,7 @@ import {memberWhere, readZipMembers, type ZipMember} from './zip-directory.js'
 
 const SUFFIX = '.npy'
 
-/**
- * Zip sizes and offsets have 32 bits; a sixteenth of them is left for headers and incompressible
- * data.
- */
+/** Zip sizes and offsets have 32 bits; a sixteenth of them is left for headers and incompressible data. */
 const MAX_ELEMENT_BYTES = 15 * 2 ** 28
 
 /**

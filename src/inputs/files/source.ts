@@ -146,11 +146,7 @@ async function openHandle(path: string): Promise<FileHandle> {
   }
 }
 
-/**
- * Error of a path that does not open.
- *
- * @param cause - what the system said
- */
+/** Error of a path that does not open. @param cause - what the system said */
 export function openError(path: string, cause: unknown): RfaError {
   const code = errorCode(cause) ?? ''
   // ENOTDIR: a part of the path is a file

@@ -28,7 +28,6 @@ import {type HostArray, loadPython, type PythonModule, type Request} from './pro
  *
  * @param path - as it was given
  * @param file - without symbolic links
- * @throws what {@link loadPython} throws
  */
 export async function pythonEstimators(path: string, file: string): Promise<Estimator[]> {
   const python = await loadPython(path, file)

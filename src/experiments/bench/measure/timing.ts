@@ -115,9 +115,7 @@ const ONE_RUN = (): Budget => ({runs: 1, ns: 0})
 /** No limit: the number of runs is one. */
 const FOREVER_NS = Number.MAX_SAFE_INTEGER
 
-/**
- * The same of runs that are timed in part: making ready and putting away do not count.
- */
+/** The same of runs that are timed in part: making ready and putting away do not count. */
 export async function timeMeasured(
   measure: Measure,
   protocol: TimingProtocol,

@@ -81,11 +81,7 @@ function section(records: readonly TimedRecord[], times: PairedTimes): Block[] {
   ]
 }
 
-/**
- * Columns of the times.
- *
- * @param all - records of the same shape, in which the exact forms are looked up
- */
+/** Columns of the times. @param all - records of the same shape, in which the exact forms are looked up */
 function timeColumns(all: readonly TimedRecord[], times: PairedTimes): ColumnSpec<TimedRecord>[] {
   // the exact forms have separate columns: the tiled one is the fair rival, the other the usual one
   const against = (baseline: string): ColumnSpec<TimedRecord> => ({

@@ -119,7 +119,7 @@ async function scaledInput(cell: ErrorSweepCell): Promise<AttentionInput> {
 /** The input that was loaded last: cells of other scales and targets follow. */
 let last: {key: string; input: Promise<AttentionInput>} | undefined
 
-/** Queries, keys and values of a cell before they are scaled. @throws what {@link loadInput} throws */
+/** Queries, keys and values of a cell before they are scaled. */
 export function unscaledInput({
   input: spec,
   layer,

@@ -94,11 +94,7 @@ export interface Yardstick {
   rounding: number
 }
 
-/**
- * Mean squared error of the mean of the values in view of each query, for every head.
- *
- * @param exact - `[B H, L, Dv]`
- */
+/** Mean squared error of the mean of the values in view of each query, for every head. @param exact - `[B H, L, Dv]` */
 export function yardsticks(
   input: AttentionInput,
   exact: Float64Array,

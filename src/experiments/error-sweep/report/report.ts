@@ -114,10 +114,7 @@ function tablesOf(records: readonly CompletedSweep[]): ErrorTable[] {
 
 const NO_LIMITS: Limits = new Map()
 
-/**
- * The errors against one target, by method, projection and number of features, with what stands
- * out in them.
- */
+/** The errors against one target, by method, projection and number of features, with what stands out in them. */
 function targetBlocks(own: ErrorTable, {rankings, mostRows}: Tables): Block[] {
   const {limits} = own
   const {target} = own.rows[0]!.cell

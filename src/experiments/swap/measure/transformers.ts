@@ -39,7 +39,7 @@ interface Original extends MeasuredTexts {
 
 let kept: {key: string; made: Promise<Original>} | undefined
 
-/** The engine of a cell, in a process that is kept for the next cells. @throws what opening the model throws */
+/** The engine of a cell, in a process that is kept for the next cells. */
 export async function transformersEngine(
   cell: SwapCell,
   how: CellContext,

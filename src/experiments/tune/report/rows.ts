@@ -49,9 +49,7 @@ export function variantRows(rows: readonly CompletedTune[]): VariantRow[] {
   }).toSorted((a, b) => (a.all.mean ?? Infinity) - (b.all.mean ?? Infinity))
 }
 
-/**
- * Error of a variant over that of another one, on the same draws and texts; ends are `NaN` with a single text.
- */
+/** Error of a variant over that of another one, on the same draws and texts; ends are `NaN` with a single text. */
 export function errorRatio({squares: a}: VariantRow, {squares: b}: VariantRow): Estimate {
   const {value, low, high} = ratioOfMeans(a, b).estimate
   const isKnown = a[0]!.length > 1
