@@ -155,11 +155,7 @@ function headTable({heads}: LayerAdvice, {metric}: Advice): Block {
         cell: head => errorText(metric, errorOf(head)),
         tells: ({error}) => error !== null,
       },
-      {
-        title: 'speed-up',
-        cell: head => speedText(gainOf(head)),
-        tells: ({gain}) => gain !== null,
-      },
+      {title: 'speed-up', cell: head => speedText(gainOf(head)), tells: ({gain}) => gain !== null},
     ],
     heads,
   )

@@ -145,10 +145,7 @@ const change = z.object({
 export type AdviceChange = z.infer<typeof change>
 
 const layerAdvice = z.object({
-  layer: z
-    .int()
-    .nullable()
-    .describe('Layer of a file with several; `null`: the file has one.'),
+  layer: z.int().nullable().describe('Layer of a file with several; `null`: the file has one.'),
   ...choice,
   statement: z.string().describe('The recommendation in sentences.'),
   uniform_heads: z
@@ -170,10 +167,7 @@ export const adviceFacts = z.object({
   input: z.string().describe('Files that queries, keys and values come from.'),
   metric: z.enum(ADVICE_METRICS).describe('Metric of errors and tolerance.'),
   tolerance: z.number().describe('Largest error that is accepted.'),
-  budget_ms: nullableNumber.meta({
-    unit: 'ms',
-    description: 'Longest time of a call; `null`: any.',
-  }),
+  budget_ms: nullableNumber.meta({unit: 'ms', description: 'Longest time of a call; `null`: any.'}),
   effort: z.enum(['quick', 'full']).describe('How much was spent on draws and times.'),
   seed,
   causal: causalField,

@@ -129,10 +129,7 @@ function outputOf(
   return {
     facts: {name: named('out'), layer: layer ?? null, shape, ...facts},
     operations,
-    arrays: {
-      [named('out')]: {shape, dtype: 'float32', data: Float32Array.from(data)},
-      ...mask,
-    },
+    arrays: {[named('out')]: {shape, dtype: 'float32', data: Float32Array.from(data)}, ...mask},
   }
 }
 

@@ -52,10 +52,7 @@ function countedEntries(
   {queryMask}: Pick<Inputs, 'queryMask'>,
 ): {broken: number; zero: boolean} {
   const [, heads, queryLen, valueDim] = out.shape
-  const data = hostData(() => ({
-    out,
-    ...(queryMask && {present: tf.cast(queryMask, 'float32')}),
-  }))
+  const data = hostData(() => ({out, ...(queryMask && {present: tf.cast(queryMask, 'float32')})}))
   const textSize = heads * queryLen * valueDim
   const isPresent = (at: number) => {
     const [text, row] = [Math.floor(at / textSize), Math.floor(at / valueDim) % queryLen]

@@ -40,10 +40,7 @@ export function resolveOptions<Schema extends z.ZodObject>(
     if (known.length > 0) throw unknownName(estimator.name, 'options', name, known)
     throw expected('UNKNOWN_NAME', estimator.name, 'no options', describe(name))
   }
-  const parsed = estimator.options.safeParse({
-    ...presetOptions(estimator, preset),
-    ...explicit,
-  })
+  const parsed = estimator.options.safeParse({...presetOptions(estimator, preset), ...explicit})
   if (parsed.success) return parsed.data as z.output<Schema>
   const issue = parsed.error.issues[0]!
   const name = String(issue.path[0])

@@ -175,9 +175,7 @@ async function firstAvailable(how: ThreadOptions, note: UseOptions['note']): Pro
   throw new RfaError(
     'BACKEND_MISSING',
     'backend: expected at least cpu to be available, got none',
-    {
-      suggestions: ['run rfa doctor', 'reinstall with npm ci'],
-    },
+    {suggestions: ['run rfa doctor', 'reinstall with npm ci']},
   )
 }
 

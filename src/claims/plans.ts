@@ -162,10 +162,7 @@ export function benchPlanOf(
 }
 
 /** Lengths of the claims about growth. */
-const LENGTHS = {
-  quick: [512, 1024, 2048],
-  full: [512, 1024, 2048, 4096, 8192],
-}
+const LENGTHS = {quick: [512, 1024, 2048], full: [512, 1024, 2048, 4096, 8192]}
 
 /** Time and memory over length: exact forms and linear ones, one run for all claims about growth. */
 export function lengthsRun(request: PlanRequest): Record<string, BenchPlan> {
@@ -201,11 +198,7 @@ const SWAPS = {
     numFeatures: [64],
     ...{replicates: 6, texts: 40, maxTokens: 64},
   },
-  full: {
-    methods: SWAPPED,
-    numFeatures: [64, 256],
-    ...{replicates: 10, texts: 120, maxTokens: 128},
-  },
+  full: {methods: SWAPPED, numFeatures: [64, 256], ...{replicates: 10, texts: 120, maxTokens: 128}},
 }
 /** Of the encoder, which is 60 times as large. */
 const ENCODER_SWAP = {

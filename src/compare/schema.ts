@@ -94,10 +94,7 @@ export const comparisonFacts = z.object({
   left: z.array(leftRow).describe('What was not compared, and why.'),
   limits: z
     .array(
-      z.object({
-        quantity,
-        percent: z.number().describe('How much more B may have, in percent.'),
-      }),
+      z.object({quantity, percent: z.number().describe('How much more B may have, in percent.')}),
     )
     .describe('Limits of --fail-on.'),
   strict: z.boolean().describe('Inconclusive lines fail, too.'),

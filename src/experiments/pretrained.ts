@@ -9,10 +9,7 @@ export const digest = z
 
 /** A folder, pinned to what it holds. */
 export const pretrainedModel = z
-  .object({
-    folder: z.string().describe('Folder as Hugging Face writes it.'),
-    digest,
-  })
+  .object({folder: z.string().describe('Folder as Hugging Face writes it.'), digest})
   .describe('The pretrained model.')
 export type PretrainedModel = z.infer<typeof pretrainedModel>
 

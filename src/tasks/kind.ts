@@ -5,10 +5,7 @@ import type {Task} from './task.js'
 const positive = z.int().positive()
 
 /** Fields that tasks share. */
-export const FIELDS = {
-  positive,
-  length: positive.describe('L, tokens of a sequence.'),
-}
+export const FIELDS = {positive, length: positive.describe('L, tokens of a sequence.')}
 
 /** How much is spent. */
 type Size = 'standard' | 'quick'

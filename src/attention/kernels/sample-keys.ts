@@ -58,10 +58,7 @@ export function sampleKeys(
 
 /** Computes from tensors that a gradient tape may follow as if it did not; `anchor` is one it does not. */
 function withoutGradient<T extends tf.Tensor>(anchor: tf.Tensor, body: () => T): T {
-  const constant = tf.customGrad(() => ({
-    value: body(),
-    gradFunc: () => tf.zerosLike(anchor),
-  }))
+  const constant = tf.customGrad(() => ({value: body(), gradFunc: () => tf.zerosLike(anchor)}))
   return constant(anchor) as T
 }
 

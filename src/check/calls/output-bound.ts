@@ -95,11 +95,7 @@ function perturbed(given: Call, pattern: number): Call {
   const {query, key, value} = inputs
   return {
     ...given,
-    inputs: {
-      query: {...query, data: move(query.data)},
-      key: {...key, data: move(key.data)},
-      value,
-    },
+    inputs: {query: {...query, data: move(query.data)}, key: {...key, data: move(key.data)}, value},
     ...(projection && {projection: {...projection, data: move(projection.data)}}),
     noise: Object.fromEntries(Object.entries(noise).map(([name, one]) => [name, moved(one)])),
   }

@@ -43,11 +43,7 @@ function verdictTable(rows: readonly ClaimOutcome[]): Block {
     [
       {title: 'claim', align: 'left', cell: ({id}) => id},
       {title: 'verdict', align: 'left', cell: ({verdict}) => VERDICT_WORDS[verdict]},
-      {
-        title: 'what it says, and what was found',
-        align: 'left',
-        cell: row => lineOf(row, room),
-      },
+      {title: 'what it says, and what was found', align: 'left', cell: row => lineOf(row, room)},
     ],
     rows,
   )

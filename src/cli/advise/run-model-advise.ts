@@ -59,10 +59,7 @@ export async function runModelAdvise(
   const request = toModelAdviceRequest(flags, model, texts, tuned)
   return savedAdvice(own, FILE, invocation, async () => {
     const {advice, failed} = await measured(request, {...own, model, estimators}, invocation)
-    return {
-      document: {schema: 'rfa.model-advice/2', directory: own.directory, ...advice},
-      failed,
-    }
+    return {document: {schema: 'rfa.model-advice/2', directory: own.directory, ...advice}, failed}
   })
 }
 

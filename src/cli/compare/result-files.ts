@@ -56,10 +56,7 @@ async function textOf(
     }
     case 'json': {
       const [name] = document.schema.split('/')
-      return {
-        text: `${JSON.stringify(document, null, 2)}\n`,
-        start: `{\n  "schema": "${name}/`,
-      }
+      return {text: `${JSON.stringify(document, null, 2)}\n`, start: `{\n  "schema": "${name}/`}
     }
     case 'html':
       return {text: await page(), start: PAGE_START}

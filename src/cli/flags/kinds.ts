@@ -111,9 +111,7 @@ export function oneName<Name extends string>(registry: Registry<Name>) {
 
 /** A file, a folder or a name: anything but nothing. */
 export const oneText = described(
-  Flags.custom<string>({
-    parse: async (text, _context, {name}) => present(text, `--${name}`),
-  }),
+  Flags.custom<string>({parse: async (text, _context, {name}) => present(text, `--${name}`)}),
 )
 
 /** Endings of files that hold Markdown; a file without one may hold anything. */

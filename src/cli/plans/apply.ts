@@ -25,10 +25,7 @@ import {toInputSpec, toLayers} from './input-spec.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
 
 export const applyFlags = {
-  method: oneMethod(`the estimator: ${METHOD_NAMES.join(', ')}`, {
-    char: 'm',
-    required: true,
-  }),
+  method: oneMethod(`the estimator: ${METHOD_NAMES.join(', ')}`, {char: 'm', required: true}),
   plugin: pluginFlag('--method takes their names'),
   input: fileList({
     char: 'i',
@@ -84,11 +81,7 @@ export function toApplyRequest(
     throw expected('USAGE', '--output', `a file ending in ${endings}`, flags.output)
   }
   const [spec, another] = toMethodSpecs(
-    {
-      methods: [flags.method],
-      preset: flags.preset && [flags.preset],
-      option: flags.option,
-    },
+    {methods: [flags.method], preset: flags.preset && [flags.preset], option: flags.option},
     [],
     estimators,
   )

@@ -113,8 +113,5 @@ export function splitTexts(
     const remedies = ['add texts, or raise --max-texts', 'or --max-tokens, where texts begin alike']
     throw expected('BAD_FILE', path, what, String(own.length), ...remedies)
   }
-  return {
-    learned: own.filter((_, at) => at % 3 !== 2),
-    judged: own.filter((_, at) => at % 3 === 2),
-  }
+  return {learned: own.filter((_, at) => at % 3 !== 2), judged: own.filter((_, at) => at % 3 === 2)}
 }

@@ -59,10 +59,7 @@ export const slurmFlags = {
   partition: oneWord(
     /^[\w.,-]+$/,
     'names of partitions',
-  )({
-    helpValue: 'NAME',
-    description: 'partition (default: the default of the cluster)',
-  }),
+  )({helpValue: 'NAME', description: 'partition (default: the default of the cluster)'}),
   'at-once': oneNumber(POSITIVE_INTEGER)('most tasks at once (default: no limit)'),
   sbatch: sbatchOption({
     helpValue: 'OPTION',

@@ -32,10 +32,7 @@ import {modelTuneFlags} from './model-tune.js'
 import {checkedPlan, listOr} from './values.js'
 
 /** What runs where nothing is typed. Quick: seconds on the packaged layer. */
-const TUNE = {
-  standard: {steps: 60, draws: 3},
-  quick: {steps: 20, draws: 3},
-}
+const TUNE = {standard: {steps: 60, draws: 3}, quick: {steps: 20, draws: 3}}
 const METHOD = 'favor-pos'
 const FEATURES = 64
 const RATE = 0.01

@@ -124,9 +124,7 @@ export async function writeReport(
     print(markdown.trimEnd())
     return null
   }
-  await saveReport(path, `${REPORT_MARK}\n\n${markdown}`, {
-    ...{flag: '--output', force},
-  })
+  await saveReport(path, `${REPORT_MARK}\n\n${markdown}`, {flag: '--output', force})
   return path
 }
 

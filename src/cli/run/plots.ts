@@ -29,10 +29,7 @@ export function plotForm(
 ): PlotForm | undefined {
   if (!asked) return undefined
   const {isTTY = false} = output
-  return {
-    unicode: showsUnicode(env),
-    colour: isTTY && (output.getColorDepth?.(env) ?? 1) >= 8,
-  }
+  return {unicode: showsUnicode(env), colour: isTTY && (output.getColorDepth?.(env) ?? 1) >= 8}
 }
 
 export async function plotter(layout: Layout, {unicode, colour}: PlotForm): Promise<DrawFigure> {

@@ -55,13 +55,8 @@ export const MODEL_METRICS = {
 export type ModelErrors = Record<keyof typeof MODEL_METRICS, number | null>
 
 export const ROW_METRICS = {
-  row_kl_nats: {
-    description: 'KL divergence of estimated from exact rows.',
-    unit: 'nats',
-  },
-  row_total_variation: {
-    description: 'Total variation between estimated and exact rows.',
-  },
+  row_kl_nats: {description: 'KL divergence of estimated from exact rows.', unit: 'nats'},
+  row_total_variation: {description: 'Total variation between estimated and exact rows.'},
   row_top1_agreement: {
     description:
       'Share of rows in which the same key has the largest estimated and the largest exact weight.',

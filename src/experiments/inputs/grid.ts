@@ -11,11 +11,7 @@ export async function inputsGrid(plan: InputsPlan): Promise<Grid<InputsCell>> {
   const cells = inputParts(plan).map(
     ({input, layer}): InputsCell => ({...(layer !== undefined && {layer}), ...shared, input}),
   )
-  return {
-    count: cells.length,
-    cells: () => cells,
-    jobs: () => Promise.all(cells.map(predicted)),
-  }
+  return {count: cells.length, cells: () => cells, jobs: () => Promise.all(cells.map(predicted))}
 }
 
 async function predicted(cell: InputsCell): Promise<PredictedCell<InputsCell>> {

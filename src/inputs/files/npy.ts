@@ -83,11 +83,7 @@ export function openNpy(path: string): Promise<ArrayReader> {
     const name = basename(path, extname(path))
     const header = await readNpyHeader(source)
     checkLength(source, header)
-    return {
-      entries: new Map([[name, header]]),
-      metadata: {},
-      read: () => readNpyArray(source),
-    }
+    return {entries: new Map([[name, header]]), metadata: {}, read: () => readNpyArray(source)}
   })
 }
 

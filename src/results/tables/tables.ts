@@ -48,10 +48,7 @@ export function filledTable(
   const columns = table.columns()
   const rows = records.flatMap(record => table.rows(record))
   if (rows.length === 0) return {columns, rows}
-  return {
-    columns: columns.filter(column => rows.some(row => cellValue(column, row) !== '')),
-    rows,
-  }
+  return {columns: columns.filter(column => rows.some(row => cellValue(column, row) !== '')), rows}
 }
 
 export interface TableSchemas {

@@ -209,10 +209,7 @@ function trendBlocks(found: readonly Growing[]): Block[] {
         {title: 'method', align: 'left', cell: ({label}) => label},
         {title: 'lengths', cell: ({growth: {lengths}}) => `${lengths[0]}..${lengths.at(-1)}`},
         {title: 'slope', cell: ({growth}) => slopeText(growth)},
-        {
-          title: 'R^2',
-          cell: ({growth: {r2}}) => significant(r2, 4),
-        },
+        {title: 'R^2', cell: ({growth: {r2}}) => significant(r2, 4)},
       ],
       found,
     ),

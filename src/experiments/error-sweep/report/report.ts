@@ -221,11 +221,7 @@ function statisticsBlocks(firsts: readonly CompletedSweep[]): Block[] {
     {
       ...table<HeadRow>(
         [
-          {
-            title: 'layer',
-            cell: ({layer}) => String(layer),
-            tells: () => firsts.length > 1,
-          },
+          {title: 'layer', cell: ({layer}) => String(layer), tells: () => firsts.length > 1},
           {title: 'head', cell: ({head}) => head},
           number('E|x|^2', own => own.query_norm2),
           number('E|y|^2', own => own.key_norm2),

@@ -31,11 +31,7 @@ const UNITS = {
     unit: 'nats per token',
     axis: 'nats per token more than the original',
   },
-  encoder: {
-    title: '1 - cosine',
-    unit: 'of cosine',
-    axis: '1 - cosine to the original embedding',
-  },
+  encoder: {title: '1 - cosine', unit: 'of cosine', axis: '1 - cosine to the original embedding'},
 }
 
 /** Nats added per token, or 1 - cosine of embeddings. */

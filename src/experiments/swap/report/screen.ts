@@ -243,10 +243,7 @@ export function damageColumns(
         layersText(exchangedLayers(row), row.result.model_layers).replace(/^layers? /, ''),
       tells: () => sets.size > 1,
     },
-    {
-      title: damageOf(rows[0]!).title,
-      cell: row => shown(row, interval(damageOf(row).effect)),
-    },
+    {title: damageOf(rows[0]!).title, cell: row => shown(row, interval(damageOf(row).effect))},
     ...(causal ? CAUSAL_COLUMNS : ENCODER_COLUMNS),
     ...(rows.some(predictsClasses) ? [CLASS_COLUMN] : []),
     {

@@ -55,10 +55,7 @@ export function scoreOf(learner: Learner, examples: Examples, batch: number): Sc
     total += labels.length
   }
   const finite = Number.isFinite(nats)
-  return {
-    accuracy: finite ? right / total : null,
-    bits: finiteOrNull(nats / total / Math.LN2),
-  }
+  return {accuracy: finite ? right / total : null, bits: finiteOrNull(nats / total / Math.LN2)}
 }
 
 export function someExamples(examples: Examples, first: number, most: number): Examples {

@@ -77,9 +77,7 @@ export async function learn(task: Task): Promise<Lesson> {
     if (stopped !== 'steps') break
   }
   disposeState(state)
-  return {
-    ...{parameters: best.parameters, curve, steps_taken: step, best_step: best.step, stopped},
-  }
+  return {parameters: best.parameters, curve, steps_taken: step, best_step: best.step, stopped}
 }
 
 /** One step. @returns the state after it, to be disposed of; the loss before it */

@@ -23,10 +23,7 @@ export interface VariantRow {
   squares: readonly (readonly number[])[]
 }
 
-const LABELS: Partial<Record<Variant, string>> = {
-  mean_value: 'averaging V',
-  zero: 'zero output',
-}
+const LABELS: Partial<Record<Variant, string>> = {mean_value: 'averaging V', zero: 'zero output'}
 
 /** A row for each variant that was measured, the lowest error first. */
 export function variantRows(rows: readonly CompletedTune[]): VariantRow[] {

@@ -158,11 +158,7 @@ function pointOf({record, own}: Row, kind: 'ratio_to_iid' | 'exact_ratio', axis:
 
 const COLUMNS: readonly ColumnSpec<Row>[] = [
   {title: 'method', align: 'left', cell: ({record: {cell}}) => methodLabel(cell)},
-  {
-    title: 'projection',
-    align: 'left',
-    cell: ({own}) => rowsText(own),
-  },
+  {title: 'projection', align: 'left', cell: ({own}) => rowsText(own)},
   {title: 'norm', cell: ({record: {cell}}) => normText(cell)},
   {title: 'angle', cell: ({record: {cell}}) => angleText(cell)},
   {

@@ -99,10 +99,7 @@ export async function startPeer(command: ChildCommand, startMs?: number): Promis
     pid,
     facts: own,
     ask,
-  } = await startPython(command, facts, {
-    missing: why => missing(command, why),
-    startMs,
-  })
+  } = await startPython(command, facts, {missing: why => missing(command, why), startMs})
   return {
     facts: own,
     pid,

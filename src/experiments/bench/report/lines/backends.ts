@@ -63,8 +63,5 @@ export function backendColumns(
   const [first, ...others] = backendsOf(all)
   if (others.length === 0) return {name: [], gain: []}
   const gain = (row: TimedRecord) => backendGain(row, all, times, timeOf)
-  return {
-    name: backendName(all),
-    gain: [{title: `vs ${first}`, cell: row => ratioText(gain(row))}],
-  }
+  return {name: backendName(all), gain: [{title: `vs ${first}`, cell: row => ratioText(gain(row))}]}
 }

@@ -135,11 +135,7 @@ function totalColumns(rows: readonly TimedRecord[], times: PairedTimes): ColumnS
       priority: 3,
       cell: atLast(({tokens_per_second}) => significant(tokens_per_second)),
     },
-    {
-      title: 'first',
-      priority: 4,
-      cell: ({result}) => nanoseconds(result.first_token_ns ?? null),
-    },
+    {title: 'first', priority: 4, cell: ({result}) => nanoseconds(result.first_token_ns ?? null)},
   ]
 }
 

@@ -105,10 +105,7 @@ function figureOf(kind: Kind, records: readonly CompletedSweep[]): Figure[] {
       table: table(
         [
           {title: kind.label, align: 'left', cell: ([name]) => name!},
-          ...variants.map((title, at) => ({
-            title,
-            cell: (row: readonly string[]) => row[at + 1]!,
-          })),
+          ...variants.map((title, at) => ({title, cell: (row: readonly string[]) => row[at + 1]!})),
         ],
         rowsOf(names, variants, tiles),
       ),

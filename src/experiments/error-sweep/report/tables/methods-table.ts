@@ -83,10 +83,7 @@ export function methodsTable(
       tells: ({note}) => note !== '' && places.length === 1,
     },
   ]
-  return {
-    count: all.length,
-    blocks: rows => [table(columns, kept(all, rows))],
-  }
+  return {count: all.length, blocks: rows => [table(columns, kept(all, rows))]}
 }
 
 /** The errors of a place, a column for each M. @param name - of the place, above the first of them */
