@@ -44,13 +44,9 @@ export function resolveOptions<Schema extends z.ZodObject>(
   if (parsed.success) return parsed.data as z.output<Schema>
   const issue = parsed.error.issues[0]!
   const name = String(issue.path[0])
-  throw expected(
-    'BAD_OPTION',
-    `${estimator.name}.${name}`,
-    allowed(issue),
-    describe(explicit[name]),
-    `see rfa methods ${estimator.name}`,
-  )
+  const where = `${estimator.name}.${name}`
+  const remedy = `see rfa methods ${estimator.name}`
+  throw expected('BAD_OPTION', where, allowed(issue), describe(explicit[name]), remedy)
 }
 
 /** What an option accepts, from the schema's complaint about another value. */
@@ -78,12 +74,8 @@ function presetOptions(
   const presets = estimator.presets as Estimator['presets']
   const found = presets[preset]
   if (found) return found.options as Record<string, unknown>
-  throw expected(
-    'UNSUPPORTED',
-    estimator.name,
-    `a preset of ${['exact', ...Object.keys(presets)].join(', ')}`,
-    describe(preset),
-  )
+  const what = `a preset of ${['exact', ...Object.keys(presets)].join(', ')}`
+  throw expected('UNSUPPORTED', estimator.name, what, describe(preset))
 }
 
 /** Whether these options make the estimator use random vectors. */

@@ -221,13 +221,9 @@ function checkFinite(
   for (const element of data) if (!Number.isFinite(element)) count++
   const index = indexOf(first, shape) as Four
   const stored = file.layout === 'blhd' && file.rank > 2 ? exchanged(index) : index
-  throw expected(
-    'NOT_FINITE',
-    where,
-    'finite float32 numbers',
-    `${data[first]} at ${describe(stored.slice(-file.rank))}, ${count} such of ${data.length}`,
-    'find out where the model produced them, or cut off the padding',
-  )
+  const got = `${data[first]} at ${describe(stored.slice(-file.rank))}, ${count} such of ${data.length}`
+  const remedy = 'find out where the model produced them, or cut off the padding'
+  throw expected('NOT_FINITE', where, 'finite float32 numbers', got, remedy)
 }
 
 /** Index along each axis of the element at `offset`. */

@@ -68,13 +68,10 @@ function commonLayout(files: InputFiles, spec: FileSpec): Layout | undefined {
   const layouts = filesOf(files, spec).map(one => pinnedLayout(one.files, one.spec))
   const [first, ...others] = layouts
   if (others.every(layout => layout === first)) return first
-  throw expected(
-    'BAD_OPTION',
-    `${filesText(spec.paths)}, metadata layout`,
-    'the same in all files of a layer',
-    layouts.map(layout => layout ?? DEFAULT_LAYOUT).join(', '),
-    'say which with `layout`',
-  )
+  const where = `${filesText(spec.paths)}, metadata layout`
+  const what = 'the same in all files of a layer'
+  const got = layouts.map(layout => layout ?? DEFAULT_LAYOUT).join(', ')
+  throw expected('BAD_OPTION', where, what, got, 'say which with `layout`')
 }
 
 function pinnedLayout(files: InputFiles, spec: FileSpec): Layout | undefined {

@@ -129,23 +129,14 @@ export function requireCorner(
 ): void {
   if (causal === false && causalAlign !== undefined) {
     const remedy = 'add `causal`, or leave `causalAlign` out'
-    throw expected(
-      'BAD_OPTION',
-      where,
-      '`causalAlign` of causal attention',
-      'bidirectional',
-      remedy,
-    )
+    const what = '`causalAlign` of causal attention'
+    throw expected('BAD_OPTION', where, what, 'bidirectional', remedy)
   }
   if (!causal || queryLen >= keyLen || causalAlign !== undefined) return
-  throw expected(
-    'BAD_OPTION',
-    where,
-    'queries and keys of the same length where attention is causal, or `causalAlign`',
-    `${queryLen} queries, ${keyLen} keys`,
-    'set `causalAlign: end` where the queries are the last tokens',
-    'set `causalAlign: start` where they are the first ones',
-  )
+  const what = 'queries and keys of the same length where attention is causal, or `causalAlign`'
+  const advice = 'set `causalAlign: end` where the queries are the last tokens'
+  const other = 'set `causalAlign: start` where they are the first ones'
+  throw expected('BAD_OPTION', where, what, `${queryLen} queries, ${keyLen} keys`, advice, other)
 }
 
 /** beta of an input: as asked for, else as the file says, else `1/sqrt(D)`. @throws what `loadInput` throws before it reads arrays */

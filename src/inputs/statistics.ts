@@ -271,12 +271,8 @@ function mean(values: ArrayLike<number>): number {
 function checkOptions({scale, logitScale}: StatisticsOptions): void {
   for (const [name, value] of Object.entries({scale, logitScale})) {
     if (!(value > 0 && Number.isFinite(value))) {
-      throw expected(
-        'BAD_OPTION',
-        `input statistics, ${name}`,
-        'a positive number',
-        describe(value),
-      )
+      const where = `input statistics, ${name}`
+      throw expected('BAD_OPTION', where, 'a positive number', describe(value))
     }
   }
 }

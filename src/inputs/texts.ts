@@ -111,13 +111,8 @@ function textOf(path: string, bytes: Bytes): string {
   const end = validBytes(bytes)
   if (end < bytes.length) {
     const iconv = 'convert it: iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW.txt'
-    throw expected(
-      'BAD_FILE',
-      placeOf(path, bytes, end),
-      'UTF-8',
-      `byte ${hex(bytes[end]!)}`,
-      iconv,
-    )
+    const found = `byte ${hex(bytes[end]!)}`
+    throw expected('BAD_FILE', placeOf(path, bytes, end), 'UTF-8', found, iconv)
   }
   const zero = bytes.indexOf(0)
   if (zero >= 0) {

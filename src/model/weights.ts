@@ -218,13 +218,8 @@ function checkStored(folder: string, {name, shape}: WeightSpec, stored?: Stored)
   const place = `${path}[${shownName(stored.name)}]`
   if (entry.dtype === null || !READABLE.includes(entry.dtype)) {
     const remedy = 'save the model in one of these, without quantisation'
-    throw expected(
-      'UNSUPPORTED',
-      place,
-      'weights of type F32, F16 or BF16',
-      entry.storedType,
-      remedy,
-    )
+    const what = 'weights of type F32, F16 or BF16'
+    throw expected('UNSUPPORTED', place, what, entry.storedType, remedy)
   }
   if (describe(entry.shape) !== describe([...shape])) {
     throw expected('SHAPE_MISMATCH', place, describe([...shape]), describe(entry.shape), OTHER)

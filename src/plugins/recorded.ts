@@ -54,14 +54,11 @@ export function changedFile(wanted: PluginRecord, now: PluginRecord): string | u
 /** Error of a plug-in that is not the recorded one any more. @param changed - the file that differs */
 export function notRecorded(wanted: PluginRecord, changed: string, now?: PluginRecord): RfaError {
   const got = now ? ` of SHA-256 ${short(pluginDigest(now))}` : ''
-  return expected(
-    'FILE_CHANGED',
-    wanted.path,
-    `a plug-in that stays as it was when the plan was made, SHA-256 ${short(pluginDigest(wanted))}`,
-    `one${got} with another ${changed}`,
-    'put back the files that the plan was made with',
-    'make the plan anew, or start a new run',
-  )
+  const what = `a plug-in that stays as it was when the plan was made, SHA-256 ${short(pluginDigest(wanted))}`
+  const found = `one${got} with another ${changed}`
+  const remedy = 'put back the files that the plan was made with'
+  const other = 'make the plan anew, or start a new run'
+  return expected('FILE_CHANGED', wanted.path, what, found, remedy, other)
 }
 
 function short(digest: string): string {

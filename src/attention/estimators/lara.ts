@@ -261,14 +261,10 @@ function gridOf(length: number, {gridHeight, gridWidth}: Options): Grid {
   if (Number.isInteger(height) && Number.isInteger(width) && height * width === length) {
     return {height, width}
   }
-  throw expected(
-    'BAD_OPTION',
-    'lara.gridHeight and lara.gridWidth',
-    `sizes of a grid of ${length} tokens`,
-    `${describe(gridHeight)} and ${describe(gridWidth)}`,
-    'give both sizes',
-    'use proposals=chunk',
-  )
+  const where = 'lara.gridHeight and lara.gridWidth'
+  const what = `sizes of a grid of ${length} tokens`
+  const got = `${describe(gridHeight)} and ${describe(gridWidth)}`
+  throw expected('BAD_OPTION', where, what, got, 'give both sizes', 'use proposals=chunk')
 }
 
 /** The vectors of proposals around their centres, in units of unscaled queries. */

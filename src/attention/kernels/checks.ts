@@ -79,12 +79,8 @@ export function checkArray(
   if (tensor === undefined || tensor === null) return
   checkElements(`${where}.${name}`, tensor, mask ? MASK_TYPES : undefined)
   if (hasShape(tensor.shape, wanted, shared)) return
-  throw expected(
-    'SHAPE_MISMATCH',
-    where,
-    `${name} ${describe([...wanted])}`,
-    describe(tensor.shape),
-  )
+  const what = `${name} ${describe([...wanted])}`
+  throw expected('SHAPE_MISMATCH', where, what, describe(tensor.shape))
 }
 
 /** Attributes of operations that weigh keys by a softmax. */

@@ -36,12 +36,8 @@ export function checkRecipe(where: string, recipe: RecipeAttributes, use: Featur
   }
   const {logarithms} = KINDS[kind]
   if (use !== 'any' && kind !== 'explicit' && logarithms !== (use === 'logarithms')) {
-    throw expected(
-      'UNSUPPORTED',
-      where,
-      use === 'features' ? 'features' : 'logarithms of features',
-      kind,
-    )
+    const what = use === 'features' ? 'features' : 'logarithms of features'
+    throw expected('UNSUPPORTED', where, what, kind)
   }
   for (const [name, number] of Object.entries({inputScale, normEpsilon, featureScale})) {
     if (number !== undefined) checkNumber(`${where}.${name}`, number)
@@ -91,12 +87,8 @@ function checkProjection(
   const projection = inputs[name]
   if (!KINDS[kind].projected) {
     if (!projection) return 0
-    throw expected(
-      'UNSUPPORTED',
-      where,
-      `no ${name} for the kind ${kind}`,
-      describe(projection.shape ?? projection),
-    )
+    const got = describe(projection.shape ?? projection)
+    throw expected('UNSUPPORTED', where, `no ${name} for the kind ${kind}`, got)
   }
   if (!projection) {
     throw expected('BAD_OPTION', where, `a ${name} for the kind ${kind}`, 'none')
@@ -160,12 +152,9 @@ function featureAttentionSizes(
   checkArray(where, inputs, 'value', [batch, heads, keyLen, valueDim])
   checkArray(where, inputs, 'keyMask', [batch, keyLen], {mask: true})
   if (headDim !== keyDim || query.featureDim !== key.featureDim) {
-    throw expected(
-      'SHAPE_MISMATCH',
-      where,
-      `keys of ${headDim} columns and ${query.featureDim} features, as queries have`,
-      `${describe(key.shape)} with ${key.featureDim} features`,
-    )
+    const what = `keys of ${headDim} columns and ${query.featureDim} features, as queries have`
+    const got = `${describe(key.shape)} with ${key.featureDim} features`
+    throw expected('SHAPE_MISMATCH', where, what, got)
   }
   const {featureDim} = query
   return {batch, heads, queryLen, keyLen, headDim, valueDim, featureDim}
@@ -259,12 +248,8 @@ function checkCarried(
   }
   if (!causal && (logGate || initialState)) {
     const got = logGate ? 'logGate' : 'initialState'
-    throw expected(
-      'UNSUPPORTED',
-      where,
-      'causal: true with gates or an initial state',
-      `${got} without it`,
-    )
+    const what = 'causal: true with gates or an initial state'
+    throw expected('UNSUPPORTED', where, what, `${got} without it`)
   }
   if (initialState && keyLogWeight) {
     throw expected('UNSUPPORTED', where, 'an initial state without keyLogWeight', 'both')

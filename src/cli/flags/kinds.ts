@@ -265,13 +265,8 @@ function known<Name extends string>(
     if (kind === 'methods') throw unknownMethod(where, text, names)
     if (kind === 'backends' && GPUS.test(text)) {
       const remedy = 'rfa runs on processors only: leave it out, or see rfa doctor'
-      throw expected(
-        'UNKNOWN_NAME',
-        where,
-        `one of the backends ${names.join(', ')}`,
-        describe(text),
-        remedy,
-      )
+      const what = `one of the backends ${names.join(', ')}`
+      throw expected('UNKNOWN_NAME', where, what, describe(text), remedy)
     }
     throw unknownName(where, kind, text, names, ALSO_CALLED.get(text.toLowerCase()))
   }

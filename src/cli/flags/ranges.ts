@@ -95,12 +95,8 @@ export function parseNumberItem(text: string, where: string, rule: NumberRule): 
   const range = RANGE.exec(item)
   if (range) return expandRange(item, range, where, rule)
   if (SINGLE.test(item)) return [checked(numberOf(item), item, where, rule)]
-  throw expected(
-    'BAD_RANGE',
-    where,
-    `${rule.what}, a list a,b or a range such as 64..512x2 or 64..512+64`,
-    describe(item),
-  )
+  const wanted = `${rule.what}, a list a,b or a range such as 64..512x2 or 64..512+64`
+  throw expected('BAD_RANGE', where, wanted, describe(item))
 }
 
 /** Reads exactly one value. @throws {BAD_RANGE} */
@@ -143,26 +139,15 @@ function expandRange(item: string, range: RegExpExecArray, where: string, rule: 
     throw reversedRange(where, item, `${highText}..${lowText}${step}`)
   }
   if (!operator) {
-    throw expected(
-      'BAD_RANGE',
-      where,
-      'a step after the range',
-      describe(item),
-      `write ${item}x2 to double or ${item}+${lowText} to add`,
-    )
+    const remedy = `write ${item}x2 to double or ${item}+${lowText} to add`
+    throw expected('BAD_RANGE', where, 'a step after the range', describe(item), remedy)
   }
   const step = numberOf(stepText)
   // no sum builds up, so no rounding does
-  const next = (index: number) =>
-    tidy(operator === '+' ? low + index * step : low * step ** index)
+  const next = (index: number) => tidy(operator === '+' ? low + index * step : low * step ** index)
   if (!(next(1) > low)) {
-    throw expected(
-      'BAD_RANGE',
-      where,
-      'a step that leads upwards',
-      describe(item),
-      `write ${lowText}..${highText}x2 to double or ${lowText}..${highText}+${lowText} to add`,
-    )
+    const remedy = `write ${lowText}..${highText}x2 to double or ${lowText}..${highText}+${lowText} to add`
+    throw expected('BAD_RANGE', where, 'a step that leads upwards', describe(item), remedy)
   }
   return walk(next, high, item, where, rule)
 }

@@ -112,13 +112,8 @@ function tunedMethod(flags: ApplyFlags, spec: MethodSpec, tuned: TunedFile): Met
   const own: MethodSpec = {method, preset, options: {...options}}
   if (asked && methodLabel(own) !== methodLabel(spec)) {
     const remedy = 'leave `preset` and `option` out'
-    throw expected(
-      'BAD_OPTION',
-      path,
-      `parameters of ${methodLabel(spec)}`,
-      methodLabel(own),
-      remedy,
-    )
+    const what = `parameters of ${methodLabel(spec)}`
+    throw expected('BAD_OPTION', path, what, methodLabel(own), remedy)
   }
   if (flags.projection !== undefined && flags.projection !== projection) {
     const remedy = 'leave `projection` out'

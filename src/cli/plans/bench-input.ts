@@ -111,13 +111,8 @@ async function commonSizes(
   if (wholeLength && queryLen !== keyLen) {
     const got = `${queryLen} queries and ${keyLen} keys`
     const remedy = 'say which lengths to time with `seqLen`'
-    throw expected(
-      'SHAPE_MISMATCH',
-      inputLabel(spec),
-      'equal numbers of keys and queries',
-      got,
-      remedy,
-    )
+    const what = 'equal numbers of keys and queries'
+    throw expected('SHAPE_MISMATCH', inputLabel(spec), what, got, remedy)
   }
   return first!
 }

@@ -100,13 +100,9 @@ function declares(estimator: Estimator, preset: PresetName): boolean {
 function checkPresets(presets: readonly PresetName[], selected: readonly Estimator[]): void {
   for (const preset of presets) {
     if (selected.some(estimator => declares(estimator, preset))) continue
-    throw expected(
-      'UNKNOWN_NAME',
-      '--preset',
-      `a preset that one of ${selected.map(({name}) => name).join(', ')} has`,
-      describe(preset),
-      `rfa methods --preset ${preset} lists who has it`,
-    )
+    const what = `a preset that one of ${selected.map(({name}) => name).join(', ')} has`
+    const remedy = `rfa methods --preset ${preset} lists who has it`
+    throw expected('UNKNOWN_NAME', '--preset', what, describe(preset), remedy)
   }
 }
 

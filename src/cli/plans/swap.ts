@@ -206,12 +206,8 @@ export function layerSets(text: string, count: number): number[][] {
   const wanted = text.split(',').flatMap(item => {
     const found = someLayers(item.trim(), all)
     if (found.length > 0) return found
-    throw expected(
-      'USAGE',
-      '--layers',
-      `all, each, numbers from 0 to ${count - 1} (0,3 or 0..3), or first:N or last:N with N from 1 to ${count}`,
-      item,
-    )
+    const what = `all, each, numbers from 0 to ${count - 1} (0,3 or 0..3), or first:N or last:N with N from 1 to ${count}`
+    throw expected('USAGE', '--layers', what, item)
   })
   return [[...new Set(wanted)].sort((a, b) => a - b)]
 }

@@ -46,13 +46,8 @@ const tunedPlace = Flags.custom<string>({
     const path = present(text, `--${name}`)
     if (/^(\.safetensors|\.\d.*|)$/i.test(extname(path))) return path
     const what = 'FILE.safetensors, or a folder without an ending'
-    throw expected(
-      'USAGE',
-      `--${name}`,
-      what,
-      path,
-      'write .safetensors, which rfa and Python read',
-    )
+    const remedy = 'write .safetensors, which rfa and Python read'
+    throw expected('USAGE', `--${name}`, what, path, remedy)
   },
 })
 

@@ -170,11 +170,7 @@ function kernelMethods(
   return methods?.flatMap(method => {
     if (method === 'all') return able
     if (able.includes(method)) return [method]
-    throw expected(
-      'USAGE',
-      '--methods',
-      `a method that estimates a kernel: ${listedFor(method, able)}`,
-      method,
-    )
+    const what = `a method that estimates a kernel: ${listedFor(method, able)}`
+    throw expected('USAGE', '--methods', what, method)
   })
 }

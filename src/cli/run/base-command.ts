@@ -66,13 +66,8 @@ export abstract class RfaCommand extends Command {
     }
     const both = bothWays(this.typed())
     if (both) {
-      throw expected(
-        'USAGE',
-        both,
-        'it or its opposite',
-        `both ${both} and ${opposite(both)}`,
-        'leave one out',
-      )
+      const got = `both ${both} and ${opposite(both)}`
+      throw expected('USAGE', both, 'it or its opposite', got, 'leave one out')
     }
     // flags that take names of estimators are read after that
     if (asksPlugins(this.typed(), process.env)) this.plugins = await this.loadPlugins()

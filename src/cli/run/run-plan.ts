@@ -102,14 +102,10 @@ function refuseEndless({jobs, plan}: PlannedRun, how: Schedule): void {
   const each = predictedSeconds(jobs, plan, how)
   const years = each.reduce((sum, one) => sum + one, 0) / how.processes / YEAR_SECONDS
   if (years <= 1) return
-  throw expected(
-    'TOO_LARGE',
-    'plan',
-    'one that ends within a year',
-    `one that takes about ${years.toPrecision(2)} years`,
-    'lower the number of draws, lengths or methods',
-    'or run it all the same with `force`',
-  )
+  const got = `one that takes about ${years.toPrecision(2)} years`
+  const remedy = 'lower the number of draws, lengths or methods'
+  const other = 'or run it all the same with `force`'
+  throw expected('TOO_LARGE', 'plan', 'one that ends within a year', got, remedy, other)
 }
 
 export interface PreparedDryRun {
@@ -354,14 +350,8 @@ export async function refuseResumeOfNothing({
   const guess = closest(basename(output), await readdir(parent).catch(() => []))
   const remedies = guess === undefined ? [] : [`did you mean ${join(parent, guess)}?`]
   const start = 'leave --resume out to start a new run'
-  throw expected(
-    'FILE_MISSING',
-    '--resume',
-    'the folder of a run',
-    `no folder ${output}`,
-    ...remedies,
-    start,
-  )
+  const what = 'the folder of a run'
+  throw expected('FILE_MISSING', '--resume', what, `no folder ${output}`, ...remedies, start)
 }
 
 /** Bytes of input whose checksum people wait for. */

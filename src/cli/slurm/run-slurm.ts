@@ -49,13 +49,8 @@ export async function writeSlurmJob(
   const {shards} = flags
   if (shards > jobs.length) {
     const remedy = `cells are not divided: --shards ${jobs.length}, or fewer`
-    throw expected(
-      'USAGE',
-      '--shards',
-      `at most ${plural(jobs.length, 'cell')}`,
-      String(shards),
-      remedy,
-    )
+    const wanted = `at most ${plural(jobs.length, 'cell')}`
+    throw expected('USAGE', '--shards', wanted, String(shards), remedy)
   }
   const cpus = flags.cpus ?? plan.threads ?? 1
   const how = schedule(run, cpus, threading)

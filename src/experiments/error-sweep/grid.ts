@@ -136,13 +136,8 @@ function assertLastQueries(plan: ErrorSweepPlan, whole: AttentionInput, length: 
   const [left] = cutLengths(whole, length)
   if (left === queryLen || keysBefore(viewOf(plan), {queryLen, keyLen}) === 0) return
   const got = `seqLen ${left} of ${queryLen}`
-  throw expected(
-    'BAD_OPTION',
-    whole.label,
-    'all queries with `causalAlign: end`',
-    got,
-    'leave out `seqLen`',
-  )
+  const what = 'all queries with `causalAlign: end`'
+  throw expected('BAD_OPTION', whole.label, what, got, 'leave out `seqLen`')
 }
 
 /** All draws of a method against one target. */

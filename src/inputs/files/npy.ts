@@ -182,11 +182,7 @@ const REMEDIES: readonly [RegExp, string][] = [
 function unreadableType(where: string, storedType: string): RfaError {
   const remedy = REMEDIES.find(([type]) => type.test(storedType))?.[1]
   const wide = /^[<>|=]?(f16|f12|f10)$/.test(storedType) ? ' (float128)' : ''
-  return expected(
-    'BAD_FILE',
-    where,
-    `elements of ${[...TYPE_CODES.values()].join(', ')}`,
-    `${describe(storedType)}${wide}`,
-    remedy ?? 'save x.astype("float32")',
-  )
+  const what = `elements of ${[...TYPE_CODES.values()].join(', ')}`
+  const advice = remedy ?? 'save x.astype("float32")'
+  return expected('BAD_FILE', where, what, `${describe(storedType)}${wide}`, advice)
 }

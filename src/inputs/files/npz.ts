@@ -60,13 +60,8 @@ export function npzBytes(path: string, arrays: Readonly<Record<string, NdArray>>
   )
   if (total > MAX_ELEMENT_BYTES) {
     const hint = 'write a .safetensors file'
-    throw expected(
-      'TOO_LARGE',
-      path,
-      `at most ${MAX_ELEMENT_BYTES} bytes of arrays`,
-      `${total}`,
-      hint,
-    )
+    const what = `at most ${MAX_ELEMENT_BYTES} bytes of arrays`
+    throw expected('TOO_LARGE', path, what, `${total}`, hint)
   }
   const files: Zippable = {}
   for (const [name, array] of Object.entries(arrays)) {

@@ -86,13 +86,8 @@ export function memorySource(where: string, bytes: Bytes): ByteSource {
  * @param size - bytes it has
  */
 export function truncated(where: string, needed: number, size: number): RfaError {
-  return expected(
-    'BAD_FILE',
-    where,
-    `at least ${needed} bytes`,
-    `${size} bytes`,
-    'the file is cut off: copy or write it again',
-  )
+  const remedy = 'the file is cut off: copy or write it again'
+  return expected('BAD_FILE', where, `at least ${needed} bytes`, `${size} bytes`, remedy)
 }
 
 /** Reads at positions, so that the handle has no state; a short read is continued. */

@@ -63,14 +63,9 @@ function faultOf(path: string, wrong: z.infer<typeof fault>): RfaError {
   }
   const {fault: said, missing} = wrong
   if (missing !== undefined) {
-    return expected(
-      'BACKEND_MISSING',
-      'Python',
-      `the package ${missing}`,
-      `${said}${at}`,
-      `python3 -m pip install ${missing}`,
-      REMEDY,
-    )
+    const what = `the package ${missing}`
+    const remedy = `python3 -m pip install ${missing}`
+    return expected('BACKEND_MISSING', 'Python', what, `${said}${at}`, remedy, REMEDY)
   }
   const code = /^(SyntaxError|IndentationError|TabError)/.test(said)
     ? 'BAD_PLUGIN'

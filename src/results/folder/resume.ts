@@ -44,15 +44,9 @@ export async function extensionOf(
   const lost = keys.filter(key => !asked.has(key))
   if (lost.length === 0) return asked.size > keys.length ? keys.length : undefined
   const [first] = await labelsOf(saved, lost.slice(0, 1))
-  throw expected(
-    'PLAN_MISMATCH',
-    directory,
-    `a plan with all ${keys.length} cells of this run, ${first} among them`,
-    `one that lacks ${lost.length} of them: ${changesText(changes, ownerOf(plan, experiments))}`,
-    ONLY_MORE,
-    OWN_PLAN,
-    NEW_RUN,
-  )
+  const what = `a plan with all ${keys.length} cells of this run, ${first} among them`
+  const got = `one that lacks ${lost.length} of them: ${changesText(changes, ownerOf(plan, experiments))}`
+  throw expected('PLAN_MISMATCH', directory, what, got, ONLY_MORE, OWN_PLAN, NEW_RUN)
 }
 
 /** Error of a run that was started with something else. */
@@ -63,14 +57,8 @@ export function mismatch(
   asked: string,
   ...remedies: string[]
 ): RfaError {
-  return expected(
-    'PLAN_MISMATCH',
-    directory,
-    `the ${what} that this run was started with, ${saved}`,
-    asked,
-    ...remedies,
-    NEW_RUN,
-  )
+  const wanted = `the ${what} that this run was started with, ${saved}`
+  return expected('PLAN_MISMATCH', directory, wanted, asked, ...remedies, NEW_RUN)
 }
 
 /** A field that two pieces of data do not have alike. */

@@ -343,13 +343,9 @@ function compareShards({directory, shard}: RunRequest, saved: RunManifest): void
 /** Another plan may be dealt otherwise: cells of this shard would be those of another. */
 function requireSamePlan({directory, plan}: RunRequest, saved: RunManifest): void {
   if (planHash(saved.plan) === planHash(plan)) return
-  throw expected(
-    'PLAN_MISMATCH',
-    directory,
-    `the plan that ${shardName(saved.shard)} was started with`,
-    'one with more cells, or in another order, which is dealt anew',
-    'run the larger plan in new folders',
-  )
+  const what = `the plan that ${shardName(saved.shard)} was started with`
+  const got = 'one with more cells, or in another order, which is dealt anew'
+  throw expected('PLAN_MISMATCH', directory, what, got, 'run the larger plan in new folders')
 }
 
 function shardName(shard: Shard | undefined): string {

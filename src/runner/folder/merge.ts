@@ -159,14 +159,10 @@ async function incomplete({shards, manifest, records, missing}: MergedRun): Prom
   const more = missing.length - labels.length
   const names = [...labels, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
   const ended = endedRecords(records).length
-  return expected(
-    'FILE_MISSING',
-    'merge',
-    `a record of each of the ${plural(ended + missing.length, 'cell')} of the plan`,
-    `${ended}; missing: ${names}`,
-    ...advice(shards),
-    'merge what there is with --partial; --resume then runs the rest in one place',
-  )
+  const what = `a record of each of the ${plural(ended + missing.length, 'cell')} of the plan`
+  const got = `${ended}; missing: ${names}`
+  const other = 'merge what there is with --partial; --resume then runs the rest in one place'
+  return expected('FILE_MISSING', 'merge', what, got, ...advice(shards), other)
 }
 
 /** What would make the missing records: shards that have none yet, then those that have not ended. */
