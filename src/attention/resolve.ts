@@ -1,6 +1,6 @@
 /** From the names and options that a caller gives to an estimator and the options in force; no tensors. */
 import type {z} from 'zod'
-import {describe, expected, RfaError, unknownName} from '../errors.js'
+import {describe, expected, unknownName} from '../errors.js'
 import {loadedEstimators, unknownMethod} from './estimators/index.js'
 import type {Estimator} from './forms/estimator.js'
 import {PRESET_NAMES, type PresetName} from './types.js'
@@ -14,9 +14,8 @@ import {PRESET_NAMES, type PresetName} from './types.js'
 export function estimatorNamed(name: string): Estimator {
   const estimators = loadedEstimators()
   if (!estimators) {
-    throw new RfaError('BACKEND_NOT_READY', 'attention: expected a backend, got none yet', {
-      suggestions: ["call await useBackend('auto') once before"],
-    })
+    const remedy = "call await useBackend('auto') once before"
+    throw expected('BACKEND_NOT_READY', 'attention', 'a backend', 'none yet', remedy)
   }
   if (!Object.hasOwn(estimators, name)) throw unknownMethod('method', name)
   return (estimators as Readonly<Record<string, Estimator>>)[name]!

@@ -172,11 +172,9 @@ async function firstAvailable(how: ThreadOptions, note: UseOptions['note']): Pro
     if (process.env.RFA_ISA) throw missing(name, report)
     if (!report.absent) passedOver = `native: ${report.reason}`
   }
-  throw new RfaError(
-    'BACKEND_MISSING',
-    'backend: expected at least cpu to be available, got none',
-    {suggestions: ['run rfa doctor', 'reinstall with npm ci']},
-  )
+  const what = 'at least cpu to be available'
+  const remedies = ['run rfa doctor', 'reinstall with npm ci']
+  throw expected('BACKEND_MISSING', 'backend', what, 'none', ...remedies)
 }
 
 /** Error of a backend that cannot be had. RFA_ISA is in the way of `auto` too. */

@@ -1,7 +1,7 @@
 /** Models that Transformers runs, see `python/rfa_model.py`: a process for each that is open. */
 import {join} from 'node:path'
 import {z} from 'zod'
-import {expected, RfaError} from '../errors.js'
+import {expected, type RfaError} from '../errors.js'
 import {packageRoot} from '../package.js'
 import {type Ask, startPython} from '../plugins/python/asking.js'
 import type {ChildCommand} from '../plugins/python/conversation.js'
@@ -284,15 +284,11 @@ async function refuseByName(folder: string, arrays: boolean): Promise<void> {
 
 function missing({name, command}: ChildCommand, why: string, device: string): RfaError {
   const another = device === 'cpu' ? [] : ['--device auto takes what there is']
-  return new RfaError(
-    'BACKEND_MISSING',
-    `${name}: expected a Python with PyTorch and Transformers, got ${command}: ${why}`,
-    {
-      suggestions: [
-        ...another,
-        'pip install torch transformers',
-        'RFA_PYTHON=PATH names the Python of an environment that has them',
-      ],
-    },
-  )
+  const what = 'a Python with PyTorch and Transformers'
+  const remedies = [
+    ...another,
+    'pip install torch transformers',
+    'RFA_PYTHON=PATH names the Python of an environment that has them',
+  ]
+  return expected('BACKEND_MISSING', name, what, `${command}: ${why}`, ...remedies)
 }

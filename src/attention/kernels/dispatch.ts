@@ -6,7 +6,7 @@
  * operations that have gradients, so that derivatives of any order can be taken.
  */
 
-import {RfaError} from '../../errors.js'
+import {expected, type RfaError} from '../../errors.js'
 import {tf} from '../../tf.js'
 
 export type OperationForm = 'fused' | 'composite'
@@ -105,11 +105,10 @@ export function recordsGradients(engine: Engine = tf.engine()): boolean {
 }
 
 function stepHasNoGradient(): RfaError {
-  return new RfaError(
-    'UNSUPPORTED',
-    'decoder: expected no gradient to be recorded, got a step that updates its state in place',
-    {suggestions: ['make the decoder inside the differentiated function', 'use attention()']},
-  )
+  const got = 'a step that updates its state in place'
+  const remedy = 'make the decoder inside the differentiated function'
+  const other = 'use attention()'
+  return expected('UNSUPPORTED', 'decoder', 'no gradient to be recorded', got, remedy, other)
 }
 
 /** Runs `body` and returns which operations it used, and in which form. */

@@ -341,9 +341,8 @@ export async function refuseResumeOfNothing({
 }: Pick<RunOptions, 'output' | 'resume' | 'shard'>): Promise<void> {
   if (!resume) return
   if (output === undefined) {
-    throw new RfaError('USAGE', '--resume: expected --output DIR beside it, got none', {
-      suggestions: ['name the folder of the run to go on with'],
-    })
+    const remedy = 'name the folder of the run to go on with'
+    throw expected('USAGE', '--resume', '--output DIR beside it', 'none', remedy)
   }
   if (shard || (await stat(output).catch(() => undefined))) return
   const parent = dirname(output)

@@ -2,7 +2,7 @@
 import {join} from 'node:path'
 import {z} from 'zod'
 import {PRESET_NAMES} from '../../../../attention/names.js'
-import {RfaError} from '../../../../errors.js'
+import {expected, type RfaError} from '../../../../errors.js'
 import {packageRoot} from '../../../../package.js'
 import {type Ask, startPython} from '../../../../plugins/python/asking.js'
 import type {ChildCommand} from '../../../../plugins/python/conversation.js'
@@ -141,15 +141,16 @@ function madeCase(ask: Ask, id: number): MadeCase {
 }
 
 function missing({name, command}: ChildCommand, why: string): RfaError {
-  return new RfaError(
+  const remedies = [
+    'pip install torch --index-url https://download.pytorch.org/whl/cpu (Linux), or pip install torch',
+    'RFA_PYTHON=PATH names the Python of an environment that has it',
+    'leave out --peers',
+  ]
+  return expected(
     'BACKEND_MISSING',
-    `${name}: expected a Python with PyTorch, got ${command}: ${why}`,
-    {
-      suggestions: [
-        'pip install torch --index-url https://download.pytorch.org/whl/cpu (Linux), or pip install torch',
-        'RFA_PYTHON=PATH names the Python of an environment that has it',
-        'leave out --peers',
-      ],
-    },
+    name,
+    'a Python with PyTorch',
+    `${command}: ${why}`,
+    ...remedies,
   )
 }
