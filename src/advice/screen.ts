@@ -177,10 +177,8 @@ function layersText(layers: readonly LayerAdvice[], replaced: readonly LayerAdvi
   if (replaced.length === 0) return `Keep exact attention in every layer (${layers.length}).`
   if (replaced.length === layers.length)
     return `Replace attention in every layer (${layers.length}).`
-  const names = listed(
-    replaced.map(({layer}) => String(layer)),
-    9,
-  )
+  const numbers = replaced.map(({layer}) => String(layer))
+  const names = listed(numbers, 9)
   const noun = replaced.length === 1 ? 'layer' : 'layers'
   return `Replace attention in ${noun} ${names}; keep exact attention in the other ${layers.length - replaced.length}.`
 }

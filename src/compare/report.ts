@@ -190,10 +190,8 @@ export function verdictItems(
       `regression: ${row.quantity} of ${nameOf(row.at, shared)}: ${withInterval(row.ratio, row.ratio_low, row.ratio_high)} times ${base}, beyond ${row.limit_percent}%`,
   )
   const kind = strict ? 'fails (--strict)' : 'warning'
-  const openNames = firstOf(
-    open.map(one => openText(one, shared)),
-    most,
-  )
+  const openTexts = open.map(one => openText(one, shared))
+  const openNames = firstOf(openTexts, most)
   const doubts =
     open.length === 0
       ? []

@@ -91,10 +91,8 @@ function loadFile(spec: FileSpec, part: PartOfInput, extras: boolean): Promise<A
       files,
       read.flatMap(({arrays}) => arrays),
     )
-    return joinInputs(
-      label,
-      read.map(({checked}) => checked()),
-    )
+    const inputs = read.map(({checked}) => checked())
+    return joinInputs(label, inputs)
   })
 }
 

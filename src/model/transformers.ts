@@ -182,10 +182,8 @@ function modelOf(
     async items(most, least) {
       const {lengths} = await ask({do: 'lengths', count: most}, itemLengths)
       longEnough = lengths.flatMap((length, item) => (length < least ? [] : [item]))
-      return batchesOf(
-        lengths.map(length => Array<number>(length).fill(0)),
-        least,
-      )
+      const tokens = lengths.map(length => Array<number>(length).fill(0))
+      return batchesOf(tokens, least)
     },
     async check(length) {
       await ask({do: 'check', length}, z.object({length: z.literal(length)}))

@@ -290,10 +290,8 @@ function presetBlocks({name, presets}: MethodFacts, wanted?: string): Block[] {
   if (shown.length === 0) {
     if (wanted === undefined) return []
     if (wanted === 'exact') return [text(EXACT)]
-    const own = listOr(
-      presets.map(({preset}) => preset),
-      'none',
-    )
+    const names = presets.map(({preset}) => preset)
+    const own = listOr(names, 'none')
     return [text(`${name} runs as exact under ${wanted}; presets that change it: ${own}.`)]
   }
   return [

@@ -96,11 +96,8 @@ function pairSums(given: Call): {out: Float64Array; size: Float64Array} {
       (!given.causal || j <= row % queryLen) &&
       keyMask?.[Math.floor(head / heads) * keyLen + j] !== 0
     const keys = Array.from({length: keyLen}, (_, j) => j).filter(seen)
-    const pairs = rowWeights(
-      features,
-      row,
-      keys.map(j => head * keyLen + j),
-    )
+    const places = keys.map(j => head * keyLen + j)
+    const pairs = rowWeights(features, row, places)
     const total = pairs.reduce((sum, {weight}) => sum + weight, 0)
     if (total === 0) continue
     const absolute = pairs.reduce((sum, one) => sum + one.size, 0) / Math.abs(total)

@@ -52,10 +52,8 @@ export function longPairs({seed}: Subject): Pair[] {
     const second = unit(raw.map((each, at) => each - along * first[at]!))
     const turned = (degrees: number, length: number) => {
       const [cosine, sine] = [Math.cos, Math.sin].map(f => f((degrees * Math.PI) / 180))
-      return vector(
-        first.map((each, at) => cosine! * each + sine! * second[at]!),
-        length,
-      )
+      const mixed = first.map((each, at) => cosine! * each + sine! * second[at]!)
+      return vector(mixed, length)
     }
     return {
       label: `D=${LONG_DIM} |x|=${xLength} |y|=${yLength} at ${angle} degrees`,

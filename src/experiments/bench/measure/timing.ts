@@ -127,10 +127,8 @@ export async function timeMeasured(
     const waited = runWait?.()
     const times = [await measure(false, ONE_RUN)].flat()
     const wait = waited?.() ?? 0
-    see(
-      taken,
-      times.map(elapsed => (wait < elapsed ? elapsed - wait : elapsed)),
-    )
+    const computed = times.map(elapsed => (wait < elapsed ? elapsed - wait : elapsed))
+    see(taken, computed)
   }
   for (let i = 0; i < protocol.warmup_runs; i++) await warmUp()
   let next = await yieldTurn?.()

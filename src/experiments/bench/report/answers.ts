@@ -144,10 +144,8 @@ const ORDER: readonly CrossoverAnswer[] = ['overtakes', 'faster', 'mixed', 'slow
 function crossoverSentences(lines: readonly Line[]): string[] {
   const told = lines.filter(({gains}) => [...gains.values()].some(isTold))
   const found = told.flatMap(({name, crossover}) => (crossover ? [{name, ...crossover}] : []))
-  const groups = groupBy(
-    found.toSorted((a, b) => ORDER.indexOf(a.answer) - ORDER.indexOf(b.answer)),
-    ({statement}) => statement,
-  )
+  const inTurn = found.toSorted((a, b) => ORDER.indexOf(a.answer) - ORDER.indexOf(b.answer))
+  const groups = groupBy(inTurn, ({statement}) => statement)
   return groups.map(group => {
     const {statement} = group[0]!
     const names = listed(group.map(({name}) => name))

@@ -239,11 +239,8 @@ function firstCopies(inputs: AttendInputs<Options>, copies: number, of: number) 
   const part = <Heads extends tf.Tensor>(x: Heads, axis: number): Heads => {
     const size = [...x.shape]
     size[axis] = (size[axis]! * copies) / of
-    return tf.slice(
-      x,
-      x.shape.map(() => 0),
-      size,
-    )
+    const zeros = x.shape.map(() => 0)
+    return tf.slice(x, zeros, size)
   }
   const {query, key, value, projection} = inputs
   return {

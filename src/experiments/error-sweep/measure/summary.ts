@@ -340,10 +340,8 @@ export function modelMeans(
   }: {replicates: readonly Pick<Replicate, 'all' | 'model'>[]; modelSplits: ModelSplits},
 ): Pick<ErrorSweepResult, 'token_mean_split' | 'projected_split' | 'residual_split'> {
   const of = (name: keyof typeof MODEL_METRICS, split: ErrorSplit | undefined) => {
-    const known = measured(
-      replicates.map(({model}) => model),
-      name,
-    )
+    const models = replicates.map(({model}) => model)
+    const known = measured(models, name)
     if (!known || !split) return null
     const {unknown: _, ...parts} = partsOf(method, {
       replicates,

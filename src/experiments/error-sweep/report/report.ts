@@ -39,10 +39,8 @@ export function errorSweepReport(records: readonly ErrorSweepRecord[]): Block[] 
   const sections = evenly(all, MOST_SECTIONS)
   const rankings = sections.map(rankingsOf)
   const tables = sections.flatMap(tablesOf)
-  const mostRows = fairShare(
-    tables.map(({rows}) => rows),
-    MOST_ROWS,
-  )
+  const lengths = tables.map(({rows}) => rows)
+  const mostRows = fairShare(lengths, MOST_ROWS)
   const shown = tables.flatMap(({rows}) => evenly(sorted(rows), mostRows))
   const limits = new Map(tables.flatMap(own => [...own.limits]))
   const blocks = sections.flatMap((own, at) => section(own, {rankings: rankings[at]!, mostRows}))

@@ -213,10 +213,8 @@ function layerSentence(sets: readonly (readonly CompletedSwap[])[]): string {
     return `${where}, no layer loses measurably with its best method: all intervals reach down to 0.`
   }
   if (free.length === 0) return `${where}, ${named(least)} loses least and ${named(most)} most.`
-  const layers = layersText(
-    free.map(({cell}) => cell.layers[0]!).toSorted((a, b) => a - b),
-    Infinity,
-  )
+  const numbers = free.map(({cell}) => cell.layers[0]!).toSorted((a, b) => a - b)
+  const layers = layersText(numbers, Infinity)
   const verb = free.length > 1 ? 'do' : 'does'
   return `${where}, ${layers} ${verb} not lose measurably with the best method; ${named(most)} loses most.`
 }

@@ -76,10 +76,8 @@ function overState(rows: readonly MethodRow[]): Figure[] {
 /** A method without M, which its points differ by. */
 function variantOf({runs}: MethodRow, rows: readonly MethodRow[]): string {
   const {cell} = runs[0]!
-  const called = asCalled(
-    cell,
-    rows.map(row => row.runs[0]!.cell),
-  )
+  const cells = rows.map(row => row.runs[0]!.cell)
+  const called = asCalled(cell, cells)
   return [methodLabel(called), ...(cell.projection === null ? [] : [cell.projection])].join(' ')
 }
 

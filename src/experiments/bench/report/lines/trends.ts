@@ -103,10 +103,8 @@ export function growthOf(variant: readonly TimedRecord[], times: PairedTimes): G
   const lengths = variant.map(({cell}) => cell.seq_len)
   if (lengths.length < 2) return null
   const found = variant.map(undisturbedOf)
-  const line = logLogSlope(
-    lengths,
-    found.map(({value}) => value),
-  )
+  const values = found.map(({value}) => value)
+  const line = logLogSlope(lengths, values)
   return {
     lengths,
     slope: times.exponent(variant),

@@ -158,14 +158,10 @@ function layersText(layers: readonly number[]): string[] {
 }
 
 function lengths(firsts: readonly CompletedSweep[]): string {
-  const queries = ranged(
-    firsts.map(({result}) => result.query_len),
-    String,
-  )
-  const keys = ranged(
-    firsts.map(({result}) => result.key_len),
-    String,
-  )
+  const queryLens = firsts.map(({result}) => result.query_len)
+  const queries = ranged(queryLens, String)
+  const keyLens = firsts.map(({result}) => result.key_len)
+  const keys = ranged(keyLens, String)
   return queries === keys ? `${queries} tokens` : `${queries} queries, ${keys} keys`
 }
 

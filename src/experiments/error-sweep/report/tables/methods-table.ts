@@ -88,10 +88,8 @@ export function methodsTable(
 
 /** The errors of a place, a column for each M. @param name - of the place, above the first of them */
 function errorColumns(place: Place, name: string | undefined): ColumnSpec<MethodRow>[] {
-  const counts = evenly(
-    [...new Set(place.flatMap(({cell}) => cell.num_features ?? []))].sort((a, b) => a - b),
-    MOST_COUNTS,
-  )
+  const all = [...new Set(place.flatMap(({cell}) => cell.num_features ?? []))].sort((a, b) => a - b)
+  const counts = evenly(all, MOST_COUNTS)
   const key = placeKey(place[0])
   return (counts.length === 0 ? [null] : counts).map((count, at) => {
     const title = count === null ? 'error' : `M=${count}`
