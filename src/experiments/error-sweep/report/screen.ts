@@ -60,15 +60,16 @@ function screenNotes(
   completed: readonly CompletedSweep[],
   places: readonly Place[],
 ): string[] {
+  const best = bestOf(places)
   const ofPlaces = [...new Set(places.flatMap(([first]) => inputNotes(first)))]
   return [
     ...troubleSentences(records),
-    ...textsNote(places),
+    ...textsNote(best),
     ...ofPlaces,
     ...roundingNotes(completed),
     ...limitNotes(completed),
     ...precisionNotes(completed),
-    ...rowMetricsNote(places),
+    ...(best ? rowSentence(best) : []),
   ]
 }
 
@@ -82,24 +83,21 @@ function limitNotes(completed: readonly CompletedSweep[]): string[] {
   return [`${listed(alone)}: only compared with what they converge to; see the details`]
 }
 
-/** The mean over texts of the best method of one place. */
-function textsNote([first, ...others]: readonly Place[]): string[] {
-  if (!first || others.length > 0 || tellsNothing(first)) return []
-  const [best] = byError(first.filter(row => standingOf(row) === 'better'))
+/** The best method of one place. */
+function bestOf([first, ...others]: readonly Place[]): CompletedSweep | undefined {
+  if (!first || others.length > 0 || tellsNothing(first)) return undefined
+  return byError(first.filter(row => standingOf(row) === 'better'))[0]
+}
+
+/** Its mean over texts. */
+function textsNote(best: CompletedSweep | undefined): string[] {
   const over = best && overTexts(best)
-  if (!best || !over) return []
+  if (!over) return []
   const draws = isDrawn(best) ? ` and ${plural(replicatesOf(best), 'draw')}` : ''
   const error = errorWithInterval(over.mean, over.low, over.high)
   return [
     `over ${best.result.batch} texts${draws}: ${variantLabel(best.cell)} is ${error} off on average`,
   ]
-}
-
-/** What became of the rows of the best method of one place. */
-function rowMetricsNote([first, ...others]: readonly Place[]): string[] {
-  if (!first || others.length > 0 || tellsNothing(first)) return []
-  const [best] = byError(first.filter(row => standingOf(row) === 'better'))
-  return best ? rowSentence(best) : []
 }
 
 /** What the numbers of the table are. */

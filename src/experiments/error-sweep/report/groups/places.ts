@@ -149,6 +149,22 @@ export function measuredLabel(places: readonly Place[]): string {
   return `${name}: ${parts.join(', ')}`
 }
 
+/** What rows at one place have in common, in words. @param without - what is left out */
+export function placeFacts(
+  {cell, result}: CompletedSweep,
+  without: readonly (keyof CompletedSweep['cell'])[] = [],
+): string[] {
+  const {input, layer, scale, causal, target} = cell
+  return [
+    inputLabel(input),
+    ...(layer === undefined ? [] : [`layer ${layer}`]),
+    ...(without.includes('seq_len') ? [] : [`L=${result.query_len}`]),
+    ...(scale === 1 || without.includes('scale') ? [] : [`q and k times ${significant(scale)}`]),
+    ...(causal && !without.includes('causal') ? ['causal'] : []),
+    ...(target === 'raw' ? [] : ['from random vectors alone']),
+  ]
+}
+
 /** Layers that are named by their numbers. */
 const MOST_NUMBERS = 4
 
