@@ -106,31 +106,16 @@ function quantityColumns(quantity: Quantity): ColumnSpec<ComparedRow>[] {
           ? UNSETTLED
           : withInterval(ratio, ratio_low, ratio_high),
     },
-    {
-      title: 'pairs',
-      priority: 5,
-      cell: ({pairs}) => String(pairs ?? MISSING),
-      tells: ({pairs}) => pairs !== null,
-    },
+    {title: 'pairs', priority: 5, cell: ({pairs}) => String(pairs ?? MISSING), sparse: true},
     {
       title: 'P(B > A)',
       priority: 4,
       cell: ({effect}) => (effect === null ? MISSING : effect.toFixed(2)),
-      tells: ({effect}) => effect !== null,
+      sparse: true,
     },
-    {
-      title: 'p',
-      priority: 3,
-      cell: ({p_value}) => significant(p_value),
-      tells: ({p_value}) => p_value !== null,
-    },
+    {title: 'p', priority: 3, cell: ({p_value}) => significant(p_value), sparse: true},
     {title: 'B is', align: 'left', cell: row => answerText(row, quantity)},
-    {
-      title: 'limit',
-      align: 'left',
-      cell: row => judgementText(row),
-      tells: ({judgement}) => judgement !== null,
-    },
+    {title: 'limit', align: 'left', cell: row => judgementText(row), sparse: true},
   ]
 }
 

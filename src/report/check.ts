@@ -180,18 +180,8 @@ export function checkReport({name, checks, unchecked}: Checked): Block[] {
       [
         {title: 'check', align: 'left', cell: ({check}) => check},
         {title: 'result', align: 'left', cell: ({status}) => status},
-        {
-          title: 'measured',
-          priority: 2,
-          cell: ({measured}) => significant(measured),
-          tells: ({measured}) => measured !== null,
-        },
-        {
-          title: 'bound',
-          priority: 2,
-          cell: ({bound}) => significant(bound),
-          tells: ({bound}) => bound !== null,
-        },
+        {title: 'measured', priority: 2, cell: ({measured}) => significant(measured), sparse: true},
+        {title: 'bound', priority: 2, cell: ({bound}) => significant(bound), sparse: true},
         {title: 'finding', align: 'left', flexible: true, priority: 1, cell: findingCell},
         {
           title: 'tried',

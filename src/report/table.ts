@@ -1,5 +1,6 @@
 import {type Best, type BestRule, bestOf} from './best.js'
 import {evenly} from './evenly.js'
+import {MISSING} from './numbers.js'
 
 export interface TableBlock {
   kind: 'table'
@@ -61,8 +62,10 @@ export interface ColumnSpec<Row> {
   }
   /** Which cells are marked as the best. Default: none. */
   best?: BestRule<Row>
-  /** Whether a row has something to say in this column; a column without any is left out. */
+  /** Whether a row has something to say in this column; a column without any is left out. Default: every row has. */
   tells?(row: Row): boolean
+  /** Whether the column is left out where all of its cells are missing. Default: false. */
+  sparse?: boolean
 }
 
 /** Rows of a table, unless it says otherwise. */
@@ -78,7 +81,10 @@ export function table<Row>(
   rows: readonly Row[],
   most = MOST_ROWS,
 ): TableBlock {
-  const columns = specs.filter(({tells}) => !tells || rows.some(row => tells(row)))
+  const columns = specs.filter(({cell, tells, sparse}) => {
+    if (sparse) return rows.some(row => cell(row) !== MISSING)
+    return !tells || rows.some(row => tells(row))
+  })
   const bests = columns.map(({best}) => best && bestOf(best, rows))
   const places = chosen(rows.length, bests, most)
   const shown = places.map(place => rows[place]!)

@@ -110,11 +110,7 @@ export function paperFigure(drawn: DrawnFigure): Figure[] {
           {title: 'curve', align: 'left', flexible: true, cell: ({series}) => series},
           {title: x, cell: point => String(point.x)},
           {title: y, cell: ({y: value, low, high}) => withInterval(value, low, high)},
-          {
-            title: 'the paper',
-            cell: ({quoted: value}) => significant(value),
-            tells: ({quoted: value}) => value !== null,
-          },
+          {title: 'the paper', cell: ({quoted: value}) => significant(value), sparse: true},
         ],
         points,
       ),

@@ -63,13 +63,9 @@ function why({id, sentence, verdict, explanation, quantities, tests}: ClaimOutco
           title: '95 % interval',
           cell: ({low, high}) =>
             low === null || high === null ? MISSING : `${significant(low)} to ${significant(high)}`,
-          tells: ({low}) => low !== null,
+          sparse: true,
         },
-        {
-          title: 'theory or paper',
-          cell: ({expected}) => significant(expected),
-          tells: ({expected}) => expected !== null,
-        },
+        {title: 'theory or paper', cell: ({expected}) => significant(expected), sparse: true},
       ],
       quantities,
     ),

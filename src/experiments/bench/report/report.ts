@@ -87,7 +87,7 @@ function timeColumns(all: readonly TimedRecord[], times: PairedTimes): ColumnSpe
   const against = (baseline: string): ColumnSpec<TimedRecord> => ({
     title: `vs ${baseline}`,
     cell: row => ratioText(speedUp(row, all, baseline, times)),
-    tells: row => speedUp(row, all, baseline, times) !== null,
+    sparse: true,
   })
   const backends = backendColumns(all, times)
   return [
@@ -119,27 +119,17 @@ const RESOURCE_COLUMNS: readonly ColumnSpec<TimedRecord>[] = [
     priority: 2,
     cell: ({result}) => bytes(result.live_bytes),
     best: LEAST_LIVE,
-    tells: ({result}) => result.live_bytes !== null,
+    sparse: true,
   },
-  {
-    title: 'RSS growth',
-    priority: 3,
-    cell: row => bytes(residentGrowth(row)),
-    tells: row => residentGrowth(row) !== null,
-  },
+  {title: 'RSS growth', priority: 3, cell: row => bytes(residentGrowth(row)), sparse: true},
   {
     title: 'GFLOP/s',
     priority: 5,
     cell: ({result: {work_flops, median_ns}}) =>
       work_flops === 0 ? MISSING : significant(work_flops / median_ns),
-    tells: ({result}) => result.work_flops > 0,
+    sparse: true,
   },
-  {
-    title: '% of peak',
-    priority: 6,
-    cell: row => peakShare(row) ?? MISSING,
-    tells: row => peakShare(row) !== null,
-  },
+  {title: '% of peak', priority: 6, cell: row => peakShare(row) ?? MISSING, sparse: true},
 ]
 
 const LEAST_FOR_TENTH = 10
@@ -151,7 +141,7 @@ const SPREAD_COLUMNS: readonly ColumnSpec<TimedRecord>[] = [
     priority: 4,
     cell: ({result: {runs, samples_ns}}) =>
       runs < LEAST_FOR_TENTH ? MISSING : nanoseconds(quantile(samples_ns, 0.1)),
-    tells: ({result}) => result.runs >= LEAST_FOR_TENTH,
+    sparse: true,
   },
   {
     title: 'quartiles',
@@ -160,7 +150,7 @@ const SPREAD_COLUMNS: readonly ColumnSpec<TimedRecord>[] = [
       hasQuartiles(result)
         ? `${nanoseconds(result.q1_ns)} - ${nanoseconds(result.q3_ns)}`
         : MISSING,
-    tells: ({result}) => hasQuartiles(result),
+    sparse: true,
   },
   {title: 'runs', priority: 5, cell: ({result}) => String(result.runs)},
   {

@@ -193,12 +193,7 @@ function columnsOf(
         short: {cell: ({line}) => cellText(line, length, ratioRange)},
       }),
     ),
-    {
-      title: 'grows as',
-      align: 'left',
-      cell: ({line}) => growthText(line),
-      tells: ({line}) => line.growth !== null,
-    },
+    {title: 'grows as', align: 'left', cell: ({line}) => growthText(line), sparse: true},
     ...(isDecode ? decodeColumns(lengths.at(-1)!) : []),
   ]
 }

@@ -92,7 +92,7 @@ function runColumns(rows: readonly MethodRow[]): ColumnSpec<RunRow>[] {
     {
       title: 'diverged in step',
       cell: ({run}) => String(run.result.diverged_step ?? MISSING),
-      tells: ({run}) => run.result.diverged_step !== null,
+      sparse: true,
     },
   ]
 }

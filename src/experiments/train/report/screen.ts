@@ -151,7 +151,7 @@ export function trainColumns(rows: readonly MethodRow[]): ColumnSpec<MethodRow>[
     {
       title: 'left plateau',
       cell: ({left, runs}) => (left === null ? MISSING : `${left}/${runs.length}`),
-      tells: ({left}) => left !== null,
+      sparse: true,
     },
     {title: 'state', cell: stateText},
     {title: 'CPU s', cell: row => significant(cpuSeconds(row), 2)},

@@ -28,11 +28,7 @@ function cellColumns(rows: readonly CompletedTune[]): ColumnSpec<CompletedTune>[
   const errorOf = (row: CompletedTune, variant: 'untuned' | 'tuned') =>
     percentOf(relL2([row], variant) ?? Number.NaN)
   return [
-    {
-      title: 'layer',
-      cell: ({cell}) => String(cell.layer ?? MISSING),
-      tells: ({cell}) => cell.layer !== undefined,
-    },
+    {title: 'layer', cell: ({cell}) => String(cell.layer ?? MISSING), sparse: true},
     {
       title: 'draw',
       cell: ({cell}) => String(cell.draw ?? 'all'),

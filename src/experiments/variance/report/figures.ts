@@ -161,18 +161,10 @@ const COLUMNS: readonly ColumnSpec<Row>[] = [
   {title: 'projection', align: 'left', cell: ({own}) => rowsText(own)},
   {title: 'norm', cell: ({record: {cell}}) => normText(cell)},
   {title: 'angle', cell: ({record: {cell}}) => angleText(cell)},
-  {
-    title: '|x-y|',
-    cell: ({record: {cell}}) => significant(cell.difference_norm),
-    tells: ({record: {cell}}) => cell.difference_norm !== undefined,
-  },
+  {title: '|x-y|', cell: ({record: {cell}}) => significant(cell.difference_norm), sparse: true},
   {
     title: 'over iid',
     cell: ({own}) => withInterval(own.ratio_to_iid, own.ratio_low, own.ratio_high),
   },
-  {
-    title: 'closed form',
-    cell: ({own}) => significant(own.exact_ratio),
-    tells: ({own}) => own.exact_ratio !== null,
-  },
+  {title: 'closed form', cell: ({own}) => significant(own.exact_ratio), sparse: true},
 ]

@@ -104,39 +104,24 @@ const COLUMNS: readonly ColumnSpec<Row>[] = [
   {title: 'kernel', priority: 3, cell: ({result}) => significant(result.expectation)},
   {title: 'closed form', cell: closedFormText},
   {title: 'variance', cell: varianceText},
-  {
-    title: 'error',
-    priority: 6,
-    cell: errorText,
-    tells: ({own}) => own.variance !== null && own.variance_relative_standard_error !== null,
-  },
-  known('z', 2, own => own.exact_z),
+  {title: 'error', priority: 6, cell: errorText, sparse: true},
+  {title: 'z', priority: 2, cell: ({own}) => significant(own.exact_z), sparse: true},
   {
     title: 'vs iid',
     priority: 1,
     cell: ({own}) => withInterval(own.ratio_to_iid, own.ratio_low, own.ratio_high),
-    tells: ({own}) => own.ratio_to_iid !== null,
+    sparse: true,
   },
-  known('exactly', 1, own => own.exact_ratio),
-  known('bound', 4, own => own.theorem_bound),
+  {title: 'exactly', priority: 1, cell: ({own}) => significant(own.exact_ratio), sparse: true},
+  {title: 'bound', priority: 4, cell: ({own}) => significant(own.theorem_bound), sparse: true},
   {
     title: 'bias z',
     priority: 2,
     cell: ({own, biased}) => `${significant(own.bias_z)}${biased ? ' *' : ''}`,
-    tells: ({own}) => own.bias_z !== null,
+    sparse: true,
   },
-  known('rel MSE', 4, own => own.relative_mse),
+  {title: 'rel MSE', priority: 4, cell: ({own}) => significant(own.relative_mse), sparse: true},
 ]
-
-/** A number of a projection; the column goes when it is missing everywhere. */
-function known(
-  title: string,
-  priority: number,
-  of: (own: Row['own']) => number | null,
-): ColumnSpec<Row> {
-  const cell = ({own}: Row) => significant(of(own))
-  return {title, priority, cell, tells: ({own}) => of(own) !== null}
-}
 
 /** Of these rows; of i.i.d. ones, in brackets, where that is all that is known. */
 function closedFormText({cell, result, own}: Row): string {

@@ -101,7 +101,7 @@ function columnsOf(names: readonly string[], flexible: boolean): ColumnSpec<Meth
       short: {title: 'as theory'},
       align: 'left',
       cell: ({theory}) => (theory ? countText(theory) : MISSING),
-      tells: ({theory}) => theory !== undefined,
+      sparse: true,
     },
     ...names.map((name): ColumnSpec<MethodJudgement> => {
       const found = ({projections}: MethodJudgement) =>

@@ -258,9 +258,9 @@ interface PointRow {
 }
 
 function columnsOf({x, y}: Quantity, all: readonly TimedRecord[]): ColumnSpec<PointRow>[] {
-  const variant = [...VARIANT_COLUMNS, ...backendName(all)].map(({title, align, cell, tells}) => ({
-    ...{title, cell: ({row}: PointRow) => cell(row)},
-    ...(align && {align}),
+  const columns = [...VARIANT_COLUMNS, ...backendName(all)]
+  const variant = columns.map(({title, align = 'right', sparse = false, cell, tells}) => ({
+    ...{title, align, sparse, cell: ({row}: PointRow) => cell(row)},
     ...(tells && {tells: ({row}: PointRow) => tells(row)}),
   }))
   return [

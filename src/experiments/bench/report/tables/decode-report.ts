@@ -145,11 +145,11 @@ function gainColumn(
   title: string,
   times: PairedTimes,
 ): ColumnSpec<TimedRecord> {
-  const gain = (row: TimedRecord) => {
+  const cell = (row: TimedRecord) => {
     const exact = exactDecode(row, all)
-    return exact ? decodeGain(row, exact, tokens, times) : null
+    return ratioText(exact ? decodeGain(row, exact, tokens, times) : null)
   }
-  return {title, cell: row => ratioText(gain(row)), tells: row => gain(row) !== null}
+  return {title, cell, sparse: true}
 }
 
 /** Time of one token by those so far. */
@@ -199,7 +199,9 @@ function gainBlocks(
     table([{title: 'method', align: 'left', cell: row => lineLabel(row, all)}, ...columns], found),
     ...list(
       found.flatMap(row =>
-        decodeCrossover(row, exact, times).map(({statement}) => `${lineLabel(row, all)} ${statement}`),
+        decodeCrossover(row, exact, times).map(
+          ({statement}) => `${lineLabel(row, all)} ${statement}`,
+        ),
       ),
     ),
   ]

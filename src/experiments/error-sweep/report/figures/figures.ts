@@ -227,11 +227,7 @@ function pointTable(
       cell: ({result: {rel_l2}}) => withInterval(rel_l2.median, rel_l2.low, rel_l2.high),
       best: lowestError(rankings),
     },
-    {
-      title: 'predicted',
-      cell: ({result}) => significant(result.predicted_rel_l2),
-      tells: ({result}) => result.predicted_rel_l2 !== null,
-    },
+    {title: 'predicted', cell: ({result}) => significant(result.predicted_rel_l2), sparse: true},
   ]
   return table(columns, records, MOST_ROWS)
 }

@@ -299,13 +299,9 @@ export const VARIANT_COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
     align: 'left',
     short: {title: 'proj.'},
     cell: ({cell}) => projectionLabel(cell) ?? MISSING,
-    tells: ({cell}) => cell.projection !== null,
+    sparse: true,
   },
-  {
-    title: 'M',
-    cell: ({cell}) => String(cell.num_features ?? MISSING),
-    tells: ({cell}) => cell.num_features !== null,
-  },
+  {title: 'M', cell: ({cell}) => String(cell.num_features ?? MISSING), sparse: true},
 ]
 
 /** All columns of an error table. @param rankings - of its rows @param limits - what they converge to */
@@ -333,7 +329,7 @@ const COLUMNS: readonly [Column, Column, Column, ...Column[]] = [
   {
     title: 'F',
     cell: ({result}) => (result.feature_dim > 0 ? String(result.feature_dim) : MISSING),
-    tells: ({result}) => result.feature_dim > 0,
+    sparse: true,
   },
   {
     title: 'rel L2',
@@ -358,7 +354,7 @@ const COLUMNS: readonly [Column, Column, Column, ...Column[]] = [
     title: 'predicted',
     priority: 1,
     cell: ({result}) => significant(result.predicted_rel_l2),
-    tells: ({result}) => result.predicted_rel_l2 !== null,
+    sparse: true,
   },
   ...MODEL_COLUMNS.map(
     ({title, read}): Column => ({
