@@ -10,6 +10,7 @@ export {
 } from './check-tensor.js'
 export {
   type AdamAttributes,
+  type AttentionSizes,
   adamCount,
   checkArray,
   checkLabels,

@@ -311,8 +311,11 @@ export function checkSegments(
 }
 
 export interface MixtureAttributes {
+  /** Multiplies each q.w. */
   scale: number
+  /** a, the factor on the correction. */
   coefficient: number
+  /** Smallest weight of a vector. */
   floor: number
 }
 

@@ -1,6 +1,7 @@
 /** What the native addon exports. It trusts its caller: sizes, strides and types are checked in `kernels/`. */
 
-import type {DrawsAddon} from './addon-draws.js'
+import type {AttentionSizes} from '../../attention/fused-kernels.js'
+import type {HostLoops} from '../../host-loops.js'
 import type {LoopsAddon} from './addon-loops.js'
 
 /** Memory of a tensor of numbers or truth values. */
@@ -19,15 +20,6 @@ export interface Array3 {
   data: Float32Array
   batchStride: number
   headStride: number
-}
-
-interface AttentionSizes {
-  batch: number
-  heads: number
-  queryLen: number
-  keyLen: number
-  headDim: number
-  valueDim: number
 }
 
 /** Tokens and the map to apply to them; `kind` is one of `codes.feature`. */
@@ -140,13 +132,8 @@ export interface LinearGradientArrays {
   [input: string]: Float32Array
 }
 
-interface CausalFeatureAttentionCall extends AttentionSizes {
-  query: NativeFeatures
-  key: NativeFeatures
-  value: Array4
-  keyMask: Uint8Array | undefined
-  out: Array4
-}
+type CausalFeatureAttentionCall = AttentionSizes &
+  Pick<LinearAttentionCall, 'query' | 'key' | 'value' | 'keyMask' | 'out'>
 
 /**
  * Slopes of the output of `causalFeatureAttention`, and where gradients go, by the names of inputs. All arrays dense, those
@@ -163,12 +150,7 @@ export interface SoftmaxGradientArrays extends FeatureGradientArrays {
 }
 
 /** What every decoder is made from. */
-interface DecoderCall {
-  batch: number
-  heads: number
-  headDim: number
-  valueDim: number
-}
+type DecoderCall = Omit<AttentionSizes, 'queryLen' | 'keyLen'>
 
 /** Features of tokens `[B, H, 1, headDim]`; explicit ones have `headDim` features. */
 interface FeatureDecoderCall extends DecoderCall {
@@ -293,6 +275,12 @@ interface NativeRuntime {
 }
 
 type Codes = Readonly<Record<string, number>>
+
+/** Random draws; arrays and sizes are checked in `draws.ts`. See `native/random.h`. */
+export type DrawsAddon = Pick<
+  HostLoops,
+  'normals' | 'normalBlocks' | 'orthogonalRows' | 'orthonormalizeRows'
+>
 
 export interface Addon extends DrawsAddon, LoopsAddon {
   codes: {

@@ -1,18 +1,10 @@
 /** Arrays of checks and suites: seeded, prime-shaped, on the host and as tensors. */
-import type {HostArray} from '../../attention/index.js'
+import type {CallShape, HostArray} from '../../attention/index.js'
 import {hostData} from '../../attention/internal.js'
 import {normals, randomStream} from '../../random/index.js'
 import {tf} from '../../tf.js'
 
-export interface Sizes {
-  batch: number
-  heads: number
-  queryLen: number
-  keyLen: number
-  headDim: number
-  valueDim: number
-  numFeatures: number
-}
+export type Sizes = Omit<CallShape, 'causal'>
 
 /** Odd and pairwise different, so that a swapped axis cannot pass; small enough for every suite. */
 export const SMALL: Sizes = {
