@@ -1,5 +1,6 @@
 /** Plans of claims: what most of them have in common. */
 import type {ProjectionName} from '../attention/names.js'
+import {plainSpec} from '../experiments/axes.js'
 import {type BenchPlan, benchPlan} from '../experiments/bench/schema.js'
 import {type ErrorSweepPlan, errorSweepPlan} from '../experiments/error-sweep/schema.js'
 import {modelDigest} from '../experiments/model-digest.js'
@@ -10,11 +11,6 @@ import {readTexts} from '../inputs/texts.js'
 import {openModel} from '../model/index.js'
 import type {PlanRequest} from './claim.js'
 
-/** Estimators in their exact forms, at default options. */
-function exactForms(names: readonly string[]) {
-  return names.map(method => ({method, preset: 'exact' as const, options: {}}))
-}
-
 type VarianceAxes = Omit<VariancePlan, 'experiment' | 'methods' | 'orth_sign' | 'backend'> & {
   methods: readonly string[]
 }
@@ -22,7 +18,7 @@ type VarianceAxes = Omit<VariancePlan, 'experiment' | 'methods' | 'orth_sign' | 
 export function variancePlanOf({methods, ...axes}: VarianceAxes): VariancePlan {
   return variancePlan.parse({
     experiment: 'variance',
-    methods: exactForms(methods),
+    methods: methods.map(plainSpec),
     ...axes,
     backend: 'auto',
   })
@@ -143,7 +139,7 @@ export function benchPlanOf(
 ): BenchPlan {
   return benchPlan.parse({
     experiment: 'bench',
-    methods: exactForms(methods),
+    methods: methods.map(plainSpec),
     projections: ['orth'],
     num_features: [...numFeatures],
     redraw: 'fixed',
@@ -234,7 +230,7 @@ async function swapPlanOf(
   const layers = Array.from({length: facts.layers}, (_, layer) => layer)
   return swapPlan.parse({
     experiment: 'swap',
-    methods: exactForms(methods),
+    methods: methods.map(plainSpec),
     projections: ['orth'],
     num_features: numFeatures,
     layer_sets: [layers, ...layers.map(layer => [layer])],

@@ -40,6 +40,11 @@ export const methodSpec = z.object({
 })
 export type MethodSpec = z.infer<typeof methodSpec>
 
+/** A method as it is named, without options. */
+export function plainSpec(method: string): MethodSpec {
+  return {method, preset: 'exact', options: {}}
+}
+
 const methodSpecs = z.array(methodSpec).min(1).describe('Estimators with their options.')
 
 /** What plans say of their estimators. */
@@ -145,10 +150,7 @@ export function drawSettingsOf(plan: z.input<typeof settings>): DrawSettings {
 export const drawAxes = {
   projections: z.array(projectionName).min(1).describe('Random matrices [M, D] to draw.'),
   ...drawSettings,
-  num_features: z
-    .array(z.int().positive())
-    .min(1)
-    .describe('M, numbers of random vectors.'),
+  num_features: z.array(z.int().positive()).min(1).describe('M, numbers of random vectors.'),
 }
 type DrawAxes = z.output<z.ZodObject<typeof drawAxes>>
 

@@ -2,7 +2,7 @@
 
 import type {MethodName} from '../../attention/names.js'
 import {YARDSTICK} from '../../experiments/averaging.js'
-import type {MethodSpec} from '../../experiments/axes.js'
+import {type MethodSpec, plainSpec} from '../../experiments/axes.js'
 import {type SwapPlan, swapPlan} from '../../experiments/swap/schema.js'
 
 export interface ModelAdviceRequest {
@@ -59,12 +59,7 @@ export function modelSwapPlan(request: ModelAdviceRequest): SwapPlan {
   const {replicates} = MODEL_ADVICE[request.effort === 'quick' ? 'quick' : 'standard']
   return swapPlan.parse({
     experiment: 'swap',
-    methods: [
-      ...[...new Set([...request.methods, YARDSTICK])].map(method => ({
-        ...{method, preset: 'exact', options: {}},
-      })),
-      ...(tuned ? [tuned] : []),
-    ],
+    methods: [...new Set([...request.methods, YARDSTICK])].map(plainSpec).concat(tuned ?? []),
     projections: ['orth'],
     num_features: [...numFeatures],
     layer_sets: [Array.from({length: layers}, (_, layer) => layer)],

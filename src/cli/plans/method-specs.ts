@@ -1,7 +1,7 @@
 import type {Estimator} from '../../attention/index.js'
 import {METHOD_NAMES, methodNames, type PresetName, resolveOptions} from '../../attention/names.js'
 import {describe, expected, unknownName} from '../../errors.js'
-import type {MethodSpec} from '../../experiments/axes.js'
+import {type MethodSpec, plainSpec} from '../../experiments/axes.js'
 import type {OptionAssignment} from '../flags/kinds.js'
 import {type NumberRule, parseNumberItem} from '../flags/ranges.js'
 
@@ -79,11 +79,6 @@ function checkEffects(specs: readonly MethodSpec[], estimators: EstimatorFacts):
 /** Names in the order typed, each once; `all` stands for the whole registry. */
 function selectedNames(methods: readonly string[]): string[] {
   return [...new Set(methods.flatMap<string>(name => (name === 'all' ? methodNames() : name)))]
-}
-
-/** A method as it is named, without options. */
-export function plainSpec(method: string): MethodSpec {
-  return {method, preset: 'exact', options: {}}
 }
 
 function presetsOf(estimator: Estimator, presets: readonly PresetName[]): PresetName[] {

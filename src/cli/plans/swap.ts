@@ -1,6 +1,6 @@
 import {expected} from '../../errors.js'
 import {YARDSTICK} from '../../experiments/averaging.js'
-import type {MethodSpec} from '../../experiments/axes.js'
+import {type MethodSpec, plainSpec} from '../../experiments/axes.js'
 import {type SwapPlan, swapPlan} from '../../experiments/swap/schema.js'
 import {ENGINES} from '../../model/engine-names.js'
 import type {ModelFacts} from '../../model/index.js'
@@ -19,7 +19,7 @@ import {
 } from '../flags/kinds.js'
 import {POSITIVE_INTEGER} from '../flags/ranges.js'
 import {methodFlags, parametersFlag, runFlags} from '../flags/shared.js'
-import {type EstimatorFacts, plainSpec, toMethodSpecs} from './method-specs.js'
+import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
 import {withTuned, withTunedDraws} from './tuned.js'
 import {checkedPlan, drawAxesOf} from './values.js'
 
