@@ -4,7 +4,7 @@ import {evenly} from '../../../../report/evenly.js'
 import {groupBy, spanOf} from '../../../../report/groups.js'
 import {errorSpan, MISSING} from '../../../../report/numbers.js'
 import {listed, shortened} from '../../../../report/words.js'
-import {methodLabel, projectionLabel, variantLabel} from '../../../labels.js'
+import {methodLabel, projectionLabel} from '../../../labels.js'
 import type {CompletedSweep} from '../../schema.js'
 import {leadingError, medianOf} from '../errors/comparison.js'
 import {
@@ -18,6 +18,7 @@ import {
 } from '../errors/ranking.js'
 import {type Place, type PlaceAxis, placeKey} from '../groups/places.js'
 import {atLargestFeatures} from '../groups/sections.js'
+import {type Limits, limitOf} from './limits.js'
 
 const MOST_COUNTS = 3
 
@@ -42,18 +43,7 @@ interface MethodRow {
 interface Judged {
   /** Of their places. */
   rankings: readonly Ranking[]
-  /** Errors against what methods converge to, by {@link limitKey}. */
-  limits: ReadonlyMap<string, number>
-}
-
-/** Of each variant that converges to something else than softmax: how far it is off that. */
-export function limitsOf(completed: readonly CompletedSweep[]): Judged['limits'] {
-  const matched = completed.filter(({cell}) => cell.target === 'matched')
-  return new Map(matched.map(row => [limitKey(row), errorOf(row)]))
-}
-
-function limitKey(row: CompletedSweep): string {
-  return `${variantLabel(row.cell)} ${placeKey(row)}`
+  limits: Limits
 }
 
 /**
@@ -221,9 +211,9 @@ function countsText(some: readonly CompletedSweep[], all: readonly CompletedSwee
 const NEAR = 1 / 3
 
 /** Whether most of an error is what the method converges to. */
-function isNearLimit(row: CompletedSweep, limits: Judged['limits']): boolean {
-  const off = limits.get(limitKey(row))
-  return row.cell.target === 'raw' && off !== undefined && off < NEAR * errorOf(row)
+function isNearLimit(row: CompletedSweep, limits: Limits): boolean {
+  const limit = limitOf(limits, row)
+  return limit !== undefined && errorOf(limit) < NEAR * errorOf(row)
 }
 
 /** Whether averaging V has the lower error beyond doubt. */
