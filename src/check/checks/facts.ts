@@ -164,7 +164,7 @@ function ignored(subject: Subject): Finding {
     const {out} = runCall(given)
     const {inputs} = hostCall(given)
     for (const side of ['query', 'key', 'value'] as const) {
-      const data = hostCall(other).inputs[side === 'value' ? 'value' : side].data
+      const data = hostCall(other).inputs[side].data
       const changed = {...inputs[side], data: data.map(x => x * 0.8 + 0.1)}
       const after = runCall({...given, inputs: {...inputs, [side]: changed}}).out
       const moves = after.some((x, at) => x !== out[at])
