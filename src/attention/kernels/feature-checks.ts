@@ -1,7 +1,7 @@
 /** What the operations that form features take; see checks.ts. */
 import {describe, expected, unknownName} from '../../errors.js'
 import {checkElements, checkFlag, checkNumber, checkObject} from '../check-tensor.js'
-import {type AttentionSizes, checkArray, fourAxes, given, type Inputs} from './checks.js'
+import {type AttentionSizes, checkArray, checkNeeded, fourAxes, type Inputs} from './checks.js'
 import {checkGuard, type Guard} from './guard.js'
 import type {FeatureRecipe, RecipeAttributes} from './recipe.js'
 
@@ -116,8 +116,7 @@ export function featureMapGradientSizes({slopes, ...own}: Inputs, recipe: Recipe
   const sizes = featureMapSizes(own, recipe)
   const [batch, heads, length] = sizes.shape
   const where = 'FeatureMapGradient'
-  given(where, {slopes}, 'slopes')
-  checkArray(where, {slopes}, 'slopes', [batch, heads, length, sizes.featureDim])
+  checkNeeded(where, {slopes}, 'slopes', [batch, heads, length, sizes.featureDim])
   return sizes
 }
 
@@ -181,9 +180,8 @@ export function causalFeatureGradientSizes(
   const where = 'CausalFeatureGradient'
   const sizes = causalFeatureAttentionSizes(own, recipes)
   const {batch, heads, queryLen, valueDim} = sizes
-  for (const [name, tensor] of Object.entries({out, slopes})) {
-    given(where, {[name]: tensor}, name)
-    checkArray(where, {[name]: tensor}, name, [batch, heads, queryLen, valueDim])
+  for (const name of ['out', 'slopes']) {
+    checkNeeded(where, {out, slopes}, name, [batch, heads, queryLen, valueDim])
   }
   return sizes
 }
@@ -226,12 +224,10 @@ export function linearAttentionGradientSizes(
   const where = 'LinearAttentionGradient'
   const sizes = linearAttentionSizes(own, attributes)
   const {batch, heads, queryLen, valueDim} = sizes
-  const quotient = attributes.guard ? {out, denominator} : {}
-  for (const [name, tensor] of Object.entries({slopes, denominatorSlopes, ...quotient})) {
-    given(where, {[name]: tensor}, name)
-    const perRow = name.startsWith('denominator')
-    const shape = [batch, heads, queryLen, ...(perRow ? [] : [valueDim])]
-    checkArray(where, {[name]: tensor}, name, shape)
+  const needed = {slopes, denominatorSlopes, ...(attributes.guard && {out, denominator})}
+  for (const name of Object.keys(needed)) {
+    const columns = name.startsWith('denominator') ? [] : [valueDim]
+    checkNeeded(where, needed, name, [batch, heads, queryLen, ...columns])
   }
   return sizes
 }
