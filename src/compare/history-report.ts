@@ -164,7 +164,7 @@ function nameOf(row: HistoryRow, shared: SharedIn): string {
 function columns(quantities: Quantities, shared: SharedIn): ColumnSpec<HistoryRow>[] {
   const of = ({quantity}: HistoryRow) => quantities.get(quantity)!
   return [
-    {title: 'line', align: 'left', flexible: true, cell: row => nameOf(row, shared)},
+    {title: 'line', flexible: true, cell: row => nameOf(row, shared)},
     {title: 'commit', align: 'left', cell: commitText},
     {title: 'made', align: 'left', priority: 2, cell: ({created_at}) => timeText(created_at)},
     {

@@ -170,11 +170,11 @@ export function ratioText({ratio, ratio_low, ratio_high}: ComparedRow): string {
 function columnsOf(quantities: readonly Quantity[], shared: Shared): ColumnSpec<ComparedRow>[] {
   const of = ({quantity}: ComparedRow) => quantities.find(({name}) => name === quantity)!
   return [
-    {title: 'line', align: 'left', flexible: true, cell: row => lineName(row, shared)},
+    {title: 'line', flexible: true, cell: row => lineName(row, shared)},
     {title: 'A', cell: row => shortText(row.a, of(row))},
     {title: 'B', cell: row => shortText(row.b, of(row))},
     {title: 'B/A', align: 'left', cell: row => ratioText(row)},
-    {title: 'B is', align: 'left', flexible: true, cell: row => answerText(row, of(row))},
+    {title: 'B is', flexible: true, cell: row => answerText(row, of(row))},
   ]
 }
 

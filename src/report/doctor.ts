@@ -86,7 +86,7 @@ export function doctorScreen(diagnosis: Diagnosis): Block[] {
       [
         {title: 'state', align: 'left', cell: ({there}) => (there ? 'ok' : 'missing')},
         {title: 'part', align: 'left', cell: ({name}) => name},
-        {title: 'detail, or what to do', align: 'left', flexible: true, cell: ({detail}) => detail},
+        {title: 'detail, or what to do', flexible: true, cell: ({detail}) => detail},
       ],
       parts,
     ),
@@ -178,7 +178,7 @@ export function doctorReport({backends, machine, python, plugins}: Diagnosis): B
       [
         {title: 'backend', align: 'left', cell: ({name}) => name},
         {title: 'available', align: 'left', cell: ({available}) => (available ? 'yes' : 'no')},
-        {title: 'detail', align: 'left', flexible: true, cell: ({detail}) => detail},
+        {title: 'detail', flexible: true, cell: ({detail}) => detail},
       ],
       backends,
     ),
@@ -205,12 +205,7 @@ function pluginBlocks(plugins: readonly PluginReport[]): Block[] {
       [
         {title: 'plug-in', align: 'left', cell: ({path}) => path},
         {title: 'loads', align: 'left', cell: ({sha256}) => (sha256 === null ? 'no' : 'yes')},
-        {
-          title: 'estimators',
-          align: 'left',
-          flexible: true,
-          cell: ({methods}) => methods.join(', ') || '-',
-        },
+        {title: 'estimators', flexible: true, cell: ({methods}) => methods.join(', ') || '-'},
       ],
       plugins,
     ),

@@ -57,7 +57,7 @@ export function factTable(facts: readonly (readonly [name: string, value: string
   return table(
     [
       {title: 'fact', align: 'left', cell: ([name]) => name},
-      {title: 'value', align: 'left', flexible: true, cell: ([, value]) => value},
+      {title: 'value', flexible: true, cell: ([, value]) => value},
     ],
     facts,
   )

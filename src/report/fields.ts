@@ -65,11 +65,10 @@ const COLUMNS: readonly ColumnSpec<ColumnFacts>[] = [
   {title: 'column', align: 'left', cell: ({name}) => name},
   {
     title: 'unit or type',
-    align: 'left',
     flexible: true,
     cell: ({type, unit}) => (unit === null ? type : `${unit}, ${type}`),
   },
-  {title: 'meaning', align: 'left', flexible: true, cell: ({meaning}) => meaning},
+  {title: 'meaning', flexible: true, cell: ({meaning}) => meaning},
 ]
 
 /** One table per file. */

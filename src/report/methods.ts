@@ -163,7 +163,7 @@ export function methodsScreen(methods: readonly MethodFacts[]): Block[] {
     table(
       [
         {title: 'group', align: 'left', cell: ({title}) => title},
-        {title: 'methods', align: 'left', flexible: true, cell: ({names}) => names},
+        {title: 'methods', flexible: true, cell: ({names}) => names},
       ],
       rows,
     ),
@@ -202,8 +202,8 @@ function overviewColumns({numFeatures}: FeatureSize): ColumnSpec<MethodFacts>[] 
   })
   return [
     {...left, title: 'name', cell: ({name}) => name},
-    {...left, title: 'title', flexible: true, priority: 3, cell: ({title}) => title},
-    {...left, title: 'kernel', flexible: true, cell: ({kernel, target}) => kernel ?? target ?? '-'},
+    {title: 'title', flexible: true, priority: 3, cell: ({title}) => title},
+    {title: 'kernel', flexible: true, cell: ({kernel, target}) => kernel ?? target ?? '-'},
     {
       title: `F at M=${numFeatures}`,
       cell: ({feature_dim}) => (feature_dim > 0 ? String(feature_dim) : '-'),
@@ -212,7 +212,7 @@ function overviewColumns({numFeatures}: FeatureSize): ColumnSpec<MethodFacts>[] 
     supports('cross', 2, row => row.supports.cross),
     supports('decode', 2, row => row.supports.decode),
     {...left, title: 'unbiased for', priority: 1, cell: row => row.unbiased_for},
-    {...left, title: 'citation', flexible: true, priority: 4, cell: ({citation}) => citation},
+    {title: 'citation', flexible: true, priority: 4, cell: ({citation}) => citation},
   ]
 }
 
@@ -277,7 +277,7 @@ function optionBlocks({name, options}: MethodFacts): Block[] {
         {title: 'option', align: 'left', cell: option => option.name},
         {title: 'default', align: 'left', cell: option => String(option.default)},
         {title: 'values', align: 'left', cell: option => option.values},
-        {title: 'meaning', align: 'left', flexible: true, cell: option => option.description},
+        {title: 'meaning', flexible: true, cell: option => option.description},
       ],
       options,
     ),
@@ -299,7 +299,7 @@ function presetBlocks({name, presets}: MethodFacts, wanted?: string): Block[] {
     table(
       [
         {title: 'preset', align: 'left', cell: ({preset}) => preset},
-        {title: 'quirk', align: 'left', flexible: true, cell: ({quirk}) => quirk},
+        {title: 'quirk', flexible: true, cell: ({quirk}) => quirk},
       ],
       shown,
     ),
@@ -318,7 +318,7 @@ export function presetReport(methods: readonly MethodFacts[], preset: PresetName
     table(
       [
         {title: 'method', align: 'left', cell: ({name}) => name},
-        {title: 'quirk', align: 'left', flexible: true, cell: ({quirk}) => quirk},
+        {title: 'quirk', flexible: true, cell: ({quirk}) => quirk},
       ],
       rows,
     ),

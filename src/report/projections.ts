@@ -46,7 +46,7 @@ export function projectionFacts(): ProjectionFacts[] {
 /** On narrow terminals the sources go first. */
 const COLUMNS: readonly ColumnSpec<ProjectionFacts>[] = [
   {title: 'name', align: 'left', cell: ({name}) => name},
-  {title: 'rows', align: 'left', flexible: true, cell: ({title}) => title},
+  {title: 'rows', flexible: true, cell: ({title}) => title},
   {title: 'one row is', align: 'left', cell: ({rows}) => rows},
   {
     title: 'unbiased for',
@@ -66,7 +66,7 @@ const COLUMNS: readonly ColumnSpec<ProjectionFacts>[] = [
     priority: 2,
     cell: ({released_by}) => released_by ?? MISSING,
   },
-  {title: 'source', align: 'left', flexible: true, priority: 4, cell: ({citation}) => citation},
+  {title: 'source', flexible: true, priority: 4, cell: ({citation}) => citation},
 ]
 
 const UNBIASED_NOTE =
@@ -88,18 +88,8 @@ export function projectionsScreen(projections: readonly ProjectionFacts[]): Bloc
   return [
     table(
       [
-        {
-          title: 'positive features',
-          align: 'left',
-          flexible: true,
-          cell: ({title}) => title,
-        },
-        {
-          title: 'projections',
-          align: 'left',
-          flexible: true,
-          cell: ({names}) => names.join(', '),
-        },
+        {title: 'positive features', flexible: true, cell: ({title}) => title},
+        {title: 'projections', flexible: true, cell: ({names}) => names.join(', ')},
       ],
       rows,
     ),

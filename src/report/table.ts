@@ -47,7 +47,7 @@ export interface TableColumn {
 export interface ColumnSpec<Row> {
   title: string
   cell(row: Row): string
-  /** Default: right, because most columns are numbers. */
+  /** Default: right, because most columns are numbers; of long text left. */
   align?: 'left' | 'right'
   /** Default: 0, never dropped. */
   priority?: number
@@ -130,7 +130,8 @@ function columnOf<Row>(
   rows: readonly Row[],
   best: Best | undefined,
 ): TableColumn {
-  const {title, align = 'right', priority = 0, flexible = false, short} = spec
+  const {title, flexible = false, priority = 0, short} = spec
+  const {align = flexible ? 'left' : 'right'} = spec
   const column = {title, align, priority, flexible, ...(best && {best})}
   if (!short) return column
   const {title: shortTitle = title, cell = spec.cell, lacks} = short

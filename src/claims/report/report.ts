@@ -26,14 +26,8 @@ export function claimsReport(outcomes: readonly ClaimOutcome[], title = 'Claims'
         {title: 'claim', align: 'left', cell: ({id}) => id},
         {title: 'verdict', align: 'left', cell: ({verdict}) => VERDICT_WORDS[verdict]},
         // a narrow terminal has it below, claim by claim
-        {
-          title: 'sentence',
-          align: 'left',
-          flexible: true,
-          priority: 2,
-          cell: ({sentence}) => sentence,
-        },
-        {title: 'found', align: 'left', flexible: true, cell: ({statement}) => statement},
+        {title: 'sentence', flexible: true, priority: 2, cell: ({sentence}) => sentence},
+        {title: 'found', flexible: true, cell: ({statement}) => statement},
       ],
       outcomes,
     ),
@@ -57,7 +51,7 @@ function why({id, sentence, verdict, explanation, quantities, tests}: ClaimOutco
     text(`${sentence}. ${explanation}`),
     table(
       [
-        {title: 'number', align: 'left', flexible: true, cell: ({name}) => name},
+        {title: 'number', flexible: true, cell: ({name}) => name},
         {title: 'value', cell: ({value}) => significant(value)},
         {
           title: '95 % interval',

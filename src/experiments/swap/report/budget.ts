@@ -83,7 +83,6 @@ export function budgetColumns(rows: readonly CompletedSwap[]): ColumnSpec<Comple
     },
     {
       title: 'layers',
-      align: 'left',
       flexible: true,
       cell: row => numbersText(exchangedLayers(row), row.result.model_layers),
     },
@@ -104,7 +103,6 @@ export function triedSets(rows: readonly CompletedSwap[]): Block[] {
         {title: 'method', align: 'left', cell: ({row}) => variantLabel(row.cell)},
         {
           title: 'layers',
-          align: 'left',
           flexible: true,
           cell: ({row, set}) => numbersText(set, row.result.model_layers),
         },

@@ -293,7 +293,7 @@ export function variantColumns(
 
 /** The same without layers. */
 export const VARIANT_COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
-  {title: 'method', align: 'left', flexible: true, cell: ({cell}) => methodLabel(cell)},
+  {title: 'method', flexible: true, cell: ({cell}) => methodLabel(cell)},
   {
     title: 'projection',
     align: 'left',

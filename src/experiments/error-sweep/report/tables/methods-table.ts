@@ -67,7 +67,6 @@ export function methodsTable(
     },
     {
       title: 'note',
-      align: 'left',
       flexible: true,
       cell: ({note}) => note,
       tells: ({note}) => note !== '' && places.length === 1,
