@@ -114,7 +114,6 @@ export function shownName(name: string): string {
   return /^[\w.:/-]{1,100}$/.test(name) ? name : describe(name)
 }
 
-/** The message of anything thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -4,7 +4,6 @@ import {type FileHandle, open, rename, rm} from 'node:fs/promises'
 import {dirname} from 'node:path'
 import {messageOf, RfaError} from './errors.js'
 
-/** Appends bytes to the file being written. */
 export type Append = (bytes: Uint8Array) => Promise<void>
 
 /** Remedies by what the system said. */

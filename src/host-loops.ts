@@ -202,7 +202,6 @@ export interface HostLoops {
 
 let brought: Partial<HostLoops> = {}
 
-/** The loops of the current backend. */
 export function hostLoops(): Readonly<Partial<HostLoops>> {
   return brought
 }

@@ -1,6 +1,7 @@
 /** Operations and bytes of calls, as estimators and the meter of memory count them. */
 import {footprint} from '../attention/internal.js'
 import {meteredBackend} from '../backends/index.js'
+import {plainSpec} from '../experiments/axes.js'
 import {benchShape} from '../experiments/bench/cost/work.js'
 import {BASELINES} from '../experiments/bench/fields/baselines.js'
 import {type ResolvedMethod, resolveMethod} from '../experiments/method.js'
@@ -13,7 +14,7 @@ export async function countsOf(
   variants: readonly Variant[],
 ): Promise<Counted> {
   const backend = await meteredBackend('auto')
-  const exact = BASELINES.map(method => ({method, preset: 'exact' as const, options: {}}))
+  const exact = BASELINES.map(plainSpec)
   const resolved = new Map<string, ResolvedMethod>()
   for (const spec of [...exact, ...variants]) {
     if (!resolved.has(spec.method)) resolved.set(spec.method, await resolveMethod(spec))

@@ -3,7 +3,7 @@
 import type {MethodName} from '../attention/names.js'
 import type {CausalAlign} from '../causal-view.js'
 import {YARDSTICK} from '../experiments/averaging.js'
-import type {MethodSpec} from '../experiments/axes.js'
+import {type MethodSpec, plainSpec} from '../experiments/axes.js'
 import {BASELINES} from '../experiments/bench/fields/baselines.js'
 import {type BenchPlan, benchPlan} from '../experiments/bench/schema.js'
 import {
@@ -15,7 +15,6 @@ import type {InputSpec} from '../inputs/spec.js'
 import type {AdviceMetric} from './candidates.js'
 import type {Counted, Variant} from './times.js'
 
-/** What advice is asked for. */
 export interface AdviceRequest {
   input: InputSpec
   layers?: 'all' | number[] | undefined
@@ -102,10 +101,6 @@ export function isDefault(request: Pick<AdviceRequest, 'effort' | 'methods'>): b
   return effortOf(request).methods.join() === request.methods.join()
 }
 
-function exactForms(names: readonly string[]) {
-  return names.map(method => ({method, preset: 'exact' as const, options: {}}))
-}
-
 /** Errors of all heads and rows of the file against its exact attention. */
 export function sweepPlanOf(request: AdviceRequest): ErrorSweepPlan {
   return errorPlan(request, [1], request.numFeatures)
@@ -129,7 +124,7 @@ function errorPlan(
     experiment: 'error-sweep',
     input,
     ...(layers && {layers}),
-    methods: [...exactForms([...new Set([...methods, YARDSTICK])]), ...(tuned ? [tuned] : [])],
+    methods: [...new Set([...methods, YARDSTICK])].map(plainSpec).concat(tuned ?? []),
     projections: ['orth'],
     num_features: [...numFeatures],
     seq_lens: null,
@@ -201,7 +196,7 @@ export function benchPlanFor(
   const {seed, threads} = request
   return benchPlan.parse({
     experiment: 'bench',
-    methods: exactForms([...new Set([...BASELINES, ...methods])]),
+    methods: [...new Set([...BASELINES, ...methods])].map(plainSpec),
     projections: ['orth'],
     num_features: kept.length > 0 ? kept : [counts[0] ?? 64],
     redraw: 'fixed',

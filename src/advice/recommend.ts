@@ -81,18 +81,14 @@ function conditions(wish: Wish): [Obstacle, (offer: Offer) => boolean][] {
 
 /** The offer of lowest error, by its upper end, among those that are better than averaging V, or that itself. */
 export function mostAccurate(offers: readonly Offer[]): Offer | undefined {
-  return least(
-    offers.filter(({beatsMean}) => beatsMean),
-    ({error}) => error.high,
-  )
+  const able = offers.filter(({beatsMean}) => beatsMean)
+  return least(able, ({error}) => error.high)
 }
 
 /** The offer of lowest error among those that are better than averaging V, or that itself. */
 function nearestOf(offers: readonly Offer[]): Offer | undefined {
-  return least(
-    offers.filter(({beatsMean}) => beatsMean),
-    ({error}) => error.value,
-  )
+  const able = offers.filter(({beatsMean}) => beatsMean)
+  return least(able, ({error}) => error.value)
 }
 
 function fastest(offers: readonly Offer[]): Offer | undefined {

@@ -7,7 +7,7 @@ import {commandText, typeablePath} from '../report/command-line.js'
 import {type Block, heading, type Item, list, table, text} from '../report/document.js'
 import {groupBy} from '../report/groups.js'
 import {bytes, MISSING, nanoseconds, significant} from '../report/numbers.js'
-import {listed} from '../report/words.js'
+import {capital, listed} from '../report/words.js'
 import type {Estimate} from '../stats/index.js'
 import {reasonOf} from './not-tried.js'
 import type {Advice, AdviceCandidate, HeadAdvice, LayerAdvice} from './schema.js'
@@ -155,11 +155,7 @@ function headTable({heads}: LayerAdvice, {metric}: Advice): Block {
         cell: head => errorText(metric, errorOf(head)),
         tells: ({error}) => error !== null,
       },
-      {
-        title: 'speed-up',
-        cell: head => speedText(gainOf(head)),
-        tells: ({gain}) => gain !== null,
-      },
+      {title: 'speed-up', cell: head => speedText(gainOf(head)), tells: ({gain}) => gain !== null},
     ],
     heads,
   )
@@ -170,7 +166,6 @@ export function takeText({candidate, obstacle}: Pick<HeadAdvice, 'candidate' | '
   return candidate ?? `exact (${WHY[obstacle!]})`
 }
 
-/** Heads that a sentence names. */
 const MOST_HEADS = 9
 
 const WHY = {
@@ -179,8 +174,6 @@ const WHY = {
   time: 'no faster',
   budget: 'over budget',
 }
-
-export const capital = (words: string) => words[0]!.toUpperCase() + words.slice(1)
 
 /** `head 3`, `heads 0 and 2`, `every head`. @param all - how many there are */
 export function headList(heads: readonly number[], all = Number.POSITIVE_INFINITY): string {

@@ -48,13 +48,12 @@ const gainFields = {
 
 const overMean = nullableNumber.default(null)
 
-/** What a candidate is. */
 export const variantFields = {
   label: z.string().describe('Method, projection and M.'),
   method: z.string().describe('Estimator, as `--methods` takes it.'),
   projection: z.string().nullable().describe('Random matrix; `null`: it draws none.'),
-  num_features: z.number().int().nullable().describe('M; `null`: the method has none.'),
-  feature_dim: z.number().int().describe('F, length of phi; 0: the method has no features.'),
+  num_features: z.int().nullable().describe('M; `null`: the method has none.'),
+  feature_dim: z.int().describe('F, length of phi; 0: the method has no features.'),
   parameters: z
     .string()
     .nullable()
@@ -100,7 +99,7 @@ const choice = {
 }
 
 const headAdvice = z.object({
-  head: z.number().int().describe('Index of the head, from 0.'),
+  head: z.int().describe('Index of the head, from 0.'),
   ...choice,
   ...headError.shape,
   gain: nullableNumber.describe('Times faster than the faster exact form, of all heads together.'),
@@ -111,7 +110,7 @@ const headAdvice = z.object({
 export type HeadAdvice = z.infer<typeof headAdvice>
 
 const mixed = z.object({
-  replaced_heads: z.array(z.number().int()).describe('Heads that can be replaced.'),
+  replaced_heads: z.array(z.int()).describe('Heads that can be replaced.'),
   time_ns: z
     .number()
     .meta(
@@ -146,15 +145,11 @@ const change = z.object({
 export type AdviceChange = z.infer<typeof change>
 
 const layerAdvice = z.object({
-  layer: z
-    .number()
-    .int()
-    .nullable()
-    .describe('Layer of a file with several; `null`: the file has one.'),
+  layer: z.int().nullable().describe('Layer of a file with several; `null`: the file has one.'),
   ...choice,
   statement: z.string().describe('The recommendation in sentences.'),
   uniform_heads: z
-    .array(z.number().int())
+    .array(z.int())
     .default([])
     .describe(
       'Heads with nearly uniform attention: weights deviate from 1/n by at most 10 % of it, root mean square, by the entropy of the rows.',
@@ -168,15 +163,11 @@ const layerAdvice = z.object({
 })
 export type LayerAdvice = z.infer<typeof layerAdvice>
 
-/** What `rfa advise` says. */
 export const adviceFacts = z.object({
   input: z.string().describe('Files that queries, keys and values come from.'),
   metric: z.enum(ADVICE_METRICS).describe('Metric of errors and tolerance.'),
   tolerance: z.number().describe('Largest error that is accepted.'),
-  budget_ms: nullableNumber.meta({
-    unit: 'ms',
-    description: 'Longest time of a call; `null`: any.',
-  }),
+  budget_ms: nullableNumber.meta({unit: 'ms', description: 'Longest time of a call; `null`: any.'}),
   effort: z.enum(['quick', 'full']).describe('How much was spent on draws and times.'),
   seed,
   causal: causalField,
@@ -187,13 +178,10 @@ export const adviceFacts = z.object({
     .default(null)
     .describe('Whether the model ran with a causal mask, as the file says; `null`: it does not.'),
   ...sizeFields,
-  query_len: z
-    .number()
-    .int()
-    .describe('Queries of the file, all measured: the length of all errors.'),
-  key_len: z.number().int().describe('Keys of the file.'),
-  seq_len: z.number().int().describe('L that is advised for, of queries and keys in times.'),
-  timed_lens: z.array(z.number().int()).describe('Lengths that were timed.'),
+  query_len: z.int().describe('Queries of the file, all measured: the length of all errors.'),
+  key_len: z.int().describe('Keys of the file.'),
+  seq_len: z.int().describe('L that is advised for, of queries and keys in times.'),
+  timed_lens: z.array(z.int()).describe('Lengths that were timed.'),
   backend: z.string().describe('What computed.'),
   left_out: z.array(z.string()).describe('What could not be measured, and why.'),
   not_tried: z

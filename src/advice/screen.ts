@@ -3,9 +3,8 @@ import {YARDSTICK} from '../experiments/averaging.js'
 import {type Block, list, table, text} from '../report/document.js'
 import {groupBy} from '../report/groups.js'
 import {nanoseconds, plural} from '../report/numbers.js'
-import {firstOf, listed} from '../report/words.js'
+import {capital, firstOf, listed} from '../report/words.js'
 import {
-  capital,
   exactRows,
   type FrontRow,
   gainOf,
@@ -24,9 +23,7 @@ const MOST_CANDIDATES = 3
 const FEWER_CANDIDATES = 2
 /** Lines for choices that differ from head to head. */
 const MOST_CHOICES = 3
-/** Warnings that are shown. */
 const MOST_WARNINGS = 2
-/** Layers of the table. */
 const MOST_LAYERS = 8
 
 /** At most 20 lines of 80 columns, for one layer or many. */
@@ -136,7 +133,6 @@ function ranked(advice: Advice): string[] {
   return [...missing, ...others]
 }
 
-/** Layers side by side. */
 function layersBlocks(advice: Advice): Block[] {
   const {layers, metric} = advice
   const replaced = layers.filter(({candidate}) => candidate !== null)
@@ -181,10 +177,8 @@ function layersText(layers: readonly LayerAdvice[], replaced: readonly LayerAdvi
   if (replaced.length === 0) return `Keep exact attention in every layer (${layers.length}).`
   if (replaced.length === layers.length)
     return `Replace attention in every layer (${layers.length}).`
-  const names = listed(
-    replaced.map(({layer}) => String(layer)),
-    9,
-  )
+  const numbers = replaced.map(({layer}) => String(layer))
+  const names = listed(numbers, 9)
   const noun = replaced.length === 1 ? 'layer' : 'layers'
   return `Replace attention in ${noun} ${names}; keep exact attention in the other ${layers.length - replaced.length}.`
 }

@@ -9,7 +9,6 @@ import type {LayerFacts} from './joined.js'
 import type {Choice, Obstacle, Offer} from './recommend.js'
 import {errorText, exactError, isUnsettled, notFasterText, speedText} from './words.js'
 
-/** What {@link statementOf} says. */
 interface Stated {
   facts: LayerFacts
   picked: Choice
@@ -19,7 +18,7 @@ interface Stated {
 
 /** First whether attention is uniform, then what to take, or why nothing. */
 export function statementOf({facts, picked, uniform}: Stated): string {
-  const average = meanError(facts)
+  const average = facts.candidates.get(1)?.find(({cell}) => cell.method === YARDSTICK)?.error
   const averaged = average && errorText(facts.metric, average)
   const first = uniform
     ? [`Attention is nearly uniform here${averaged ? `: averaging V is ${averaged} off` : ''}.`]
@@ -28,11 +27,6 @@ export function statementOf({facts, picked, uniform}: Stated): string {
   const rest =
     'offer' in picked ? taken(picked.offer, facts, yardstick) : kept(picked, facts, yardstick)
   return [...first, ...rest].join(' ')
-}
-
-/** Error of averaging V over all heads. */
-function meanError({candidates}: LayerFacts): Estimate | undefined {
-  return candidates.get(1)?.find(({cell}) => cell.method === YARDSTICK)?.error
 }
 
 /** A candidate by its name, and by what it is where that is plainer. */

@@ -7,7 +7,6 @@ import {medianOf, undisturbedTime} from '../experiments/bench/times/time-estimat
 import {variantLabel} from '../experiments/labels.js'
 import {type Estimate, mapped, weightedSum} from '../stats/index.js'
 
-/** A method with its draw. */
 export type Variant = MethodSpec & DrawPoint
 
 /** What is counted of a call, by length L. */

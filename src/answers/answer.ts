@@ -12,7 +12,6 @@ export type Answer = (typeof ANSWERS)[number]
 export const REPLIES = ['yes', 'no', 'cannot_be_told'] as const
 export type Reply = (typeof REPLIES)[number]
 
-/** Whether two are distinguishable. */
 export function differs(answer: Answer): boolean {
   return answer === 'more' || answer === 'less'
 }

@@ -145,7 +145,6 @@ export function drawTests<Item>(all: readonly Drawn<Item>[], margin: number): Dr
   return new Map(tests.filter(([, own]) => own.size > 0))
 }
 
-/** Whether a test finds the item higher. */
 export function isFoundHigher({higher}: DrawTest): boolean {
   return higher <= ALPHA
 }

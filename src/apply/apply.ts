@@ -30,7 +30,6 @@ import {
   type SettledRequest,
 } from './record.js'
 
-/** Listeners for progress and warnings. */
 export interface ApplyListeners {
   /** Why `auto` passed over a backend, and whether attention was causal. */
   note?(text: string): void
@@ -54,7 +53,6 @@ export interface ApplyListeners {
  * @throws {BAD_FILE} when several layers are to go into a .npy file
  * @throws {SHAPE_MISMATCH} when an array does not have the shape that the method wants, or learned parameters are of other heads
  * @throws {ARRAY_MISSING} when learned parameters lack a layer
- * @throws what reading, attention and writing throw
  */
 export async function applyEstimator(
   asked: ApplyRequest,
@@ -113,7 +111,6 @@ export async function applyEstimator(
 interface Output {
   facts: AppliedArray
   operations: ApplyRecord['operations']
-  /** Arrays of the output, by name. */
   arrays: Record<string, NdArray>
 }
 
@@ -132,10 +129,7 @@ function outputOf(
   return {
     facts: {name: named('out'), layer: layer ?? null, shape, ...facts},
     operations,
-    arrays: {
-      [named('out')]: {shape, dtype: 'float32', data: Float32Array.from(data)},
-      ...mask,
-    },
+    arrays: {[named('out')]: {shape, dtype: 'float32', data: Float32Array.from(data)}, ...mask},
   }
 }
 
@@ -170,7 +164,6 @@ function checkSeveral(output: string, layers: readonly number[]): void {
   throw expected('BAD_FILE', '`output`', what, output, `or one of them: \`layer: ${layers[0]}\``)
 }
 
-/** The files that an input is read from. */
 function inputFiles(input: InputSpec): readonly string[] {
   return input.kind === 'file' ? input.paths : []
 }

@@ -12,7 +12,6 @@ import {outputErrors} from './errors.js'
 import {type Extras, extraTensors, usedNames} from './extras.js'
 import {type AppliedArray, MOST_GROWTH, type SettledRequest} from './record.js'
 
-/** What an estimator made of one layer. */
 export interface AppliedLayer {
   /** `[B, H, L, Dv]` */
   out: AttentionArray
@@ -21,7 +20,6 @@ export interface AppliedLayer {
   facts: Omit<AppliedArray, 'name' | 'layer' | 'shape'>
 }
 
-/** What runs on one layer. */
 interface LayerRequest {
   request: SettledRequest
   method: ResolvedMethod

@@ -16,7 +16,6 @@ import {type PluginRecord, pluginRecord} from '../plugins/record.js'
 import {computedBy, nullableNumber, operationForms} from '../results/record.js'
 import {type TunedSpec, tunedSpec} from '../tuned/index.js'
 
-/** What to run on what. */
 export interface ApplyRequest {
   input: InputSpec
   /** Which layers of a file of several. Default: the arrays of no layer, or all layers where there are none. */
@@ -72,21 +71,16 @@ const appliedErrors = z.object({
 })
 export type AppliedErrors = z.infer<typeof appliedErrors>
 
-/** One array of the output. */
 const appliedArray = z.object({
   name: z.string().describe('Its name in the output.'),
   layer: z
-    .number()
     .int()
     .nullable()
     .describe('Layer of a file with several, by number; `null`: the file has no numbered layers.'),
-  shape: z.array(z.number().int()).describe('Its axes, in the layout.'),
-  feature_dim: z.number().int().describe('F, length of phi; 0: no features.'),
+  shape: z.array(z.int()).describe('Its axes, in the layout.'),
+  feature_dim: z.int().describe('F, length of phi; 0: no features.'),
   logit_scale: z.number().describe('beta: logits are beta q.k.'),
-  hidden_keys: z
-    .number()
-    .int()
-    .describe('Number of keys that the key mask hides, over all sequences.'),
+  hidden_keys: z.int().describe('Number of keys that the key mask hides, over all sequences.'),
   projection: z
     .string()
     .nullable()
@@ -100,9 +94,8 @@ const appliedArray = z.object({
   used_extras: z
     .array(z.string())
     .describe('Arrays of the file that the method used in addition to q, k, v and the key mask.'),
-  not_finite: z.number().int().describe('Entries that are not finite.'),
+  not_finite: z.int().describe('Entries that are not finite.'),
   ill_conditioned: z
-    .number()
     .int()
     .describe(
       `Entries more than ${MOST_GROWTH} times the largest value: denominators nearly cancel there.`,

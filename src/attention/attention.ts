@@ -84,7 +84,6 @@ export interface CallOptions extends CommonOptions {
   gate?: tf.Tensor
 }
 
-/** The name of each option of a call. */
 const CALL_OPTIONS: Readonly<Record<'method' | keyof CallOptions, true>> = {
   method: true,
   numFeatures: true,
@@ -365,9 +364,6 @@ function noDecoder(estimator: Estimator, options: Record<string, unknown>): RfaE
 }
 
 function noGivenNoise(method: string): RfaError {
-  return new RfaError(
-    'UNSUPPORTED',
-    `${method}: expected no noise for decoding, which draws it token by token, got arrays`,
-    {suggestions: ['set seed and replicate instead']},
-  )
+  const what = 'no noise for decoding, which draws it token by token'
+  return expected('UNSUPPORTED', method, what, 'arrays', 'set seed and replicate instead')
 }

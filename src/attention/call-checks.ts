@@ -22,12 +22,9 @@ export function checkShapes(query: tf.Tensor, key: tf.Tensor, value: tf.Tensor):
     key.shape[3] === headDim &&
     key.shape[2] === keyLen
   if (fits) return {batch, heads, queryLen, keyLen, headDim, valueDim}
-  throw expected(
-    'SHAPE_MISMATCH',
-    'attention',
-    'query [B, H, L, D], key [B, H, S, D] and value [B, H, S, Dv], none empty',
-    `query ${describe(query.shape)}, key ${describe(key.shape)}, value ${describe(value.shape)}`,
-  )
+  const what = 'query [B, H, L, D], key [B, H, S, D] and value [B, H, S, Dv], none empty'
+  const got = `query ${describe(query.shape)}, key ${describe(key.shape)}, value ${describe(value.shape)}`
+  throw expected('SHAPE_MISMATCH', 'attention', what, got)
 }
 
 /** What a call asks for in addition to outputs. */
@@ -70,14 +67,11 @@ export function checkCausalAlign(
     throw expected('BAD_OPTION', 'causalAlign', CAUSAL_ALIGNS.join(' or '), describe(align))
   }
   if (!causal || queryLen >= keyLen || align !== undefined) return
-  throw expected(
-    'BAD_OPTION',
-    'attention',
-    'causalAlign where causal queries are fewer than keys',
-    `${queryLen} queries, ${keyLen} keys and none`,
-    'set `causalAlign: "end"` where the queries are the last tokens',
-    'set `causalAlign: "start"` where they are the first ones',
-  )
+  const what = 'causalAlign where causal queries are fewer than keys'
+  const got = `${queryLen} queries, ${keyLen} keys and none`
+  const remedy = 'set `causalAlign: "end"` where the queries are the last tokens'
+  const other = 'set `causalAlign: "start"` where they are the first ones'
+  throw expected('BAD_OPTION', 'attention', what, got, remedy, other)
 }
 
 /** Tensors that say something of tokens. */
@@ -133,11 +127,7 @@ export function checkCalibration(
   }
 }
 
-/**
- * Checks a projection given as a tensor: `[M, D]` or `[H, M, D]`.
- *
- * @throws {BAD_OPTION | SHAPE_MISMATCH}
- */
+/** Checks a projection given as a tensor: `[M, D]` or `[H, M, D]`. @throws {BAD_OPTION | SHAPE_MISMATCH} */
 export function checkProjection(projection: Projection, heads: number, headDim: number): void {
   checkTensor('projection', projection)
   const {shape} = projection
@@ -146,10 +136,6 @@ export function checkProjection(projection: Projection, heads: number, headDim: 
     shape.at(-1) === headDim &&
     (shape.length === 2 || (shape.length === 3 && shape[0] === heads))
   if (fits) return
-  throw expected(
-    'SHAPE_MISMATCH',
-    'projection',
-    `[M, ${headDim}] or [${heads}, M, ${headDim}]`,
-    describe(shape),
-  )
+  const what = `[M, ${headDim}] or [${heads}, M, ${headDim}]`
+  throw expected('SHAPE_MISMATCH', 'projection', what, describe(shape))
 }

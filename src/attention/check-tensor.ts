@@ -39,7 +39,6 @@ export function checkElements(
   throw expected('BAD_OPTION', where, `a ${dtypes.join(', ')} tensor`, dtype, ...remedy)
 }
 
-/** Error of a tensor that was disposed before. */
 export function disposed(where: string): RfaError {
   const remedy = 'dispose of a tensor after its last use; keep one beyond its tf.tidy with tf.keep'
   return expected('BAD_OPTION', where, 'a tensor in use', 'a disposed one', remedy)

@@ -3,24 +3,12 @@ import type * as tf from '@tensorflow/tfjs-core'
 import {expected, RfaError} from '../errors.js'
 import {checkTensor, hasShape, stepMismatch} from './check-tensor.js'
 import type {Estimator} from './forms/estimator.js'
-import type {Decoder} from './types.js'
+import type {CallShape, Decoder} from './types.js'
 
-/** Sizes of a token. */
-interface TokenSizes {
-  batch: number
-  heads: number
-  headDim: number
-  valueDim: number
-}
-
-/**
- * A decoder behind checks that every backend shares.
- *
- * @param estimator - its name, and whether it takes gates
- */
+/** A decoder behind checks that every backend shares. @param estimator - its name, and whether it takes gates */
 export function checkedDecoder(
   {name, takesGate}: Pick<Estimator, 'name' | 'takesGate'>,
-  {batch, heads, headDim, valueDim}: TokenSizes,
+  {batch, heads, headDim, valueDim}: Pick<CallShape, 'batch' | 'heads' | 'headDim' | 'valueDim'>,
   inner: Decoder,
 ): Decoder {
   const row = [batch, heads, 1, headDim]

@@ -1,5 +1,5 @@
 /** Outputs that float32 cannot hold. */
-import {RfaError} from '../errors.js'
+import {expected, type RfaError} from '../errors.js'
 import {tf} from '../tf.js'
 import type {AttendInputs} from './forms/estimator.js'
 import {hostData} from './host-data.js'
@@ -52,10 +52,7 @@ function countedEntries(
   {queryMask}: Pick<Inputs, 'queryMask'>,
 ): {broken: number; zero: boolean} {
   const [, heads, queryLen, valueDim] = out.shape
-  const data = hostData(() => ({
-    out,
-    ...(queryMask && {present: tf.cast(queryMask, 'float32')}),
-  }))
+  const data = hostData(() => ({out, ...(queryMask && {present: tf.cast(queryMask, 'float32')})}))
   const textSize = heads * queryLen * valueDim
   const isPresent = (at: number) => {
     const [text, row] = [Math.floor(at / textSize), Math.floor(at / valueDim) % queryLen]
@@ -90,16 +87,12 @@ function tooLarge(
     `keys up to ${size(key)}`,
     `values up to ${size(value)}`,
   ].join(', ')
-  return new RfaError(
-    'NOT_FINITE',
-    `${method}: expected inputs with squares, products and sums that float32 can hold, got ${sizes}: ${found}`,
-    {
-      suggestions:
-        value > LARGE_VALUE
-          ? ['divide the values by a power of two, and multiply the output by it']
-          : ['make queries and keys smaller', 'try a smaller scale'],
-    },
-  )
+  const what = 'inputs with squares, products and sums that float32 can hold'
+  const remedies =
+    value > LARGE_VALUE
+      ? ['divide the values by a power of two, and multiply the output by it']
+      : ['make queries and keys smaller', 'try a smaller scale']
+  return expected('NOT_FINITE', method, what, `${sizes}: ${found}`, ...remedies)
 }
 
 function size(x: number): string {

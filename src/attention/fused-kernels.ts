@@ -1,6 +1,4 @@
-/**
- * The door for backends: arguments of fused kernels, and checks of their calls, which the operation uses, too.
- */
+/** The door for backends: arguments of fused kernels, and checks of their calls, which the operation uses, too. */
 export {
   checkElements,
   checkNumber,
@@ -12,6 +10,7 @@ export {
 } from './check-tensor.js'
 export {
   type AdamAttributes,
+  type AttentionSizes,
   adamCount,
   checkArray,
   checkLabels,

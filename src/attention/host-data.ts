@@ -16,7 +16,6 @@ export type HostData<Named> = {
  *
  * @param compute - makes the tensors, by name
  * @returns their data, by the same names
- * @throws what `compute` throws
  */
 export function hostData<Named extends Record<string, tf.Tensor | undefined>>(
   compute: () => Named,

@@ -1,6 +1,4 @@
-/**
- * What experiments of this package use in addition to index.js. It is not public.
- */
+/** What experiments of this package use in addition to index.js. It is not public. */
 export {attendInputs} from './attention.js'
 export {exactOutput, hasExactLoop, hasLoopForm, isCanonicalSoftmax} from './exact.js'
 export {

@@ -54,12 +54,8 @@ export function exactAttention(
 ): Float64Array {
   checkArrays({query, key, value})
   if (typeof options?.target !== 'object' || options.target === null) {
-    throw expected(
-      'BAD_OPTION',
-      'exactAttention.options.target',
-      'a target',
-      describe(options?.target),
-    )
+    const where = 'exactAttention.options.target'
+    throw expected('BAD_OPTION', where, 'a target', describe(options?.target))
   }
   const [batch, heads, queryLen] = query.shape
   const [, , keyLen, valueDim] = value.shape
@@ -156,7 +152,6 @@ interface Keys {
   lengths: Float64Array
 }
 
-/** The length of each row of vectors. */
 export function lengthsOf(vectors: Float64Array, dim: number): Float64Array {
   return Float64Array.from({length: vectors.length / dim}, (_, row) =>
     norm(vectors.subarray(row * dim, (row + 1) * dim)),

@@ -1,6 +1,6 @@
 /** From the names and options that a caller gives to an estimator and the options in force; no tensors. */
 import type {z} from 'zod'
-import {describe, expected, RfaError, unknownName} from '../errors.js'
+import {describe, expected, unknownName} from '../errors.js'
 import {loadedEstimators, unknownMethod} from './estimators/index.js'
 import type {Estimator} from './forms/estimator.js'
 import {PRESET_NAMES, type PresetName} from './types.js'
@@ -14,9 +14,8 @@ import {PRESET_NAMES, type PresetName} from './types.js'
 export function estimatorNamed(name: string): Estimator {
   const estimators = loadedEstimators()
   if (!estimators) {
-    throw new RfaError('BACKEND_NOT_READY', 'attention: expected a backend, got none yet', {
-      suggestions: ["call await useBackend('auto') once before"],
-    })
+    const remedy = "call await useBackend('auto') once before"
+    throw expected('BACKEND_NOT_READY', 'attention', 'a backend', 'none yet', remedy)
   }
   if (!Object.hasOwn(estimators, name)) throw unknownMethod('method', name)
   return (estimators as Readonly<Record<string, Estimator>>)[name]!
@@ -40,20 +39,13 @@ export function resolveOptions<Schema extends z.ZodObject>(
     if (known.length > 0) throw unknownName(estimator.name, 'options', name, known)
     throw expected('UNKNOWN_NAME', estimator.name, 'no options', describe(name))
   }
-  const parsed = estimator.options.safeParse({
-    ...presetOptions(estimator, preset),
-    ...explicit,
-  })
+  const parsed = estimator.options.safeParse({...presetOptions(estimator, preset), ...explicit})
   if (parsed.success) return parsed.data as z.output<Schema>
   const issue = parsed.error.issues[0]!
   const name = String(issue.path[0])
-  throw expected(
-    'BAD_OPTION',
-    `${estimator.name}.${name}`,
-    allowed(issue),
-    describe(explicit[name]),
-    `see rfa methods ${estimator.name}`,
-  )
+  const where = `${estimator.name}.${name}`
+  const remedy = `see rfa methods ${estimator.name}`
+  throw expected('BAD_OPTION', where, allowed(issue), describe(explicit[name]), remedy)
 }
 
 /** What an option accepts, from the schema's complaint about another value. */
@@ -81,12 +73,8 @@ function presetOptions(
   const presets = estimator.presets as Estimator['presets']
   const found = presets[preset]
   if (found) return found.options as Record<string, unknown>
-  throw expected(
-    'UNSUPPORTED',
-    estimator.name,
-    `a preset of ${['exact', ...Object.keys(presets)].join(', ')}`,
-    describe(preset),
-  )
+  const what = `a preset of ${['exact', ...Object.keys(presets)].join(', ')}`
+  throw expected('UNSUPPORTED', estimator.name, what, describe(preset))
 }
 
 /** Whether these options make the estimator use random vectors. */

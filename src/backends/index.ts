@@ -20,7 +20,6 @@ export const BACKEND_NAMES = Object.keys(REGISTRY) as readonly BackendName[]
 export const BACKEND_CHOICES = ['auto', ...BACKEND_NAMES] as const
 export type BackendChoice = (typeof BACKEND_CHOICES)[number]
 
-/** Which backend runs, and how. */
 export interface ActiveBackend {
   name: BackendName
   threads: number
@@ -28,7 +27,6 @@ export interface ActiveBackend {
   instructionSet: string | null
 }
 
-/** How a backend is taken into use. */
 export interface UseOptions extends ThreadOptions {
   /** Called with a sentence when `auto` skips a native backend that is installed but cannot run. */
   note?: ((text: string) => void) | undefined
@@ -110,9 +108,7 @@ export function probeBackends(): Promise<BackendReport[]> {
   })
 }
 
-/**
- * The backend to count memory for: under `auto` the one that would be used here, or the plainest if none can be.
- */
+/** The backend to count memory for: under `auto` the one that would be used here, or the plainest if none can be. */
 export async function meteredBackend(choice: BackendChoice): Promise<BackendName> {
   if (choice !== 'auto') return choice
   quietTensorFlow()
@@ -176,13 +172,9 @@ async function firstAvailable(how: ThreadOptions, note: UseOptions['note']): Pro
     if (process.env.RFA_ISA) throw missing(name, report)
     if (!report.absent) passedOver = `native: ${report.reason}`
   }
-  throw new RfaError(
-    'BACKEND_MISSING',
-    'backend: expected at least cpu to be available, got none',
-    {
-      suggestions: ['run rfa doctor', 'reinstall with npm ci'],
-    },
-  )
+  const what = 'at least cpu to be available'
+  const remedies = ['run rfa doctor', 'reinstall with npm ci']
+  throw expected('BACKEND_MISSING', 'backend', what, 'none', ...remedies)
 }
 
 /** Error of a backend that cannot be had. RFA_ISA is in the way of `auto` too. */

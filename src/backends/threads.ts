@@ -3,7 +3,6 @@
 /** More threads than any machine has processors are a slip of the keyboard. */
 export const MAX_THREADS = 1024
 
-/** Whether a number of threads can be asked for. */
 export function isThreadCount(threads: number): boolean {
   return Number.isInteger(threads) && threads > 0 && threads <= MAX_THREADS
 }

@@ -13,7 +13,6 @@ export interface Availability {
   absent?: boolean
 }
 
-/** One line of `rfa doctor`. */
 export interface BackendReport extends Availability {
   name: string
 }

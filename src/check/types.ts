@@ -31,7 +31,6 @@ export const CHECK_STATUSES = [
 ] as const
 export type CheckStatus = (typeof CHECK_STATUSES)[number]
 
-/** What one check found. */
 export interface Finding {
   status: CheckStatus
   /** Forms, shapes and options that were tried, the smallest first. */
@@ -46,7 +45,6 @@ export interface Finding {
   advice?: string
 }
 
-/** One check. */
 export interface Check {
   name: string
   group: CheckGroup
@@ -65,7 +63,6 @@ export interface Subject {
   seconds: number
 }
 
-/** A check that is over. */
 export interface CheckOutcome extends Finding {
   check: string
   group: CheckGroup

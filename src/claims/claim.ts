@@ -48,7 +48,6 @@ interface ClaimFacts {
   paper: string
 }
 
-/** A plan of one of the experiments. */
 export type ClaimPlan = VariancePlan | ErrorSweepPlan | BenchPlan | SwapPlan | TunePlan | TrainPlan
 
 /** How plans of a claim are made. */

@@ -46,7 +46,6 @@ export const claimFacts = z.object({
   rule: z.string().nullable().describe('Which values make which verdict, fixed beforehand.'),
 })
 
-/** A claim with its verdict. */
 export const claimOutcome = claimFacts.extend({
   verdict: z
     .enum(VERDICTS)

@@ -1,5 +1,6 @@
 /** Plans of claims: what most of them have in common. */
 import type {ProjectionName} from '../attention/names.js'
+import {plainSpec} from '../experiments/axes.js'
 import {type BenchPlan, benchPlan} from '../experiments/bench/schema.js'
 import {type ErrorSweepPlan, errorSweepPlan} from '../experiments/error-sweep/schema.js'
 import {modelDigest} from '../experiments/model-digest.js'
@@ -10,20 +11,14 @@ import {readTexts} from '../inputs/texts.js'
 import {openModel} from '../model/index.js'
 import type {PlanRequest} from './claim.js'
 
-/** Estimators in their exact forms, at default options. */
-function exactForms(names: readonly string[]) {
-  return names.map(method => ({method, preset: 'exact' as const, options: {}}))
-}
-
 type VarianceAxes = Omit<VariancePlan, 'experiment' | 'methods' | 'orth_sign' | 'backend'> & {
   methods: readonly string[]
 }
 
-/** A variance experiment. */
 export function variancePlanOf({methods, ...axes}: VarianceAxes): VariancePlan {
   return variancePlan.parse({
     experiment: 'variance',
-    methods: exactForms(methods),
+    methods: methods.map(plainSpec),
     ...axes,
     backend: 'auto',
   })
@@ -144,7 +139,7 @@ export function benchPlanOf(
 ): BenchPlan {
   return benchPlan.parse({
     experiment: 'bench',
-    methods: exactForms(methods),
+    methods: methods.map(plainSpec),
     projections: ['orth'],
     num_features: [...numFeatures],
     redraw: 'fixed',
@@ -163,10 +158,7 @@ export function benchPlanOf(
 }
 
 /** Lengths of the claims about growth. */
-const LENGTHS = {
-  quick: [512, 1024, 2048],
-  full: [512, 1024, 2048, 4096, 8192],
-}
+const LENGTHS = {quick: [512, 1024, 2048], full: [512, 1024, 2048, 4096, 8192]}
 
 /** Time and memory over length: exact forms and linear ones, one run for all claims about growth. */
 export function lengthsRun(request: PlanRequest): Record<string, BenchPlan> {
@@ -202,11 +194,7 @@ const SWAPS = {
     numFeatures: [64],
     ...{replicates: 6, texts: 40, maxTokens: 64},
   },
-  full: {
-    methods: SWAPPED,
-    numFeatures: [64, 256],
-    ...{replicates: 10, texts: 120, maxTokens: 128},
-  },
+  full: {methods: SWAPPED, numFeatures: [64, 256], ...{replicates: 10, texts: 120, maxTokens: 128}},
 }
 /** Of the encoder, which is 60 times as large. */
 const ENCODER_SWAP = {
@@ -242,7 +230,7 @@ async function swapPlanOf(
   const layers = Array.from({length: facts.layers}, (_, layer) => layer)
   return swapPlan.parse({
     experiment: 'swap',
-    methods: exactForms(methods),
+    methods: methods.map(plainSpec),
     projections: ['orth'],
     num_features: numFeatures,
     layer_sets: [layers, ...layers.map(layer => [layer])],

@@ -95,10 +95,8 @@ export function rowsOf(
   {comparison: {quantities, margin = 0}, limits}: Pick<ComparisonRequest, 'comparison' | 'limits'>,
 ): ComparedRow[] {
   const lines = found.flatMap(({pair, line, at}) => ('reason' in line ? [] : [{pair, line, at}]))
-  const adjusted = adjustedPValues(
-    lines.map(({line}) => line),
-    margin,
-  )
+  const compared = lines.map(({line}) => line)
+  const adjusted = adjustedPValues(compared, margin)
   return lines.map(({pair, line, at}, place) => {
     const p = isOpposed(line) ? 1 : adjusted[place]!
     const limit = limits.find(({quantity}) => quantity === line.quantity)

@@ -3,6 +3,7 @@ import {type ColumnSpec, table} from '../report/document.js'
 import type {Figure, Point} from '../report/figures/figure.js'
 import {groupBy} from '../report/groups.js'
 import {significant, withInterval} from '../report/numbers.js'
+import {capital} from '../report/words.js'
 import type {ComparedRow, ComparisonFacts} from './schema.js'
 
 /** Lines that can be read in one figure; tables have them all. */
@@ -25,7 +26,7 @@ function figureOf(all: readonly ComparedRow[], limit: number | undefined): Figur
   return [
     {
       name: `comparison-${quantity}`,
-      title: `${quantity[0]!.toUpperCase()}${quantity.slice(1)}, B over A`,
+      title: `${capital(quantity)}, B over A`,
       caption: `Beyond 1 B has more; bars are 95 % intervals${limit === undefined ? '' : `, the second line the limit of ${limit} %`}.${left > 0 ? ` ${left} more lines are in the table below.` : ''}`,
       x: {label: `${quantity}, B over A`, scale: 'log'},
       y: {label: 'cell', scale: 'linear', names},

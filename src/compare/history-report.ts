@@ -28,7 +28,6 @@ export type Quantities = ReadonlyMap<QuantityName, Quantity>
 const LEGEND =
   'Values with their 95 % intervals. change: the value over that of the row below it, as rfa compare finds it; p-values are adjusted for all lines of a run.'
 
-/** Lines that one figure shows. */
 const MOST_LINES = 8
 
 /** The first screen: the lines that the newest run changed most, a row for each run, and what it lacks. */
@@ -84,7 +83,6 @@ function lackedItem({left, rows}: HistoryFacts): string[] {
   return [`${count} ${verb} not in the newest run: ${names} (${cut(reasons[0]!)}${others})`]
 }
 
-/** Everything. */
 export function historyReport(facts: HistoryFacts, quantities: Quantities): Block[] {
   const shared = sharedIn(facts)
   return [
@@ -166,7 +164,7 @@ function nameOf(row: HistoryRow, shared: SharedIn): string {
 function columns(quantities: Quantities, shared: SharedIn): ColumnSpec<HistoryRow>[] {
   const of = ({quantity}: HistoryRow) => quantities.get(quantity)!
   return [
-    {title: 'line', align: 'left', flexible: true, cell: row => nameOf(row, shared)},
+    {title: 'line', flexible: true, cell: row => nameOf(row, shared)},
     {title: 'commit', align: 'left', cell: commitText},
     {title: 'made', align: 'left', priority: 2, cell: ({created_at}) => timeText(created_at)},
     {

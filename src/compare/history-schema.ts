@@ -7,7 +7,7 @@ const {quantity, at, unit} = comparedRow.shape
 
 /** A cell in one run, and how it differs from the run before that has it. */
 export const historyRow = z.object({
-  line: z.number().int().describe('Number of the line: rows of one cell and quantity share it.'),
+  line: z.int().describe('Number of the line: rows of one cell and quantity share it.'),
   experiment: z.string().describe('Name of the experiment.'),
   quantity,
   at: at.describe('Names and values that distinguish the line from others, as in the tables.'),
@@ -40,10 +40,9 @@ const historyRun = z.object({
   commit: historyRow.shape.commit,
   rfa: historyRow.shape.rfa,
   machine: z.string().describe('Processor, number of processors and system.'),
-  measured: z.number().int().describe('Cells that it measured.'),
+  measured: z.int().describe('Cells that it measured.'),
 })
 
-/** Everything that a history found. */
 export const historyFacts = z.object({
   runs: z.array(historyRun).describe('The runs, the newest first.'),
   warnings: z.array(z.string()).describe('What else differs between the runs than the code.'),

@@ -26,7 +26,6 @@ import {type MeasuredPair, matchRuns, type Side} from './match.js'
 import type {ComparedRow, LeftRow} from './schema.js'
 import {machineText, SOFTWARE, stepWarnings} from './warnings.js'
 
-/** A run of a history. */
 type HistoryRun = Pick<Side, 'directory' | 'manifest' | 'records' | 'cells'>
 
 /** Runs of one experiment. */
@@ -39,7 +38,6 @@ export interface HistoryOf {
   machine?: string
 }
 
-/** What a history is asked for. */
 export interface HistoryRequest {
   limits: readonly Limit[]
   strict: boolean
@@ -77,7 +75,6 @@ export function history(all: readonly HistoryOf[], request: HistoryRequest): His
   }
 }
 
-/** What the newest runs changed. */
 export function newestChanges({rows}: Pick<HistoryFacts, 'rows'>): ComparedRow[] {
   return rows.flatMap(({newest, change}) => (newest && change ? [change] : []))
 }

@@ -21,7 +21,6 @@ export interface Side {
   cells: number | null
 }
 
-/** What is to be compared, and how it is judged. */
 export interface ComparisonRequest {
   experiment: string
   comparison: Comparison
@@ -153,7 +152,6 @@ export function cellsOfMethod(records: readonly CellRecord[], name: string): Cel
   return records.filter(({cell}) => (cell as MethodSpec).method === name)
 }
 
-/** The methods of a run, as labels name them. */
 export function methodsOf(records: readonly CellRecord[]): string[] {
   return [...new Set(records.map(({cell}) => methodLabel(cell as MethodSpec)))]
 }

@@ -28,7 +28,6 @@ import {
 /** Cells of one reason that are named; all are in CSV and JSON. */
 const MOST_NAMED = 12
 
-/** The whole comparison. */
 export function comparisonReport(facts: ComparisonFacts, {quantities}: Comparison): Block[] {
   const {experiment, related, a, b, warnings, rows, left} = facts
   const shared = sharedPlace(rows)
@@ -107,35 +106,19 @@ function quantityColumns(quantity: Quantity): ColumnSpec<ComparedRow>[] {
           ? UNSETTLED
           : withInterval(ratio, ratio_low, ratio_high),
     },
-    {
-      title: 'pairs',
-      priority: 5,
-      cell: ({pairs}) => String(pairs ?? MISSING),
-      tells: ({pairs}) => pairs !== null,
-    },
+    {title: 'pairs', priority: 5, cell: ({pairs}) => String(pairs ?? MISSING), sparse: true},
     {
       title: 'P(B > A)',
       priority: 4,
       cell: ({effect}) => (effect === null ? MISSING : effect.toFixed(2)),
-      tells: ({effect}) => effect !== null,
+      sparse: true,
     },
-    {
-      title: 'p',
-      priority: 3,
-      cell: ({p_value}) => significant(p_value),
-      tells: ({p_value}) => p_value !== null,
-    },
+    {title: 'p', priority: 3, cell: ({p_value}) => significant(p_value), sparse: true},
     {title: 'B is', align: 'left', cell: row => answerText(row, quantity)},
-    {
-      title: 'limit',
-      align: 'left',
-      cell: row => judgementText(row),
-      tells: ({judgement}) => judgement !== null,
-    },
+    {title: 'limit', align: 'left', cell: row => judgementText(row), sparse: true},
   ]
 }
 
-/** A value in its unit. */
 export function valueText(value: number, {unit}: Quantity): string {
   if (unit === 'ns') return nanoseconds(value)
   return unit === 'bytes' ? bytes(value) : significant(value)
@@ -192,10 +175,8 @@ export function verdictItems(
       `regression: ${row.quantity} of ${nameOf(row.at, shared)}: ${withInterval(row.ratio, row.ratio_low, row.ratio_high)} times ${base}, beyond ${row.limit_percent}%`,
   )
   const kind = strict ? 'fails (--strict)' : 'warning'
-  const openNames = firstOf(
-    open.map(one => openText(one, shared)),
-    most,
-  )
+  const openTexts = open.map(one => openText(one, shared))
+  const openNames = firstOf(openTexts, most)
   const doubts =
     open.length === 0
       ? []

@@ -40,7 +40,7 @@ export const comparedRow = z.object({
     .describe(
       'What the ratio rests on: `exact`: nothing varies but rounding; `processes`: cells of one run, process by process; `medians`: medians of independent processes; `pairs`: replicates of the same draws; `samples`: replicates of independent draws; `spreads`: variances by their standard errors.',
     ),
-  pairs: z.number().int().nullable().describe('Pairs that were compared; `null`: not paired.'),
+  pairs: z.int().nullable().describe('Pairs that were compared; `null`: not paired.'),
   answer: z
     .enum(ANSWERS)
     .describe(
@@ -77,12 +77,11 @@ const side = z.object({
   method: z.string().nullable().describe('Method of the run that is compared; `null`: all.'),
   created_at: z.string().describe('When the run began, UTC.'),
   commit: z.string().nullable().describe('Commit of rfa that made it; `null`: unknown.'),
-  cells: z.number().int().nullable().describe('Cells of its plan; `null`: not known.'),
-  completed: z.number().int().describe('Cells that were measured, of the method if there is one.'),
+  cells: z.int().nullable().describe('Cells of its plan; `null`: not known.'),
+  completed: z.int().describe('Cells that were measured, of the method if there is one.'),
 })
 export type ComparedSide = z.infer<typeof side>
 
-/** Everything that a comparison found. */
 export const comparisonFacts = z.object({
   experiment: z.string().describe('Name of the experiment.'),
   related: z
@@ -95,10 +94,7 @@ export const comparisonFacts = z.object({
   left: z.array(leftRow).describe('What was not compared, and why.'),
   limits: z
     .array(
-      z.object({
-        quantity,
-        percent: z.number().describe('How much more B may have, in percent.'),
-      }),
+      z.object({quantity, percent: z.number().describe('How much more B may have, in percent.')}),
     )
     .describe('Limits of --fail-on.'),
   strict: z.boolean().describe('Inconclusive lines fail, too.'),

@@ -19,7 +19,6 @@ import type {ComparedRow, ComparedSide, ComparisonFacts, LeftRow} from './schema
 const MOST_WARNINGS = 3
 const MOST_OF_WARNING = 150
 
-/** Blocks of the first screen. */
 export function comparisonScreen(facts: ComparisonFacts, {quantities}: Comparison): Block[] {
   const {rows, left, warnings} = facts
   const shared = sharedPlace(rows)
@@ -171,11 +170,11 @@ export function ratioText({ratio, ratio_low, ratio_high}: ComparedRow): string {
 function columnsOf(quantities: readonly Quantity[], shared: Shared): ColumnSpec<ComparedRow>[] {
   const of = ({quantity}: ComparedRow) => quantities.find(({name}) => name === quantity)!
   return [
-    {title: 'line', align: 'left', flexible: true, cell: row => lineName(row, shared)},
+    {title: 'line', flexible: true, cell: row => lineName(row, shared)},
     {title: 'A', cell: row => shortText(row.a, of(row))},
     {title: 'B', cell: row => shortText(row.b, of(row))},
     {title: 'B/A', align: 'left', cell: row => ratioText(row)},
-    {title: 'B is', align: 'left', flexible: true, cell: row => answerText(row, of(row))},
+    {title: 'B is', flexible: true, cell: row => answerText(row, of(row))},
   ]
 }
 

@@ -40,7 +40,11 @@ export const methodSpec = z.object({
 })
 export type MethodSpec = z.infer<typeof methodSpec>
 
-/** Estimators of a plan. */
+/** A method as it is named, without options. */
+export function plainSpec(method: string): MethodSpec {
+  return {method, preset: 'exact', options: {}}
+}
+
 const methodSpecs = z.array(methodSpec).min(1).describe('Estimators with their options.')
 
 /** What plans say of their estimators. */
@@ -59,7 +63,7 @@ export const causalAlignField = z
 
 /** Layers of a file, as plans list them. */
 export const layerAxis = z
-  .union([z.literal('all'), z.array(z.number().int().nonnegative()).min(1)])
+  .union([z.literal('all'), z.array(z.int().nonnegative()).min(1)])
   .optional()
   .describe(
     'Layers of a file with several, by number; `all` until the file is read; absent: the file has no numbered layers.',
@@ -76,15 +80,12 @@ export const layerFiles = z
   )
   .meta({flag: 'input'})
 
-/** The layer of one cell. */
 export const layerPoint = z
-  .number()
   .int()
   .nonnegative()
   .optional()
   .describe('Layer of a file with several, by number; absent: the file has no numbered layers.')
 
-/** What a plan says of its input. */
 interface InputAxes {
   input: InputSpec
   layers?: LayerChoice | undefined
@@ -119,17 +120,14 @@ export const logitScale = z
 
 /** Sizes of queries, keys and values, but for their lengths. */
 export const sizeFields = {
-  batch: z.number().int().positive().describe('B, sequences.'),
-  heads: z.number().int().positive().describe('H, heads.'),
-  head_dim: z.number().int().positive().describe('D, entries of a query or key.'),
-  value_dim: z.number().int().positive().describe('Dv, entries of a value.'),
+  batch: z.int().positive().describe('B, sequences.'),
+  heads: z.int().positive().describe('H, heads.'),
+  head_dim: z.int().positive().describe('D, entries of a query or key.'),
+  value_dim: z.int().positive().describe('Dv, entries of a value.'),
 }
 
 /** Length of phi in a result. */
-export const featureDim = z
-  .number()
-  .int()
-  .describe('F, length of phi; 0: the method has no features.')
+export const featureDim = z.int().describe('F, length of phi; 0: the method has no features.')
 
 /** Signs of orthogonal projections; records without it were made with uniform ones. */
 const orthSign = z
@@ -149,14 +147,10 @@ export function drawSettingsOf(plan: z.input<typeof settings>): DrawSettings {
   return settings.parse(plan)
 }
 
-/** What is drawn, as plans list it. */
 export const drawAxes = {
   projections: z.array(projectionName).min(1).describe('Random matrices [M, D] to draw.'),
   ...drawSettings,
-  num_features: z
-    .array(z.number().int().positive())
-    .min(1)
-    .describe('M, numbers of random vectors.'),
+  num_features: z.array(z.int().positive()).min(1).describe('M, numbers of random vectors.'),
 }
 type DrawAxes = z.output<z.ZodObject<typeof drawAxes>>
 
@@ -167,7 +161,6 @@ export const drawPoint = {
     .describe('Random matrix [M, D]; `null`: the method draws none.'),
   ...drawSettings,
   num_features: z
-    .number()
     .int()
     .nullable()
     .describe('M, number of random vectors; `null`: the method has none.'),
@@ -194,7 +187,6 @@ export interface DrawGrid {
   at(index: number): DrawPoint
 }
 
-/** The grid of draws of a method. */
 export function drawGrid(
   {projected, sized, tuned}: DrawingMethod,
   plan: DrawAxes & {causal: boolean},
@@ -246,14 +238,9 @@ interface ViewPoint {
   causal_align?: CausalAlign | undefined
 }
 
-/** A cell that calls attention. */
 type CallingCell = MethodSpec & DrawPoint & ViewPoint & {seed: number}
 
-/**
- * The options of attention that a cell stands for.
- *
- * @param replicate - index of the draw
- */
+/** The options of attention that a cell stands for. @param replicate - index of the draw */
 export function attendOptions(
   cell: CallingCell,
   replicate = 0,

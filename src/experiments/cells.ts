@@ -7,7 +7,6 @@ export function distinct<Value>(axis: readonly Value[]): Value[] {
   return [...new Set(axis)]
 }
 
-/** The methods of a plan, each once. */
 export function distinctMethods<Spec extends object>(methods: readonly Spec[]): Spec[] {
   return [...new Map(methods.map(spec => [JSON.stringify(spec), spec])).values()]
 }

@@ -57,7 +57,6 @@ export interface LinesOf<Record> {
 /** What A and B are called. */
 export type Sides = readonly [a: string, b: string]
 
-/** How cells of an experiment are compared. */
 export interface Comparison<
   Cell extends object = object,
   Record extends MeasuredRecord = MeasuredRecord,

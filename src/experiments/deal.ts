@@ -3,7 +3,6 @@
 import {inOrder} from '../report/groups.js'
 import type {SharedCost} from './experiment.js'
 
-/** A cell as far as dealing goes. */
 export interface DealtCell {
   /** Cost of the cell; one that is not finite counts as 0. */
   cost: number

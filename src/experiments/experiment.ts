@@ -56,7 +56,7 @@ export interface Grid<Cell = object> {
   count: number
   /** In the order in which they run, each once. Reads no input. */
   cells(): Cell[]
-  /** The same with predictions. @throws what reading the header of the plan's input throws */
+  /** The same with predictions. */
   jobs(): Promise<PredictedCell<Cell>[]>
 }
 
@@ -113,7 +113,6 @@ interface InProcesses<Cell = object, Result = ComputedBy> {
   merge(results: readonly Result[], trial: Result | undefined): Promise<Result>
 }
 
-/** A cell as it is tried. */
 export interface Trial<Cell> {
   cell: Cell
   /** Trials with the same key have one process, one after the other, those of the smallest memory first. */
@@ -139,7 +138,7 @@ export interface Experiment<
   record: z.ZodType<CellRecord<Cell, Result>>
   /** Columns and rows of its CSV files. */
   tables: readonly TableFormat[]
-  /** What a plan asks for. @throws what resolving its methods throws */
+  /** What a plan asks for. */
   grid(plan: P): Promise<Grid<Cell>>
   /**
    * Reads once what all cells will read, and starts what they will start, so that a bad file or a missing program

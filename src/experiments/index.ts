@@ -14,7 +14,6 @@ const REGISTRY = {
   train: () => import('./train/index.js'),
 } as const satisfies Record<string, () => Promise<{default: Experiment}>>
 
-/** An experiment's name. */
 type ExperimentName = keyof typeof REGISTRY
 export const EXPERIMENT_NAMES = Object.keys(REGISTRY) as readonly ExperimentName[]
 

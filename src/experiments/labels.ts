@@ -18,9 +18,7 @@ export function methodLabel({method, preset, options, tuned}: MethodSpec): strin
   return marks.length > 0 ? `${method} (${marks.join(', ')})` : method
 }
 
-/**
- * A projection with what makes its draw differ from the ordinary one, such as its signs: `orth (raw signs)`.
- */
+/** A projection with what makes its draw differ from the ordinary one, such as its signs: `orth (raw signs)`. */
 export function projectionLabel(draw: Omit<DrawPoint, 'num_features'>): string | null {
   const marks = drawMarks(draw)
   return marks.length > 0 ? `${draw.projection} (${marks.join(', ')})` : draw.projection

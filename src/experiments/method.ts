@@ -97,7 +97,6 @@ export function unsupportedReason(
   return undefined
 }
 
-/** What a call asks of a method. */
 interface WantedForm {
   causal: boolean
   cross: boolean

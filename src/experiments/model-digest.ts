@@ -17,7 +17,7 @@ export async function modelDigest(folder: string, engine?: 'transformers'): Prom
   return hash.digest('hex')
 }
 
-/** SHA-256 of a file. @throws what opening it throws */
+/** SHA-256 of a file. */
 export async function fileDigest(path: string): Promise<string> {
   const hash = createHash('sha256')
   await hashFile(hash, path)

@@ -12,7 +12,6 @@ export interface Job extends PredictedCell {
   readonly key: string
 }
 
-/** A plan with its experiment and its jobs. */
 export interface PlannedRun {
   experiment: Experiment
   plan: Plan
@@ -27,7 +26,6 @@ export interface PlannedRun {
  *
  * @param most - cells that are let in
  * @throws {TOO_LARGE} for more, before any is made
- * @throws what reading the header of the plan's input or resolving its methods throws
  */
 export async function planRun(plan: Plan, most: number = MOST_FORCED): Promise<PlannedRun> {
   const experiment = await experimentNamed(plan.experiment)
@@ -49,7 +47,6 @@ export async function stopCountingPlugins({plugins = []}: Plan): Promise<void> {
  * when a saved run is looked at.
  *
  * @throws {TOO_LARGE} for a grid of more than a million: the plan may come from anywhere
- * @throws what resolving the plan's methods throws
  */
 export async function planKeys(plan: Plan): Promise<string[]> {
   const experiment = await experimentNamed(plan.experiment)

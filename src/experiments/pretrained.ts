@@ -9,16 +9,13 @@ export const digest = z
 
 /** A folder, pinned to what it holds. */
 export const pretrainedModel = z
-  .object({
-    folder: z.string().describe('Folder as Hugging Face writes it.'),
-    digest,
-  })
+  .object({folder: z.string().describe('Folder as Hugging Face writes it.'), digest})
   .describe('The pretrained model.')
 export type PretrainedModel = z.infer<typeof pretrainedModel>
 
 const ENGINE =
   'What runs the model in place of this program: `transformers`, PyTorch and Transformers in Python, whatever `backend` says; absent: the program itself.'
-const count = z.number().int().positive()
+const count = z.int().positive()
 
 /** What runs the model of a plan, with sizes that the program does not read itself. */
 export const engineOfPlan = z
@@ -28,11 +25,7 @@ export const engineOfPlan = z
     heads: count.describe('H, heads of queries.'),
     head_dim: count.describe('D, entries of a query or key.'),
     width: count.describe('Entries of a hidden state.'),
-    vocabulary: z
-      .number()
-      .int()
-      .nonnegative()
-      .describe('Tokens that the model knows; 0: it reads none.'),
+    vocabulary: z.int().nonnegative().describe('Tokens that the model knows; 0: it reads none.'),
     parameters: count.describe('Weights of the model.'),
   })
   .optional()
@@ -79,7 +72,6 @@ export const engineBackend = z
   .string()
   .describe('Backend that computed; `torch` where Transformers ran the model.')
 
-/** What records say of a model that Transformers runs. */
 export function transformersFacts(
   {packages, python, device}: TransformersModel['engine'],
   threads: number,
@@ -88,5 +80,4 @@ export function transformersFacts(
   return {...computed, engine: {name: 'transformers' as const, ...packages, python, device}}
 }
 
-/** Numbers of layers. */
-export const layerNumbers = z.array(z.number().int().nonnegative())
+export const layerNumbers = z.array(z.int().nonnegative())

@@ -22,7 +22,6 @@ export function runtimeBytes(backend: MeteredBackend): number {
 /** Unused host arrays are collected when about this many bytes have accumulated. */
 export const UNCOLLECTED = 64e6
 
-/** The calls of a cell. */
 export interface ProcessOfCell {
   backend: MeteredBackend
   method: ResolvedMethod

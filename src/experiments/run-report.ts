@@ -28,7 +28,6 @@ export interface ReportedRun {
   resumeCommand: string | null
 }
 
-/** What a report is to have. */
 export interface ReportParts {
   /** Default: none. */
   figures?: boolean

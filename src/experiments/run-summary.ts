@@ -4,7 +4,7 @@ import {inputSpec} from '../inputs/spec.js'
 import {commandText} from '../report/command-line.js'
 import type {PageRun} from '../report/html/summary.js'
 import {bytes, plural} from '../report/numbers.js'
-import {dateText, listed, numbersListed} from '../report/words.js'
+import {capital, dateText, listed, numbersListed} from '../report/words.js'
 import type {RunManifest} from '../results/folder/manifest.js'
 import {shardText} from '../results/folder/shard.js'
 import {countRecords} from '../results/folder/summary.js'
@@ -16,7 +16,6 @@ import {experimentNamed} from './index.js'
 import {inputLabel, methodLabel} from './labels.js'
 import {type ReportedRun, runName} from './run-report.js'
 
-/** The first screen of a run. */
 export async function runSummary(run: ReportedRun): Promise<PageRun> {
   const {manifest, directory} = run
   const experiment = await experimentNamed(manifest.plan.experiment)
@@ -58,8 +57,7 @@ function whatWasRun({title}: Experiment, plan: Plan): string {
     ...(projections ? [`random matrices ${listed(projections)}`] : []),
     ...(replicates === undefined ? [] : [plural(replicates, 'replicate')]),
   ]
-  const [first, ...letters] = title
-  return `${first!.toUpperCase()}${letters.join('')}${what}${parts.map(part => `, ${part}`).join('')}.`
+  return `${capital(title)}${what}${parts.map(part => `, ${part}`).join('')}.`
 }
 
 function factsOf({created_at, machine, argv, plan}: RunManifest): [string, string][] {

@@ -2,10 +2,8 @@
 import type {TransformersModel} from '../model/index.js'
 import type {DrawPoint, MethodSpec} from './axes.js'
 
-/** What is asked of a method. */
 type Asked = MethodSpec & DrawPoint & {seed: number}
 
-/** The method of a cell as Python takes it. */
 export function torchMethod(cell: Asked) {
   const {method: name, seed, projection, orth_sign, num_features} = cell
   const drawn = projection === null ? {} : {projection, orth_sign}
@@ -13,7 +11,6 @@ export function torchMethod(cell: Asked) {
   return {name, seed, options: {...pythonOptions(cell), ...drawn, ...sized}}
 }
 
-/** Options by the names of Python. */
 function pythonOptions({options}: Pick<Asked, 'options'>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(options).map(([name, value]) => [

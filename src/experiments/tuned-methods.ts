@@ -16,7 +16,7 @@ interface MaybeTuned {
   numFeatures?: number
 }
 
-/** The parameters of a cell; `undefined`: it has none. @throws what {@link openTuned} throws */
+/** The parameters of a cell; `undefined`: it has none. */
 export async function tunedOf({
   method,
   tuned,
@@ -33,7 +33,6 @@ export type TunedPlace = HeadSizes & {layer: number | undefined}
  * Reads the parameters of a plan, and refuses those that do not fit what its cells read.
  *
  * @param places - called where there are parameters
- * @throws what {@link openTuned} and {@link assertTunedFits} throw
  */
 export async function assertTuned(
   methods: readonly MaybeTuned[],

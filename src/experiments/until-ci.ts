@@ -1,7 +1,6 @@
 /** Replicates until an interval is narrow enough: the rule of a plan, and the next number of replicates. */
 import {z} from 'zod'
 
-/** When replicates end. */
 export const untilCi = z.object({
   relative_half_width: z
     .number()
@@ -9,7 +8,6 @@ export const untilCi = z.object({
     .describe('Largest half-width of the 95 % interval, relative to its number.')
     .meta({flag: 'until-ci'}),
   max_replicates: z
-    .number()
     .int()
     .positive()
     .describe('Largest number of replicates.')
@@ -24,7 +22,6 @@ export interface Counted {
   until_ci?: UntilCi | undefined
 }
 
-/** The largest number of replicates. */
 export function mostReplicates({replicates, until_ci: until}: Counted): number {
   return until?.max_replicates ?? replicates
 }

@@ -78,7 +78,6 @@ interface RunningBatch {
  * @throws {NOT_WRITABLE} where another export writes into the folder
  * @throws {BAD_RANGE} for a layer that the model does not have
  * @throws {TOO_LARGE} where a layer does not fit into memory
- * @throws what opening the model, reading the texts and writing throw
  */
 export async function exportLayers(
   request: ExportRequest,

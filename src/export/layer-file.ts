@@ -17,7 +17,6 @@ export function fileOf({output}: Pick<ExportRequest, 'output'>, layer: number): 
   return join(output, `layer${layer}.safetensors`)
 }
 
-/** A layer that a model has run. */
 export interface RunLayer {
   index: number
   captured: CapturedLayer
@@ -27,7 +26,6 @@ export interface RunLayer {
   matrix: Float32Array<ArrayBuffer>
 }
 
-/** Writes the file of a layer. */
 export async function writeLayer(
   request: ExportRequest,
   facts: WrittenFacts,

@@ -6,20 +6,16 @@ import type {LayerChoice} from '../inputs/layers.js'
 import type {EngineChoice} from '../model/engine-names.js'
 import {computedBy, nullableNumber} from '../results/record.js'
 
-/** Layers of a model, and where they go. */
 export interface ExportRequest {
   /** Folder as Hugging Face writes it. */
   model: string
   /** File with a text on each line, or folder with one in each .txt file. */
   texts: string
-  /** First texts to read. */
   maxTexts: number
   /** Tokens at which a text is cut. */
   maxTokens: number
   layers: LayerChoice
-  /** Folder of the files. */
   output: string
-  /** Replace files that exist. */
   force: boolean
   backend: BackendChoice
   threads?: number | undefined
@@ -30,7 +26,7 @@ export interface ExportRequest {
 }
 
 const exportedLayer = z.object({
-  layer: z.number().int().describe('Number of the layer, from 0.'),
+  layer: z.int().describe('Number of the layer, from 0.'),
   path: z.string().describe('The file.'),
   residual_norm: nullableNumber.describe(
     'Root mean square length of the rows of the residual stream that attention is added to.',
@@ -43,13 +39,13 @@ export const exportRecord = z.object({
   schema: z.literal('rfa.export/1').describe('Name and version of this format.'),
   model: z.string().describe('Folder of the model.'),
   texts: z.string().describe('Texts that it read.'),
-  texts_read: z.number().int().describe('How many of them: B.'),
-  texts_left_out: z.number().int().describe('Texts that were left out: they have no token.'),
-  tokens_read: z.number().int().describe('Their tokens, without padding.'),
-  seq_len: z.number().int().describe('L, tokens of the longest; shorter texts are padded.'),
-  heads: z.number().int().describe('H, heads of queries.'),
-  key_heads: z.number().int().describe('Hkv, heads of keys and values.'),
-  head_dim: z.number().int().describe('D.'),
+  texts_read: z.int().describe('How many of them: B.'),
+  texts_left_out: z.int().describe('Texts that were left out: they have no token.'),
+  tokens_read: z.int().describe('Their tokens, without padding.'),
+  seq_len: z.int().describe('L, tokens of the longest; shorter texts are padded.'),
+  heads: z.int().describe('H, heads of queries.'),
+  key_heads: z.int().describe('Hkv, heads of keys and values.'),
+  head_dim: z.int().describe('D.'),
   causal: z.boolean().describe('Query i sees the keys up to i only.'),
   logit_scale: z.number().describe('beta: logits are beta q.k.'),
   ...computedBy,

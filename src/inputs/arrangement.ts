@@ -32,15 +32,12 @@ export function wrongFiles(code: RfaErrorCode, where: string, paths: readonly st
   if (named && twice !== undefined) {
     return expected(code, where, 'each file once', `${twice} twice`)
   }
-  return expected(
-    code,
-    where,
-    'one file, several .npz or .safetensors files, or three .npy files in the order query, key, value',
-    `${paths.length} files: ${paths.join(', ')}`,
-    paths.every(path => formatOf(path) === '.npy')
-      ? 'name three: --input q.npy,k.npy,v.npy'
-      : 'write a backslash before a comma that belongs to the name of a file',
-  )
+  const what =
+    'one file, several .npz or .safetensors files, or three .npy files in the order query, key, value'
+  const remedy = paths.every(path => formatOf(path) === '.npy')
+    ? 'name three: --input q.npy,k.npy,v.npy'
+    : 'write a backslash before a comma that belongs to the name of a file'
+  return expected(code, where, what, `${paths.length} files: ${paths.join(', ')}`, remedy)
 }
 
 /** Most files that are named one by one. */

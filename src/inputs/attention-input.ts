@@ -52,9 +52,7 @@ export interface AttentionInput {
   residualNorm?: number
   /** Other arrays of the file, as they stand there. */
   extras: Map<string, NdArray>
-  /**
-   * Names of other arrays that were not read: of a type that cannot be, or too large. Absent: none.
-   */
+  /** Names of other arrays that were not read: of a type that cannot be, or too large. Absent: none. */
   unreadExtras?: readonly string[]
   /** Text in the file, or the parameters of a generator. */
   metadata: Record<string, string>
@@ -104,7 +102,6 @@ export function fourAxes(
     : [batch, outer, inner, dim]
 }
 
-/** Sizes of an input. */
 export interface AttentionSizes {
   batch: number
   heads: number
@@ -121,7 +118,6 @@ export function sizesOf({query, value}: AttentionShapes): AttentionSizes {
   return {batch, heads, queryLen, keyLen, headDim, valueDim}
 }
 
-/** Shapes of queries, keys and values. */
 export type AttentionShapes = Record<'query' | 'key' | 'value', Pick<AttentionArray, 'shape'>>
 
 /**
@@ -225,13 +221,9 @@ function checkFinite(
   for (const element of data) if (!Number.isFinite(element)) count++
   const index = indexOf(first, shape) as Four
   const stored = file.layout === 'blhd' && file.rank > 2 ? exchanged(index) : index
-  throw expected(
-    'NOT_FINITE',
-    where,
-    'finite float32 numbers',
-    `${data[first]} at ${describe(stored.slice(-file.rank))}, ${count} such of ${data.length}`,
-    'find out where the model produced them, or cut off the padding',
-  )
+  const got = `${data[first]} at ${describe(stored.slice(-file.rank))}, ${count} such of ${data.length}`
+  const remedy = 'find out where the model produced them, or cut off the padding'
+  throw expected('NOT_FINITE', where, 'finite float32 numbers', got, remedy)
 }
 
 /** Index along each axis of the element at `offset`. */

@@ -28,7 +28,6 @@ export interface PinnedInput {
  * The input of a plan with its layers known and its files pinned, see {@link pinInput}.
  *
  * @param asked - layers that were asked for. Default: all that there are
- * @throws what {@link partsOf} and {@link pinInput} throw
  */
 export async function pinnedInput(spec: InputSpec, asked?: LayerChoice): Promise<PinnedInput> {
   const parts = await partsOf(spec, asked)
@@ -54,7 +53,6 @@ export async function pinnedInput(spec: InputSpec, asked?: LayerChoice): Promise
  * @param layer - any that will be read; `undefined`: the arrays of no layer
  * @returns the same input with `digest`, the SHA-256 of all files' bytes in order, in hex; and with the layout that it is
  *   read in, unless that is the ordinary one and the file says nothing else
- * @throws what {@link withInput} throws, before any file is read as a whole
  */
 export function pinInput(spec: InputSpec, layer?: number): Promise<InputSpec> {
   if (spec.kind !== 'file') return Promise.resolve(spec)
@@ -70,13 +68,10 @@ function commonLayout(files: InputFiles, spec: FileSpec): Layout | undefined {
   const layouts = filesOf(files, spec).map(one => pinnedLayout(one.files, one.spec))
   const [first, ...others] = layouts
   if (others.every(layout => layout === first)) return first
-  throw expected(
-    'BAD_OPTION',
-    `${filesText(spec.paths)}, metadata layout`,
-    'the same in all files of a layer',
-    layouts.map(layout => layout ?? DEFAULT_LAYOUT).join(', '),
-    'say which with `layout`',
-  )
+  const where = `${filesText(spec.paths)}, metadata layout`
+  const what = 'the same in all files of a layer'
+  const got = layouts.map(layout => layout ?? DEFAULT_LAYOUT).join(', ')
+  throw expected('BAD_OPTION', where, what, got, 'say which with `layout`')
 }
 
 function pinnedLayout(files: InputFiles, spec: FileSpec): Layout | undefined {

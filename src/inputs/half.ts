@@ -9,7 +9,6 @@
 const scratchFloat = new Float32Array(1)
 const scratchBits = new Uint32Array(scratchFloat.buffer)
 
-/** Value of one float16 pattern. */
 export function float16ToNumber(bits: number): number {
   const sign = bits & 0x8000 ? -1 : 1
   const exponent = (bits >>> 10) & 0x1f

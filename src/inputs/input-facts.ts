@@ -129,23 +129,14 @@ export function requireCorner(
 ): void {
   if (causal === false && causalAlign !== undefined) {
     const remedy = 'add `causal`, or leave `causalAlign` out'
-    throw expected(
-      'BAD_OPTION',
-      where,
-      '`causalAlign` of causal attention',
-      'bidirectional',
-      remedy,
-    )
+    const what = '`causalAlign` of causal attention'
+    throw expected('BAD_OPTION', where, what, 'bidirectional', remedy)
   }
   if (!causal || queryLen >= keyLen || causalAlign !== undefined) return
-  throw expected(
-    'BAD_OPTION',
-    where,
-    'queries and keys of the same length where attention is causal, or `causalAlign`',
-    `${queryLen} queries, ${keyLen} keys`,
-    'set `causalAlign: end` where the queries are the last tokens',
-    'set `causalAlign: start` where they are the first ones',
-  )
+  const what = 'queries and keys of the same length where attention is causal, or `causalAlign`'
+  const advice = 'set `causalAlign: end` where the queries are the last tokens'
+  const other = 'set `causalAlign: start` where they are the first ones'
+  throw expected('BAD_OPTION', where, what, `${queryLen} queries, ${keyLen} keys`, advice, other)
 }
 
 /** beta of an input: as asked for, else as the file says, else `1/sqrt(D)`. @throws what `loadInput` throws before it reads arrays */
@@ -189,28 +180,36 @@ function readHeaders(spec: FileSpec, part: PartOfInput): Promise<Headers[]> {
   })
 }
 
-/** The shapes of queries, keys and values, which belong together, and what the file says of them. */
-async function headersOf({files, spec}: OneFile, part: PartOfInput): Promise<Headers> {
-  const {layer, logitScale} = part
-  const [name, label] = [labelOf(spec, {}), labelOf(spec, part)]
+/**
+ * Where the arrays of a part stand in a file, and what it says of them.
+ *
+ * @throws see {@link layoutIn}, {@link factsOf}, {@link placesOf}, {@link statedByArrays} and {@link maskPlaceOf}
+ */
+export async function partIn({files, spec}: OneFile, {layer, logitScale}: PartOfInput) {
   const layout = layoutIn(files, spec, layer)
-  const stated = factsOf(files, spec, layer, {logitScale}) // which says what is wrong with a scale
+  const {layout: _, ...stated} = factsOf(files, spec, layer, {logitScale})
   const places = await placesOf(files, spec, {layer, layout})
+  const byArrays = await statedByArrays({files, spec}, layer, {logitScale})
+  const mask = maskPlaceOf(files, spec, layer)
+  return {layout, places, mask, ...outputPlacesOf(files, layer), stated: {...byArrays, ...stated}}
+}
+
+/** The shapes of queries, keys and values, which belong together, and what the file says of them. */
+async function headersOf(one: OneFile, part: PartOfInput): Promise<Headers> {
+  const {files, spec} = one
+  const [name, label] = [labelOf(spec, {}), labelOf(spec, part)]
+  const {layout, places, mask, projection, stated} = await partIn(one, part)
   const [query, key, value] = places.map(({shape, where}) => ({
     shape: fourAxes(shape, where, layout),
   }))
   const shapes = {query: query!, key: key!, value: value!}
   checkAttentionShapes(label, shapes, layout)
-  const mask = maskPlaceOf(files, spec, layer)
   const {batch, keyLen, heads, headDim, valueDim} = sizesOf(shapes)
   if (mask) checkMaskShape(mask.shape, mask.where, batch, keyLen)
-  const {projection} = outputPlacesOf(files, layer)
   if (projection) checkProjection(projection, heads * valueDim)
-  const texts = textsOf(files, layer)
-  const byArrays = await statedByArrays({files, spec}, layer, {logitScale})
-  const beta = logitScale ?? stated.logitScale ?? byArrays.logitScale ?? headDim ** -0.5
-  const facts = {places, mask, projection, layout, texts, logitScale: beta}
-  return {name, label, ...shapes, ...facts}
+  const texts = textsOf(files, part.layer)
+  const logitScale = part.logitScale ?? stated.logitScale ?? headDim ** -0.5
+  return {name, label, ...shapes, places, mask, projection, layout, texts, logitScale}
 }
 
 /**

@@ -16,7 +16,6 @@ import {
 import type {Dtype} from './nd-array.js'
 import type {InputSpec} from './spec.js'
 
-/** An input that comes from files. */
 export type FileSpec = Extract<InputSpec, {kind: 'file'}>
 
 /** What each array is for, in the order of files and stacks. */
@@ -173,13 +172,9 @@ export async function placesOf(
 function stackedShape(shape: readonly number[], path: string, layout: Layout): readonly number[] {
   const inner = shape.slice(1)
   if (shape[0] === 3 && inner.length >= 2 && inner.length <= 4) return inner
-  throw expected(
-    'SHAPE_MISMATCH',
-    path,
-    `query, key and value stacked as ${shapesOf(layout).replaceAll('[', '[3, ')}`,
-    describe(shape),
-    'or give three .npy files: `input: q.npy,k.npy,v.npy`',
-  )
+  const what = `query, key and value stacked as ${shapesOf(layout).replaceAll('[', '[3, ')}`
+  const remedy = 'or give three .npy files: `input: q.npy,k.npy,v.npy`'
+  throw expected('SHAPE_MISMATCH', path, what, describe(shape), remedy)
 }
 
 /** An array that an input need not have, without reading it. */
@@ -191,7 +186,6 @@ export interface OptionalPlace {
   name: string
 }
 
-/** A mask of keys. */
 export interface MaskPlace extends OptionalPlace {
   /** Whether nonzero hides a key. */
   hides: boolean

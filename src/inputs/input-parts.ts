@@ -8,7 +8,6 @@ import {chosenLayers, type LayerChoice, layerOfFile, layersWith, numbered} from 
 import {causalByArray} from './other-arrays.js'
 import type {InputSpec} from './spec.js'
 
-/** One of the inputs of a plan. */
 export interface InputPart {
   /** The files that are read together; several of named arrays: sequences of one batch. */
   input: InputSpec
@@ -74,13 +73,8 @@ function partsOfFiles(
   const missing = wanted.filter(layer => !files.has(layer))
   if (missing.length > 0) {
     const remedy = `take ${numbered(present)}`
-    throw expected(
-      'ARRAY_MISSING',
-      filesText(spec.paths),
-      numbered(missing),
-      numbered(present),
-      remedy,
-    )
+    const where = filesText(spec.paths)
+    throw expected('ARRAY_MISSING', where, numbered(missing), numbered(present), remedy)
   }
   const {digest: _, ...rest} = spec
   return wanted.map(layer => ({input: {...rest, paths: files.get(layer)!}, layer}))
@@ -137,14 +131,11 @@ export function causalOf(spec: InputSpec, asked?: LayerChoice): Promise<boolean>
     const others = stated.filter(one => !one.causal)
     if (causal.length === 0 || others.length === 0) return causal.length > 0
     const bySide = [causal, others].map(side => placesText(side, stated)) as [string, string]
-    throw expected(
-      'BAD_OPTION',
-      `${spec.paths.length === 1 ? spec.paths[0] : filesText(spec.paths)}, metadata causal`,
-      `the same in all ${spec.paths.length === 1 ? 'layers' : 'files'}`,
-      `causal in ${bySide[0]}, not in ${bySide[1]}`,
-      'take one kind with `layer`',
-      'or say which for all: `causal` or `noCausal`',
-    )
+    const where = `${spec.paths.length === 1 ? spec.paths[0] : filesText(spec.paths)}, metadata causal`
+    const what = `the same in all ${spec.paths.length === 1 ? 'layers' : 'files'}`
+    const got = `causal in ${bySide[0]}, not in ${bySide[1]}`
+    const other = 'or say which for all: `causal` or `noCausal`'
+    throw expected('BAD_OPTION', where, what, got, 'take one kind with `layer`', other)
   })
 }
 

@@ -9,13 +9,11 @@ import {
 import type {KeyMask} from './key-mask.js'
 import type {Four} from './layout.js'
 
-/** Shapes of one of the files. */
 interface FileShapes extends AttentionShapes {
   /** Its name, in messages. */
   label: string
 }
 
-/** Shapes of the batch. */
 interface JoinedShapes extends AttentionShapes {
   /** Whether sequences differ in length, so that shorter ones are padded. */
   padded: boolean
@@ -161,13 +159,9 @@ function commonScale(label: string, inputs: readonly AttentionInput[]): number |
   const [first, ...others] = inputs.map(({logitScale}) => logitScale)
   if (others.every(scale => scale === first)) return first
   const got = inputs.map(({logitScale, label: name}) => `${logitScale ?? 'none'} in ${name}`)
-  throw expected(
-    'BAD_OPTION',
-    `${label}, metadata scale`,
-    'the same in all files of a layer',
-    got.join(', '),
-    'say which with `scale`',
-  )
+  const where = `${label}, metadata scale`
+  const what = 'the same in all files of a layer'
+  throw expected('BAD_OPTION', where, what, got.join(', '), 'say which with `scale`')
 }
 
 /** All sequences one after the other, each with zeros up to the length of the longest. */

@@ -89,14 +89,12 @@ function nothingInView(
 ) {
   const where = `${label}, key mask of sequence ${b}`
   const cut = length < keyLen
-  return expected(
-    cut ? 'BAD_OPTION' : 'BAD_FILE',
-    where,
-    'a key that takes part',
-    `none among ${cut ? `the first ${length} of ${keyLen}` : `its ${keyLen}`}`,
-    cut ? 'take a longer `seqLen`' : 'leave the sequence out of the file',
-    'nonzero means that a key takes part, as in boolean masks of PyTorch; if your mask is true for padding, invert it',
-  )
+  const what = 'a key that takes part'
+  const got = `none among ${cut ? `the first ${length} of ${keyLen}` : `its ${keyLen}`}`
+  const remedy = cut ? 'take a longer `seqLen`' : 'leave the sequence out of the file'
+  const other =
+    'nonzero means that a key takes part, as in boolean masks of PyTorch; if your mask is true for padding, invert it'
+  return expected(cut ? 'BAD_OPTION' : 'BAD_FILE', where, what, got, remedy, other)
 }
 
 /** How many keys of all sequences a mask hides. */

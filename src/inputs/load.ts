@@ -12,18 +12,14 @@ import type {ArrayReader} from './files/index.js'
 import {fileChanged} from './files/recorded-source.js'
 import {generate} from './generators/index.js'
 import {repeatHeads} from './grouped-heads.js'
-import {generatedSizes, labelOf, type PartOfInput} from './input-facts.js'
+import {generatedSizes, labelOf, type PartOfInput, partIn} from './input-facts.js'
 import {
   digestOf,
   type FileSpec,
-  factsOf,
   filesOf,
   type InputFiles,
-  layoutIn,
-  maskPlaceOf,
   type OneFile,
   type Place,
-  placesOf,
   ROLES,
   withInput,
 } from './input-files.js'
@@ -32,8 +28,7 @@ import {cutKeyMask, toKeyMask} from './key-mask.js'
 import {layerName, layerOf} from './layers.js'
 import type {Layout} from './layout.js'
 import {elementCount, type NdArray} from './nd-array.js'
-import {statedByArrays} from './other-arrays.js'
-import {outputPlacesOf, readOutputs} from './output-projection.js'
+import {readOutputs} from './output-projection.js'
 import type {InputSpec} from './spec.js'
 
 type Others = Pick<AttentionInput, 'extras' | 'unreadExtras' | 'metadata'>
@@ -91,35 +86,23 @@ function loadFile(spec: FileSpec, part: PartOfInput, extras: boolean): Promise<A
       files,
       read.flatMap(({arrays}) => arrays),
     )
-    return joinInputs(
-      label,
-      read.map(({checked}) => checked()),
-    )
+    const inputs = read.map(({checked}) => checked())
+    return joinInputs(label, inputs)
   })
 }
 
-/** A file as it was read. */
 interface ReadFile {
   arrays: NdArray[]
   /** Brings them to four axes. @throws {SHAPE_MISMATCH | NOT_FINITE | BAD_FILE} */
   checked(): AttentionInput
 }
 
-async function readFile(
-  {files, spec}: OneFile,
-  part: PartOfInput,
-  extras: boolean,
-): Promise<ReadFile> {
-  const {layer, logitScale} = part
+async function readFile(one: OneFile, part: PartOfInput, extras: boolean): Promise<ReadFile> {
+  const {files, spec} = one
   const label = labelOf(spec, part)
-  const layout = layoutIn(files, spec, layer)
-  const {layout: _, ...stated} = factsOf(files, spec, layer, {logitScale})
-  const places = await placesOf(files, spec, {layer, layout})
-  const byArrays = await statedByArrays({files, spec}, layer, {logitScale})
+  const {layout, places, mask, stated, ...after} = await partIn(one, part)
   const arrays = await readPlaces(files, places)
-  const mask = maskPlaceOf(files, spec, layer)
   const maskArray = await mask?.reader.read(mask.name)
-  const after = outputPlacesOf(files, layer)
   const read = [...arrays, ...(maskArray ? [maskArray] : [])]
   const outputs = await readOutputs(
     after,
@@ -127,7 +110,7 @@ async function readFile(
     array => read.push(array),
   )
   const taken = [...places, mask, ...Object.values(after)].flatMap(place => place?.name ?? [])
-  const others = await readOthers(files, {taken: new Set(taken), layer, extras})
+  const others = await readOthers(files, {taken: new Set(taken), layer: part.layer, extras})
   read.push(...others.extras.values())
   return {
     arrays: read,
@@ -143,7 +126,6 @@ async function readFile(
       return {
         label,
         ...parts,
-        ...byArrays,
         ...stated,
         ...(keyMask && {keyMask}),
         ...outputs,

@@ -62,13 +62,10 @@ function requireOrder(input: AttentionInput, at: number, keys: Int32Array, view:
 
 function brokenOrder({label}: AttentionInput, at: number, {causalAlign}: CausalView) {
   const end = causalAlign === 'end'
-  return expected(
-    'UNSUPPORTED',
-    `${label}, key mask of sequence ${at}`,
-    `only ${end ? 'the first keys' : 'keys at the end'} hidden, where attention is causal and queries and keys differ in number`,
-    `a hidden key ${end ? 'behind the first query' : 'before one in view'}`,
-    'say `noCausal`',
-  )
+  const where = `${label}, key mask of sequence ${at}`
+  const what = `only ${end ? 'the first keys' : 'keys at the end'} hidden, where attention is causal and queries and keys differ in number`
+  const got = `a hidden key ${end ? 'behind the first query' : 'before one in view'}`
+  return expected('UNSUPPORTED', where, what, got, 'say `noCausal`')
 }
 
 /** Some rows of every head of one sequence, `[1, H, n, D]`; no copy where it is all of them. */

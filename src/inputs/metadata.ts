@@ -115,13 +115,9 @@ function numberIn(text: string): number | undefined {
 function scaleOf(text: string | undefined, where: string): number | undefined {
   const scale = text === undefined ? undefined : numberIn(text)
   if (scale === undefined || (scale > 0 && Number.isFinite(scale))) return scale
-  throw expected(
-    'BAD_FILE',
-    `${where}, metadata scale`,
-    'a positive decimal number, the factor on q.k',
-    describe(text),
-    'name the factor with `scale`, which overrides it',
-  )
+  const what = 'a positive decimal number, the factor on q.k'
+  const remedy = 'name the factor with `scale`, which overrides it'
+  throw expected('BAD_FILE', `${where}, metadata scale`, what, describe(text), remedy)
 }
 
 function truthOf(text: string | undefined): boolean | undefined {
@@ -144,14 +140,11 @@ export function readLayout(text: string): Layout | null | undefined {
 function layoutOf(text: string | undefined, where: string): Layout | undefined {
   const layout = text === undefined ? undefined : readLayout(text)
   if (layout !== null) return layout
-  throw expected(
-    'BAD_FILE',
-    `${where}, metadata layout`,
-    `axes in the order ${LAYOUTS.map(axesOf).join(' or ')}`,
-    describe(text),
-    'transpose the arrays',
-    'or, where the metadata are wrong, name the order with `layout`, which overrides them',
-  )
+  const place = `${where}, metadata layout`
+  const what = `axes in the order ${LAYOUTS.map(axesOf).join(' or ')}`
+  const other =
+    'or, where the metadata are wrong, name the order with `layout`, which overrides them'
+  throw expected('BAD_FILE', place, what, describe(text), 'transpose the arrays', other)
 }
 
 /** Orders of axes in words, as people write them: batch, heads, tokens, entries of a vector. */

@@ -75,12 +75,9 @@ export function checkNdArray(array: NdArray, where: string): void {
   const count = elementCount(array.shape)
   const {storage} = DTYPES[array.dtype]
   if (!(array.data instanceof storage) || array.data.length !== count) {
-    throw expected(
-      'SHAPE_MISMATCH',
-      where,
-      `${count} elements in a ${storage.name} for ${array.dtype} ${describe(array.shape)}`,
-      `${array.data.length} in a ${array.data.constructor.name}`,
-    )
+    const what = `${count} elements in a ${storage.name} for ${array.dtype} ${describe(array.shape)}`
+    const got = `${array.data.length} in a ${array.data.constructor.name}`
+    throw expected('SHAPE_MISMATCH', where, what, got)
   }
 }
 

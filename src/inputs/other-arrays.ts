@@ -108,24 +108,16 @@ function onlyValue<T>(values: readonly T[], where: (index: number) => string): T
   const other = values.findIndex(value => value !== first)
   if (other < 0) return first
   const what = `${String(first)}, as ${where(0)} says`
-  throw expected(
-    'BAD_OPTION',
-    where(other),
-    what,
-    String(values[other]),
-    'save the file with one of them',
-  )
+  const remedy = 'save the file with one of them'
+  throw expected('BAD_OPTION', where(other), what, String(values[other]), remedy)
 }
 
 function unsettledMask(where: string, name: string) {
-  return expected(
-    'BAD_OPTION',
-    where,
-    'a mask with a known name: key_mask or attention_mask (nonzero: the key takes part), key_padding_mask (nonzero: padding)',
-    `an array ${name}`,
-    `name it with \`keyMaskName: ${name}\` if it is [B, S] and nonzero for keys that take part`,
-    'or save it as one of these names, or save the file without it',
-  )
+  const what =
+    'a mask with a known name: key_mask or attention_mask (nonzero: the key takes part), key_padding_mask (nonzero: padding)'
+  const remedy = `name it with \`keyMaskName: ${name}\` if it is [B, S] and nonzero for keys that take part`
+  const other = 'or save it as one of these names, or save the file without it'
+  return expected('BAD_OPTION', where, what, `an array ${name}`, remedy, other)
 }
 
 const FACTOR_REMEDIES = [
@@ -139,13 +131,8 @@ async function scalarOf(files: InputFiles, layer: number | undefined, name: stri
   const what = 'one positive number, the factor on q.k'
   const count = place.shape.reduce((product, axis) => product * axis, 1)
   if (count !== 1) {
-    throw expected(
-      'BAD_OPTION',
-      place.where,
-      what,
-      `shape ${describe(place.shape)}`,
-      ...FACTOR_REMEDIES,
-    )
+    const got = `shape ${describe(place.shape)}`
+    throw expected('BAD_OPTION', place.where, what, got, ...FACTOR_REMEDIES)
   }
   const value = Number((await place.reader.read(place.name)).data[0])
   if (value > 0 && Number.isFinite(value)) return value
@@ -167,13 +154,8 @@ export async function causalByArray(
     places.map(async ({shape, reader, name, where}) => {
       if (shape.every(axis => axis === 1)) return Number((await reader.read(name)).data[0]) !== 0
       const remedies = ['say which with `causal` or `noCausal`', 'or save the file without it']
-      throw expected(
-        'BAD_OPTION',
-        where,
-        'one truth value',
-        `shape ${describe(shape)}`,
-        ...remedies,
-      )
+      const got = `shape ${describe(shape)}`
+      throw expected('BAD_OPTION', where, 'one truth value', got, ...remedies)
     }),
   )
   return onlyValue(values, index => places[index]!.where)

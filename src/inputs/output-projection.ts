@@ -4,7 +4,6 @@ import {type AttentionArray, toAttentionArray} from './attention-input.js'
 import {type InputFiles, type OptionalPlace, optionalPlaceOf} from './input-files.js'
 import {elementCount, type NdArray, toFloat32} from './nd-array.js'
 
-/** Names of the arrays. */
 const [PROJECTION, RESIDUAL_NORM] = ['o', 'residual_norm'] as const
 
 /** Where a file holds them for a layer; absent: it does not. */
@@ -58,15 +57,12 @@ export async function readOutputs(
 /** @throws {SHAPE_MISMATCH} for a matrix of other than H Dv rows */
 export function checkProjection({shape, where}: OptionalPlace, rows: number): void {
   if (shape[0] === rows && shape[1]! > 0) return
-  throw expected(
-    'SHAPE_MISMATCH',
-    where,
-    `the output matrix, with a row for each of the H Dv = ${rows} entries of all heads`,
-    describe(shape),
+  const what = `the output matrix, with a row for each of the H Dv = ${rows} entries of all heads`
+  const remedy =
     shape[1] === rows
       ? 'transpose it: PyTorch keeps weights as [width, H Dv]'
-      : 'rename the array if it is something else',
-  )
+      : 'rename the array if it is something else'
+  throw expected('SHAPE_MISMATCH', where, what, describe(shape), remedy)
 }
 
 function toNorm(array: NdArray, where: string): number {

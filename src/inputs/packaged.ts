@@ -23,7 +23,6 @@ export function packagedFile(name: string, from = process.cwd()): string {
   return short.startsWith('..') || isAbsolute(short) ? path : short
 }
 
-/** Whether a file is one of the package. */
 export function isPackaged(path: string): boolean {
   return dirname(resolve(path)) === join(packageRoot(), FOLDER)
 }

@@ -42,12 +42,11 @@ export const inputSpec = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('generator').describe(KIND),
     name: z.enum(GENERATOR_NAMES).describe('Generator of queries, keys and values.'),
-    batch: z.number().int().positive().describe('B, number of sequences.'),
-    heads: z.number().int().positive().describe('H, number of heads.'),
-    head_dim: z.number().int().positive().describe('D, entries of a query or key.'),
-    value_dim: z.number().int().positive().describe('Dv, entries of a value.'),
+    batch: z.int().positive().describe('B, number of sequences.'),
+    heads: z.int().positive().describe('H, number of heads.'),
+    head_dim: z.int().positive().describe('D, entries of a query or key.'),
+    value_dim: z.int().positive().describe('Dv, entries of a value.'),
     key_len: z
-      .number()
       .int()
       .positive()
       .nullable()
@@ -58,7 +57,7 @@ export type InputSpec = z.infer<typeof inputSpec>
 
 /** Files of one layer, where layers lie in several files. */
 export const layerFiles = z.object({
-  layer: z.number().int().nonnegative().describe('Number of the layer.'),
+  layer: z.int().nonnegative().describe('Number of the layer.'),
   paths: z.array(z.string()).min(1).describe('Its files; several: sequences of one batch.'),
   layout: z.enum(LAYOUTS).optional().describe('As in `input`.'),
   digest: z.string().optional().describe("SHA-256 of these files' bytes."),

@@ -153,10 +153,7 @@ function canonical(vectors: Float32Array, factor: number): Float64Array {
   return scaled
 }
 
-/**
- * All statistics of one head; `|x + y|^2` and `|x - y|^2` follow from the means of |x|^2, |y|^2 and
- * x.y.
- */
+/** All statistics of one head; `|x + y|^2` and `|x - y|^2` follow from the means of |x|^2, |y|^2 and x.y. */
 function headStatistics(
   head: Head,
   view: CausalView,
@@ -221,10 +218,7 @@ function allEntropies(head: Head, {causal}: CausalView): Float64Array {
   return entropy
 }
 
-/**
- * `H = ln Z - sum_j p_j (l_j - max)` with `Z = sum_j exp(l_j - max)`: no logarithm of a vanished
- * weight.
- */
+/** `H = ln Z - sum_j p_j (l_j - max)` with `Z = sum_j exp(l_j - max)`: no logarithm of a vanished weight. */
 function entropies(head: Head, seen: CausalView, rows: readonly number[]): Float64Array {
   const {factor, keyLen, headDim} = head
   const [x, y] = [canonical(head.query, factor), canonical(head.key, factor)]
@@ -249,10 +243,7 @@ function entropies(head: Head, seen: CausalView, rows: readonly number[]): Float
   })
 }
 
-/**
- * About `wanted` of the positions 0..length-1, each in the middle of its equal part; all when
- * wanted >= length.
- */
+/** About `wanted` of the positions 0..length-1, each in the middle of its equal part; all when wanted >= length. */
 export function evenlySpaced(length: number, wanted: number): number[] {
   const count = Math.min(length, Math.max(1, Math.floor(wanted)))
   return Array.from({length: count}, (_, i) => Math.floor(((i + 0.5) * length) / count))
@@ -280,12 +271,8 @@ function mean(values: ArrayLike<number>): number {
 function checkOptions({scale, logitScale}: StatisticsOptions): void {
   for (const [name, value] of Object.entries({scale, logitScale})) {
     if (!(value > 0 && Number.isFinite(value))) {
-      throw expected(
-        'BAD_OPTION',
-        `input statistics, ${name}`,
-        'a positive number',
-        describe(value),
-      )
+      const where = `input statistics, ${name}`
+      throw expected('BAD_OPTION', where, 'a positive number', describe(value))
     }
   }
 }

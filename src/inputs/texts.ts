@@ -88,7 +88,6 @@ function linesOf(path: string, bytes: Bytes): string[] {
   )
 }
 
-/** The field `text` of a line. */
 function fieldOf(where: string, line: string): string {
   let value: unknown
   try {
@@ -103,7 +102,6 @@ function fieldOf(where: string, line: string): string {
   throw expected('BAD_FILE', where, `an object as ${EXAMPLE}`, describe(line), remedy)
 }
 
-/** Bytes as text. */
 function textOf(path: string, bytes: Bytes): string {
   const start = Buffer.from(bytes.subarray(0, 8)).toString('latin1')
   const [, what, remedy] = SIGNS.find(([sign]) => start.startsWith(sign)) ?? []
@@ -113,13 +111,8 @@ function textOf(path: string, bytes: Bytes): string {
   const end = validBytes(bytes)
   if (end < bytes.length) {
     const iconv = 'convert it: iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW.txt'
-    throw expected(
-      'BAD_FILE',
-      placeOf(path, bytes, end),
-      'UTF-8',
-      `byte ${hex(bytes[end]!)}`,
-      iconv,
-    )
+    const found = `byte ${hex(bytes[end]!)}`
+    throw expected('BAD_FILE', placeOf(path, bytes, end), 'UTF-8', found, iconv)
   }
   const zero = bytes.indexOf(0)
   if (zero >= 0) {

@@ -14,7 +14,6 @@ export interface Configured {
   parts(weights: Weights): Parts
 }
 
-/** An architecture of Transformers. */
 export interface Architecture {
   /** `model_type` of its configurations. */
   types: readonly string[]
@@ -41,7 +40,7 @@ export interface ModelConfig {
 }
 
 /** Fields of configurations. */
-export const count = z.number().int().positive()
+export const count = z.int().positive()
 export const epsilon = z.number().nonnegative()
 
 /** Facts of a model with a head of keys for each of queries. @param key - the field of the width, which heads divide */

@@ -10,7 +10,6 @@ import {attendRows, linear, lookUp, type Parts, readHead, readLayer, sizesOf} fr
 import {quarterTurn, type Rotary, turn, turnsOf} from './rotary.js'
 import {matrix, vector, type Weights} from './weights.js'
 
-/** What a decoder is made from. */
 export interface DecoderConfig extends ModelConfig {
   /** Whether the output matrix is the table of embeddings; `undefined` where only the weights can tell. */
   tiedHead: boolean | undefined

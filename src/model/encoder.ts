@@ -9,7 +9,6 @@ import {matrix, vector, type Weights} from './weights.js'
 
 type LayerPart = 'query' | 'key' | 'value' | 'output' | 'attentionNorm' | 'inner' | 'outer' | 'norm'
 
-/** What an encoder is made from. */
 export interface EncoderConfig extends ModelConfig {
   /** Rows of token types; 0: the model has none. */
   tokenTypes: number

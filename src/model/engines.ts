@@ -9,7 +9,6 @@ export type Opened =
   | {native: Model; transformers?: undefined}
   | {native?: undefined; transformers: TransformersModel}
 
-/** Settings of `openByEngine`. */
 interface OpenOptions extends Pick<TransformersOptions, 'device' | 'threads'> {
   /** `auto`: this program where it can. */
   engine: EngineChoice
@@ -17,12 +16,7 @@ interface OpenOptions extends Pick<TransformersOptions, 'device' | 'threads'> {
   look?: (model: Model) => Promise<void>
 }
 
-/**
- * Opens a model.
- *
- * @throws {UNSUPPORTED} for a model that none of them runs
- * @throws what opening it throws
- */
+/** Opens a model. @throws {UNSUPPORTED} for a model that none of them runs */
 export async function openByEngine(
   folder: string,
   {engine, look, ...options}: OpenOptions,

@@ -21,13 +21,8 @@ export async function hubFolder(typed: string, environment = process.env): Promi
   // a single word is a mistyped path rather than a name
   if (found !== undefined || !typed.includes('/')) return found ?? typed
   const download = `from huggingface_hub import snapshot_download; snapshot_download('${typed}', allow_patterns=['*.json', '*.safetensors'])`
-  throw expected(
-    'FILE_MISSING',
-    '`model`',
-    `a folder, or a model that is in ${cache}`,
-    typed,
-    `python3 -c "${download}"`,
-  )
+  const what = `a folder, or a model that is in ${cache}`
+  throw expected('FILE_MISSING', '`model`', what, typed, `python3 -c "${download}"`)
 }
 
 /** What a model is called: the last name of its folder that says which it is; packages call theirs `model`, the cache by a commit. */

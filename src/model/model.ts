@@ -12,7 +12,6 @@ import type {
 
 /** What a model is, as its folder says. */
 export interface ModelFacts extends ModelShape {
-  /** Its architecture. */
   kind: Kind
 }
 

@@ -34,7 +34,6 @@ function numbersIn(specs: WeightSpecs): number {
   return Object.values(specs).reduce((sum, spec) => sum + (spec ? elementCount(spec.shape) : 0), 0)
 }
 
-/** A layer of weights that were read. */
 export async function readLayer<Specs extends WeightSpecs>(
   weights: Weights,
   specs: Specs,
@@ -59,7 +58,6 @@ export async function readLayer<Specs extends WeightSpecs>(
   }
 }
 
-/** A head of weights that were read. */
 export async function readHead<Specs extends WeightSpecs>(
   weights: Weights,
   specs: Specs,

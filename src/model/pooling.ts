@@ -57,7 +57,7 @@ const MODES: readonly Mode[] = [
 const MEAN = MODES.filter(({name}) => name === 'mean')
 
 const moduleList = z.array(z.looseObject({path: z.string(), type: z.string()}))
-const width = z.number().int().positive()
+const width = z.int().positive()
 const denseConfig = z.looseObject({
   in_features: width,
   out_features: width,

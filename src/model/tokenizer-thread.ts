@@ -6,7 +6,6 @@ import {createRequire} from 'node:module'
 import {Worker} from 'node:worker_threads'
 import {messageOf} from '../errors.js'
 
-/** What a thread is given. */
 export interface TokenizerJob {
   /** Contents of `tokenizer.json` and `tokenizer_config.json`. */
   json: object
@@ -46,7 +45,6 @@ const encoded = text => {
 parentPort.postMessage(texts.map(encoded))
 `
 
-/** Runs a tokenizer on texts. */
 export async function runTokenizer({limitMs, ...job}: TokenizerJob): Promise<TokenizerEnd> {
   const begun = new Int32Array(new SharedArrayBuffer(4))
   const path = createRequire(import.meta.url).resolve('@huggingface/tokenizers')

@@ -110,7 +110,6 @@ function checkedOptions(options: TokenizeOptions, facts: ModelShape) {
   return {maxTokens: Math.min(maxTokens, facts.maxTokens), batchSize, least, limitMs}
 }
 
-/** What a text is held against. */
 interface Limits {
   file: string
   maxTokens: number

@@ -1,7 +1,7 @@
 /** Models that Transformers runs, see `python/rfa_model.py`: a process for each that is open. */
 import {join} from 'node:path'
 import {z} from 'zod'
-import {expected, RfaError} from '../errors.js'
+import {expected, type RfaError} from '../errors.js'
 import {packageRoot} from '../package.js'
 import {type Ask, startPython} from '../plugins/python/asking.js'
 import type {ChildCommand} from '../plugins/python/conversation.js'
@@ -26,28 +26,26 @@ const engine = z.object({
   methods: z.record(z.string(), z.array(z.string())),
   projections: z.array(z.string()),
 })
-/** What runs models. */
 type TransformersFacts = z.infer<typeof engine>
 
-const count = z.number().int().positive()
+const count = z.int().positive()
 const opened = z.object({
   ...{kind: z.string(), causal: z.boolean(), scale: z.number()},
   ...{layers: count, heads: count, key_heads: count, head_dim: count, width: count},
   ...{max_tokens: count, parameters: count},
   /** 0: the model reads no tokens. */
-  vocabulary: z.number().int().nonnegative(),
+  vocabulary: z.int().nonnegative(),
   /** Whether it predicts classes. */
   classes: z.boolean(),
   /** Rows of the file of arrays. */
   items: count.nullable(),
 })
 const itemLengths = z.object({lengths: z.array(count)})
-const tokenized = z.object({rows: z.array(z.array(z.number().int().nonnegative()))})
+const tokenized = z.object({rows: z.array(z.array(z.int().nonnegative()))})
 const runTimes = z.object({ns: z.array(z.number().positive()).min(1)})
 const gateAnswer = z.object({error: z.number(), largest: z.number()})
 const arrays = z.object({data: z.instanceof(Uint8Array)})
 
-/** A method in layers of a model. */
 interface Exchange {
   layers: readonly number[]
   draws: number
@@ -110,7 +108,6 @@ export interface TransformersModel {
   close(): void
 }
 
-/** Settings of `openTransformers`. */
 export interface TransformersOptions {
   threads?: number | undefined
   changed?: string | undefined
@@ -185,10 +182,8 @@ function modelOf(
     async items(most, least) {
       const {lengths} = await ask({do: 'lengths', count: most}, itemLengths)
       longEnough = lengths.flatMap((length, item) => (length < least ? [] : [item]))
-      return batchesOf(
-        lengths.map(length => Array<number>(length).fill(0)),
-        least,
-      )
+      const tokens = lengths.map(length => Array<number>(length).fill(0))
+      return batchesOf(tokens, least)
     },
     async check(length) {
       await ask({do: 'check', length}, z.object({length: z.literal(length)}))
@@ -287,15 +282,11 @@ async function refuseByName(folder: string, arrays: boolean): Promise<void> {
 
 function missing({name, command}: ChildCommand, why: string, device: string): RfaError {
   const another = device === 'cpu' ? [] : ['--device auto takes what there is']
-  return new RfaError(
-    'BACKEND_MISSING',
-    `${name}: expected a Python with PyTorch and Transformers, got ${command}: ${why}`,
-    {
-      suggestions: [
-        ...another,
-        'pip install torch transformers',
-        'RFA_PYTHON=PATH names the Python of an environment that has them',
-      ],
-    },
-  )
+  const what = 'a Python with PyTorch and Transformers'
+  const remedies = [
+    ...another,
+    'pip install torch transformers',
+    'RFA_PYTHON=PATH names the Python of an environment that has them',
+  ]
+  return expected('BACKEND_MISSING', name, what, `${command}: ${why}`, ...remedies)
 }

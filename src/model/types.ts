@@ -87,7 +87,6 @@ export interface ModelHead {
   dispose(): void
 }
 
-/** Settings of `Model.tokenize`. */
 export interface TokenizeOptions {
   /** Tokens where a text is cut, special ones included. Default, and at most: those of the model. */
   maxTokens?: number
@@ -109,7 +108,6 @@ export interface TokenizedTexts {
   leftOut: number
 }
 
-/** What a model takes. */
 export interface ModelSizes {
   /** Numbers of weights of a layer, and of final norm and output matrix; an encoder has none of these. */
   layer: number

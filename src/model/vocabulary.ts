@@ -22,13 +22,8 @@ export function checkVocabulary(file: string, json: object, facts: ModelShape): 
     if (id >= end) throw otherVocabulary(file, id, facts)
     const [other, own] = [tokens.get(id) ?? token, ids.get(token) ?? id]
     if (other !== token) {
-      throw expected(
-        'BAD_FILE',
-        place,
-        'an id that no other token has',
-        `${id}, as ${describe(other)} has`,
-        REMEDY,
-      )
+      const got = `${id}, as ${describe(other)} has`
+      throw expected('BAD_FILE', place, 'an id that no other token has', got, REMEDY)
     }
     if (own !== id) throw expected('BAD_FILE', place, 'one id', `${own} and ${id}`, REMEDY)
     tokens.set(id, token)

@@ -29,17 +29,14 @@ type TensorOf<Spec> =
 /** The same as tensors. */
 export type WeightTensors<Specs extends WeightSpecs> = {[Key in keyof Specs]: TensorOf<Specs[Key]>}
 
-/** A matrix of weights by its shape as stored. */
 export function matrix(name: string, rows: number, columns: number): WeightSpec<[number, number]> {
   return {name, shape: [rows, columns]}
 }
 
-/** A vector of weights. */
 export function vector(name: string, length: number): WeightSpec<[number]> {
   return {name, shape: [length]}
 }
 
-/** The weights of a folder. */
 export interface Weights {
   /** Whether there is an array of that name, without the prefix. */
   has(name: string): boolean
@@ -221,13 +218,8 @@ function checkStored(folder: string, {name, shape}: WeightSpec, stored?: Stored)
   const place = `${path}[${shownName(stored.name)}]`
   if (entry.dtype === null || !READABLE.includes(entry.dtype)) {
     const remedy = 'save the model in one of these, without quantisation'
-    throw expected(
-      'UNSUPPORTED',
-      place,
-      'weights of type F32, F16 or BF16',
-      entry.storedType,
-      remedy,
-    )
+    const what = 'weights of type F32, F16 or BF16'
+    throw expected('UNSUPPORTED', place, what, entry.storedType, remedy)
   }
   if (describe(entry.shape) !== describe([...shape])) {
     throw expected('SHAPE_MISMATCH', place, describe([...shape]), describe(entry.shape), OTHER)

@@ -21,24 +21,16 @@ export function loadFault(path: string, error: unknown, files: readonly string[]
   }
   const code = errorCode(error)
   if (code === 'ERR_UNKNOWN_FILE_EXTENSION' && /\.[cm]?ts\b/.test(messageOf(error))) {
-    return expected(
-      'BAD_PLUGIN',
-      path,
-      'a module that this Node runs',
-      `TypeScript, which Node ${process.versions.node} does not`,
-      'use Node 22.18 or later, which strips the types',
-      'compile it first: npx tsc --module nodenext --outDir . FILE.ts',
-    )
+    const got = `TypeScript, which Node ${process.versions.node} does not`
+    const remedy = 'use Node 22.18 or later, which strips the types'
+    const other = 'compile it first: npx tsc --module nodenext --outDir . FILE.ts'
+    return expected('BAD_PLUGIN', path, 'a module that this Node runs', got, remedy, other)
   }
   if (code === 'ERR_MODULE_NOT_FOUND' || code === 'ERR_PACKAGE_PATH_NOT_EXPORTED') {
-    return expected(
-      'BAD_PLUGIN',
-      path,
-      'imports that can be found',
-      clipped(messageOf(error)),
-      `install packages where it stands: npm install --prefix ${dirname(path)} NAME`,
-      'files are imported with their endings: ./helpers.js',
-    )
+    const what = 'imports that can be found'
+    const remedy = `install packages where it stands: npm install --prefix ${dirname(path)} NAME`
+    const other = 'files are imported with their endings: ./helpers.js'
+    return expected('BAD_PLUGIN', path, what, clipped(messageOf(error)), remedy, other)
   }
   if (error instanceof SyntaxError) return syntaxFault(path, error, files)
   const kind = error instanceof Error && error.name !== 'Error' ? `${error.name}: ` : ''
@@ -74,12 +66,8 @@ function faultyLine(file: string): string | undefined {
 /** Error of a module that is none. @param reason - in what it shows */
 export function commonJs(path: string, reason: string): RfaError {
   const stem = basename(path, extname(path))
-  return expected(
-    'BAD_PLUGIN',
-    path,
-    'an ES module, with import and export',
-    `a CommonJS file (${reason})`,
-    `rename it to ${stem}.mjs, or write "type": "module" into the package.json nearest to it`,
-    "write import {defineFeatureMap} from 'rfa/attention' and export default",
-  )
+  const what = 'an ES module, with import and export'
+  const remedy = `rename it to ${stem}.mjs, or write "type": "module" into the package.json nearest to it`
+  const other = "write import {defineFeatureMap} from 'rfa/attention' and export default"
+  return expected('BAD_PLUGIN', path, what, `a CommonJS file (${reason})`, remedy, other)
 }

@@ -27,7 +27,6 @@ const REMEDY = 'look for process.exit, and for what it throws in timers'
  * @param url - of its file
  * @param limitMs - longest time. Default: a minute
  * @throws {PLUGIN_FAILED} where it takes longer, and where it waits for what nothing is left to bring
- * @throws what the module throws
  */
 export async function importModule(
   url: string,

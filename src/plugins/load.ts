@@ -12,7 +12,6 @@ import {type PluginRecord, pluginDigest} from './record.js'
 import {changedFile, notRecorded, pathInRecord, pinsOf, recordNow, sha256Of} from './recorded.js'
 import {beginPlugin, filesImported, openDoors, refusedFile, sha256Loaded} from './resolution.js'
 
-/** A plug-in with registered estimators. */
 export interface LoadedPlugin {
   record: PluginRecord
   /** As it exports them. */
@@ -73,7 +72,6 @@ export function trustPlugins(records: readonly PluginRecord[]): void {
  *
  * @throws {FILE_CHANGED} where one is not the same any more; it is not imported then
  * @throws {BAD_PLUGIN} where it was not named
- * @throws what {@link loadPlugin} throws
  */
 export async function requirePlugins(records: readonly PluginRecord[]): Promise<void> {
   for (const wanted of records) {

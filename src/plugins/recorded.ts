@@ -8,18 +8,13 @@ import {type PluginRecord, pluginDigest} from './record.js'
 /** In place of the digest of a file that is not there, or that cannot be read. */
 const GONE = 'nothing'
 
-/** SHA-256 of a file. */
 export async function sha256Of(file: string): Promise<string> {
   return createHash('sha256')
     .update(await readFile(file))
     .digest('hex')
 }
 
-/**
- * A recorded plug-in with what its files hold now.
- *
- * @param file - that it is, without symbolic links
- */
+/** A recorded plug-in with what its files hold now. @param file - that it is, without symbolic links */
 export async function recordNow(file: string, wanted: PluginRecord): Promise<PluginRecord> {
   const sha256 = await digestOf(file)
   // other paths of a record count only where the module is the one that was recorded
@@ -59,14 +54,11 @@ export function changedFile(wanted: PluginRecord, now: PluginRecord): string | u
 /** Error of a plug-in that is not the recorded one any more. @param changed - the file that differs */
 export function notRecorded(wanted: PluginRecord, changed: string, now?: PluginRecord): RfaError {
   const got = now ? ` of SHA-256 ${short(pluginDigest(now))}` : ''
-  return expected(
-    'FILE_CHANGED',
-    wanted.path,
-    `a plug-in that stays as it was when the plan was made, SHA-256 ${short(pluginDigest(wanted))}`,
-    `one${got} with another ${changed}`,
-    'put back the files that the plan was made with',
-    'make the plan anew, or start a new run',
-  )
+  const what = `a plug-in that stays as it was when the plan was made, SHA-256 ${short(pluginDigest(wanted))}`
+  const found = `one${got} with another ${changed}`
+  const remedy = 'put back the files that the plan was made with'
+  const other = 'make the plan anew, or start a new run'
+  return expected('FILE_CHANGED', wanted.path, what, found, remedy, other)
 }
 
 function short(digest: string): string {

@@ -30,10 +30,7 @@ export function openDoors(): void {
 
 function sameThread(register: NonNullable<typeof registerHooks>): Line {
   const hooks = new Hooks(doors(), keep)
-  register({
-    resolve: (...call) => hooks.resolve(...call),
-    load: (...call) => hooks.load(...call),
-  })
+  register({resolve: (...call) => hooks.resolve(...call), load: (...call) => hooks.load(...call)})
   return {begin: entry => hooks.begin(entry), receive: () => {}}
 }
 

@@ -15,7 +15,6 @@ export interface Best extends Says {
   rows: ReadonlySet<number>
 }
 
-/** Marked rows. */
 interface Marked<Row> extends Says {
   rows: ReadonlySet<Row>
 }

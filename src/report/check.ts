@@ -5,7 +5,6 @@ import {type Block, heading, list, table, text} from './document.js'
 import {MISSING, plural, significant} from './numbers.js'
 import {listed} from './words.js'
 
-/** One check, as `--json` shows it. */
 const checkFacts = z.object({
   check: z.string().describe('Its name.'),
   group: z.enum(CHECK_GROUPS).describe('Its kind, as `--only` takes it.'),
@@ -31,7 +30,6 @@ const checkFacts = z.object({
   advice: z.string().nullable().describe('Of a failure or a warning: where to look.'),
 })
 
-/** One estimator with its checks. */
 export const checkedSchema = z.object({
   name: z.string().describe('The estimator.'),
   plugin: z.string().nullable().describe('Absolute path of its plug-in; `null`: it is built in.'),
@@ -139,7 +137,6 @@ function answerOf(checked: Checked): string {
     : `${name} passes ${decided === 1 ? 'the one check that applies' : `all ${decided} checks that apply`}.`
 }
 
-/** The checks of an estimator by their kinds. */
 function kindsOf({checks}: Checked): {name: string; checks: Checked['checks']}[] {
   const kinds = CHECK_GROUPS.map(name => ({
     name,
@@ -183,26 +180,10 @@ export function checkReport({name, checks, unchecked}: Checked): Block[] {
       [
         {title: 'check', align: 'left', cell: ({check}) => check},
         {title: 'result', align: 'left', cell: ({status}) => status},
-        {
-          title: 'measured',
-          priority: 2,
-          cell: ({measured}) => significant(measured),
-          tells: ({measured}) => measured !== null,
-        },
-        {
-          title: 'bound',
-          priority: 2,
-          cell: ({bound}) => significant(bound),
-          tells: ({bound}) => bound !== null,
-        },
-        {title: 'finding', align: 'left', flexible: true, priority: 1, cell: findingCell},
-        {
-          title: 'tried',
-          align: 'left',
-          flexible: true,
-          priority: 3,
-          cell: triedCell,
-        },
+        {title: 'measured', priority: 2, cell: ({measured}) => significant(measured), sparse: true},
+        {title: 'bound', priority: 2, cell: ({bound}) => significant(bound), sparse: true},
+        {title: 'finding', flexible: true, priority: 1, cell: findingCell},
+        {title: 'tried', flexible: true, priority: 3, cell: triedCell},
       ],
       checks,
     ),

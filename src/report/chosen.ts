@@ -3,7 +3,6 @@ import {expected, unknownName} from '../errors.js'
 import {type Block, shownForm, type TableBlock} from './document.js'
 import {MISSING} from './numbers.js'
 
-/** What was asked for. */
 export interface Choice {
   /** Titles of columns, in order. */
   columns?: readonly string[] | undefined

@@ -9,7 +9,6 @@ import {quoted} from '../shell-words.js'
 import {type Block, factTable, heading, type Item, list, table, text} from './document.js'
 import {bytes, significant} from './numbers.js'
 
-/** One backend, and whether it runs here. */
 const backendReport: z.ZodType<BackendReport> = z.object({
   name: z.string().describe('As `--backend` takes it.'),
   available: z.boolean().describe('It computes here.'),
@@ -19,7 +18,6 @@ const backendReport: z.ZodType<BackendReport> = z.object({
   absent: z.boolean().optional().describe('Switched off or never built.'),
 })
 
-/** One plug-in, and whether it loads. */
 const pluginReport = z.object({
   path: z.string().describe('As it was named.'),
   methods: z.array(z.string()).describe('Names of its estimators.'),
@@ -29,7 +27,6 @@ const pluginReport = z.object({
 })
 export type PluginReport = z.infer<typeof pluginReport>
 
-/** What a Python says of itself. */
 export const pythonFound = z.object({
   version: z.string().describe('Version of Python.'),
   torch: z.string().nullable().describe('Version of PyTorch; `null`: it is not installed.'),
@@ -53,7 +50,6 @@ const activity = z.object({
     .describe('Frequency governor of the first processor; `null`: unknown.'),
 })
 
-/** What `rfa doctor` prints. */
 export const diagnosisFacts = {
   backends: z.array(backendReport).describe('All backends, in the order of `--backend auto`.'),
   machine: machine.describe('Where this was found out.'),
@@ -90,7 +86,7 @@ export function doctorScreen(diagnosis: Diagnosis): Block[] {
       [
         {title: 'state', align: 'left', cell: ({there}) => (there ? 'ok' : 'missing')},
         {title: 'part', align: 'left', cell: ({name}) => name},
-        {title: 'detail, or what to do', align: 'left', flexible: true, cell: ({detail}) => detail},
+        {title: 'detail, or what to do', flexible: true, cell: ({detail}) => detail},
       ],
       parts,
     ),
@@ -182,7 +178,7 @@ export function doctorReport({backends, machine, python, plugins}: Diagnosis): B
       [
         {title: 'backend', align: 'left', cell: ({name}) => name},
         {title: 'available', align: 'left', cell: ({available}) => (available ? 'yes' : 'no')},
-        {title: 'detail', align: 'left', flexible: true, cell: ({detail}) => detail},
+        {title: 'detail', flexible: true, cell: ({detail}) => detail},
       ],
       backends,
     ),
@@ -209,12 +205,7 @@ function pluginBlocks(plugins: readonly PluginReport[]): Block[] {
       [
         {title: 'plug-in', align: 'left', cell: ({path}) => path},
         {title: 'loads', align: 'left', cell: ({sha256}) => (sha256 === null ? 'no' : 'yes')},
-        {
-          title: 'estimators',
-          align: 'left',
-          flexible: true,
-          cell: ({methods}) => methods.join(', ') || '-',
-        },
+        {title: 'estimators', flexible: true, cell: ({methods}) => methods.join(', ') || '-'},
       ],
       plugins,
     ),

@@ -33,7 +33,6 @@ export interface FigureBlock {
   figure: Figure
 }
 
-/** An item in words. */
 export function itemText(item: Item): string {
   return typeof item === 'string' ? item : `${item.label}: ${item.command}`
 }
@@ -58,7 +57,7 @@ export function factTable(facts: readonly (readonly [name: string, value: string
   return table(
     [
       {title: 'fact', align: 'left', cell: ([name]) => name},
-      {title: 'value', align: 'left', flexible: true, cell: ([, value]) => value},
+      {title: 'value', flexible: true, cell: ([, value]) => value},
     ],
     facts,
   )
@@ -66,7 +65,7 @@ export function factTable(facts: readonly (readonly [name: string, value: string
 
 /** The same block with everything unprintable written out, on lines that renderers break: what they start from. */
 export function printableBlock<Kind extends Block>(block: Kind): Kind {
-  return withTexts(block, printableLine) as Kind
+  return withTexts(block, content => printable(content).replaceAll(/\s*\n\s*/g, ' ')) as Kind
 }
 
 /** The same block with every text in it changed; of a title of several lines each by itself. */
@@ -87,10 +86,6 @@ export function withTexts(block: Block, change: (content: string) => string): Bl
 function itemWithTexts(item: Item, change: (content: string) => string): Item {
   if (typeof item === 'string') return change(item)
   return {label: change(item.label), command: change(item.command)}
-}
-
-function printableLine(content: string): string {
-  return printable(content).replaceAll(/\s*\n\s*/g, ' ')
 }
 
 /** The same blocks with names of figures that no two share: the second of a name ends in `-2`. */

@@ -36,14 +36,12 @@ interface Tabled {
   tables: readonly TableFormat[]
 }
 
-/** The columns of all tables of an experiment. */
 export function tableFacts({name, tables}: Tabled): TableFacts[] {
   return tables.map(({suffix, flag, columns}) =>
     factsOfTable(name, {file: `records${suffix}.csv`, flag, columns: columns()}),
   )
 }
 
-/** A table with its columns. */
 export interface TableColumns {
   file: string
   /** That asks for it, without dashes. */
@@ -67,11 +65,10 @@ const COLUMNS: readonly ColumnSpec<ColumnFacts>[] = [
   {title: 'column', align: 'left', cell: ({name}) => name},
   {
     title: 'unit or type',
-    align: 'left',
     flexible: true,
     cell: ({type, unit}) => (unit === null ? type : `${unit}, ${type}`),
   },
-  {title: 'meaning', align: 'left', flexible: true, cell: ({meaning}) => meaning},
+  {title: 'meaning', flexible: true, cell: ({meaning}) => meaning},
 ]
 
 /** One table per file. */

@@ -8,7 +8,6 @@ export const GUTTER = '  '
 const FLEXIBLE_WIDTH = 24
 const NARROWEST_WIDTH = 12
 
-/** The part of a table that is shown. */
 export interface Fit {
   /** With short forms in the place of long ones, where those are needed. */
   table: TableBlock
@@ -67,10 +66,8 @@ export function complete(table: TableBlock, width: number): Fit {
 /** Columns of a line that a table takes with nothing broken or left out. */
 export function naturalWidth(table: TableBlock): number {
   const widths = naturalWidths(table)
-  return totalWidth(
-    widths,
-    widths.map((_, at) => at),
-  )
+  const all = widths.map((_, at) => at)
+  return totalWidth(widths, all)
 }
 
 function naturalWidths({columns, rows}: TableBlock): number[] {

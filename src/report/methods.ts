@@ -12,7 +12,6 @@ export interface FeatureSize {
   headDim: number
 }
 
-/** One option of an estimator. */
 const optionFactsSchema = z.object({
   name: z.string().describe('As `--option NAME=VALUE` takes it.'),
   values: z.string().describe('What it takes, e.g. `number`, `log | max | none`.'),
@@ -30,7 +29,6 @@ const formsSchema = z.object({
   key_mask: z.boolean().describe('Keys can be masked out.'),
 })
 
-/** What a preset does to an estimator. */
 const presetFactsSchema = z.object({
   preset: z.string().describe('As `--preset` takes it.'),
   quirk: z.string().describe('What that library does otherwise, and what it costs.'),
@@ -68,7 +66,7 @@ export const methodFactsSchema = z.object({
   noise: z.array(z.string()).describe('Arrays drawn besides the random matrix, or given.'),
   parameters: z.array(z.string()).describe('Learned arrays that it can take.'),
   calibrates: z.boolean().describe('Its features depend on statistics of queries and keys.'),
-  feature_dim: z.number().int().describe('F, length of phi at the size asked for; 0: no features.'),
+  feature_dim: z.int().describe('F, length of phi at the size asked for; 0: no features.'),
   options: z.array(optionFactsSchema).describe('Its options.'),
   presets: z.array(presetFactsSchema).describe('What each preset changes.'),
   plugin: z.string().nullable().describe('Module that it comes from; `null`: it is built in.'),
@@ -165,7 +163,7 @@ export function methodsScreen(methods: readonly MethodFacts[]): Block[] {
     table(
       [
         {title: 'group', align: 'left', cell: ({title}) => title},
-        {title: 'methods', align: 'left', flexible: true, cell: ({names}) => names},
+        {title: 'methods', flexible: true, cell: ({names}) => names},
       ],
       rows,
     ),
@@ -181,7 +179,6 @@ export function methodsScreen(methods: readonly MethodFacts[]): Block[] {
   ]
 }
 
-/** The table of all estimators. */
 export function methodsReport(methods: readonly MethodFacts[], size: FeatureSize): Block[] {
   return [
     table(overviewColumns(size), methods),
@@ -205,8 +202,8 @@ function overviewColumns({numFeatures}: FeatureSize): ColumnSpec<MethodFacts>[] 
   })
   return [
     {...left, title: 'name', cell: ({name}) => name},
-    {...left, title: 'title', flexible: true, priority: 3, cell: ({title}) => title},
-    {...left, title: 'kernel', flexible: true, cell: ({kernel, target}) => kernel ?? target ?? '-'},
+    {title: 'title', flexible: true, priority: 3, cell: ({title}) => title},
+    {title: 'kernel', flexible: true, cell: ({kernel, target}) => kernel ?? target ?? '-'},
     {
       title: `F at M=${numFeatures}`,
       cell: ({feature_dim}) => (feature_dim > 0 ? String(feature_dim) : '-'),
@@ -215,7 +212,7 @@ function overviewColumns({numFeatures}: FeatureSize): ColumnSpec<MethodFacts>[] 
     supports('cross', 2, row => row.supports.cross),
     supports('decode', 2, row => row.supports.decode),
     {...left, title: 'unbiased for', priority: 1, cell: row => row.unbiased_for},
-    {...left, title: 'citation', flexible: true, priority: 4, cell: ({citation}) => citation},
+    {title: 'citation', flexible: true, priority: 4, cell: ({citation}) => citation},
   ]
 }
 
@@ -280,7 +277,7 @@ function optionBlocks({name, options}: MethodFacts): Block[] {
         {title: 'option', align: 'left', cell: option => option.name},
         {title: 'default', align: 'left', cell: option => String(option.default)},
         {title: 'values', align: 'left', cell: option => option.values},
-        {title: 'meaning', align: 'left', flexible: true, cell: option => option.description},
+        {title: 'meaning', flexible: true, cell: option => option.description},
       ],
       options,
     ),
@@ -293,10 +290,8 @@ function presetBlocks({name, presets}: MethodFacts, wanted?: string): Block[] {
   if (shown.length === 0) {
     if (wanted === undefined) return []
     if (wanted === 'exact') return [text(EXACT)]
-    const own = listOr(
-      presets.map(({preset}) => preset),
-      'none',
-    )
+    const names = presets.map(({preset}) => preset)
+    const own = listOr(names, 'none')
     return [text(`${name} runs as exact under ${wanted}; presets that change it: ${own}.`)]
   }
   return [
@@ -304,7 +299,7 @@ function presetBlocks({name, presets}: MethodFacts, wanted?: string): Block[] {
     table(
       [
         {title: 'preset', align: 'left', cell: ({preset}) => preset},
-        {title: 'quirk', align: 'left', flexible: true, cell: ({quirk}) => quirk},
+        {title: 'quirk', flexible: true, cell: ({quirk}) => quirk},
       ],
       shown,
     ),
@@ -323,7 +318,7 @@ export function presetReport(methods: readonly MethodFacts[], preset: PresetName
     table(
       [
         {title: 'method', align: 'left', cell: ({name}) => name},
-        {title: 'quirk', align: 'left', flexible: true, cell: ({quirk}) => quirk},
+        {title: 'quirk', flexible: true, cell: ({quirk}) => quirk},
       ],
       rows,
     ),
@@ -337,7 +332,6 @@ interface OptionSchema {
   description?: string | undefined
 }
 
-/** The part of a JSON Schema that options use. */
 interface JsonSchema {
   type?: string
   enum?: readonly unknown[]

@@ -4,7 +4,6 @@ import {PROJECTION_NAMES, projectionNamed, type RowLaw} from '../attention/names
 import {type Block, type ColumnSpec, factTable, heading, list, table, text} from './document.js'
 import {MISSING} from './numbers.js'
 
-/** A projection as `--json` prints it. */
 export const projectionFactsSchema = z.object({
   name: z.string().describe('As `--projections` takes it.'),
   title: z.string().describe('How its rows are drawn.'),
@@ -29,7 +28,6 @@ const UNBIASED: Partial<Record<RowLaw, 'softmax-kernel' | 'smreg-kernel'>> = {
   sphere: 'smreg-kernel',
 }
 
-/** The declared facts of all projections. */
 export function projectionFacts(): ProjectionFacts[] {
   return PROJECTION_NAMES.map(name => {
     const {title, rows, takesOrthSign, releasedBy, citation} = projectionNamed(name)
@@ -48,7 +46,7 @@ export function projectionFacts(): ProjectionFacts[] {
 /** On narrow terminals the sources go first. */
 const COLUMNS: readonly ColumnSpec<ProjectionFacts>[] = [
   {title: 'name', align: 'left', cell: ({name}) => name},
-  {title: 'rows', align: 'left', flexible: true, cell: ({title}) => title},
+  {title: 'rows', flexible: true, cell: ({title}) => title},
   {title: 'one row is', align: 'left', cell: ({rows}) => rows},
   {
     title: 'unbiased for',
@@ -68,7 +66,7 @@ const COLUMNS: readonly ColumnSpec<ProjectionFacts>[] = [
     priority: 2,
     cell: ({released_by}) => released_by ?? MISSING,
   },
-  {title: 'source', align: 'left', flexible: true, priority: 4, cell: ({citation}) => citation},
+  {title: 'source', flexible: true, priority: 4, cell: ({citation}) => citation},
 ]
 
 const UNBIASED_NOTE =
@@ -90,18 +88,8 @@ export function projectionsScreen(projections: readonly ProjectionFacts[]): Bloc
   return [
     table(
       [
-        {
-          title: 'positive features',
-          align: 'left',
-          flexible: true,
-          cell: ({title}) => title,
-        },
-        {
-          title: 'projections',
-          align: 'left',
-          flexible: true,
-          cell: ({names}) => names.join(', '),
-        },
+        {title: 'positive features', flexible: true, cell: ({title}) => title},
+        {title: 'projections', flexible: true, cell: ({names}) => names.join(', ')},
       ],
       rows,
     ),
@@ -112,12 +100,10 @@ export function projectionsScreen(projections: readonly ProjectionFacts[]): Bloc
   ]
 }
 
-/** The table of all projections. */
 export function projectionsReport(projections: readonly ProjectionFacts[]): Block[] {
   return [table(COLUMNS, projections), text(UNBIASED_NOTE)]
 }
 
-/** One projection in full. */
 export function projectionReport(projection: ProjectionFacts): Block[] {
   const facts = COLUMNS.slice(2).map(({title, cell}) => [title, cell(projection)] as const)
   return [

@@ -3,18 +3,15 @@ import {type Block, type Item, list, text} from './document.js'
 import {renderTerminal} from './terminal.js'
 import {listed} from './words.js'
 
-/** Lines of a first screen. */
 export const SCREEN_LINES = 20
 /** Columns of a first screen. */
 export const SCREEN_WIDTH = 80
 
-/** Lines that blocks take on a screen. */
 export function screenLines(blocks: readonly Block[]): number {
   if (blocks.length === 0) return 0
   return renderTerminal(blocks, {width: SCREEN_WIDTH, colour: false}).split('\n').length
 }
 
-/** What a first screen is made of. */
 export interface Screen {
   title: Block
   /** Sentences. */

@@ -1,8 +1,7 @@
-/** Tables of a report. */
 import {type Best, type BestRule, bestOf} from './best.js'
 import {evenly} from './evenly.js'
+import {MISSING} from './numbers.js'
 
-/** A table with text in its cells. */
 export interface TableBlock {
   kind: 'table'
   columns: readonly TableColumn[]
@@ -48,7 +47,7 @@ export interface TableColumn {
 export interface ColumnSpec<Row> {
   title: string
   cell(row: Row): string
-  /** Default: right, because most columns are numbers. */
+  /** Default: right, because most columns are numbers; of long text left. */
   align?: 'left' | 'right'
   /** Default: 0, never dropped. */
   priority?: number
@@ -63,8 +62,10 @@ export interface ColumnSpec<Row> {
   }
   /** Which cells are marked as the best. Default: none. */
   best?: BestRule<Row>
-  /** Whether a row has something to say in this column; a column without any is left out. */
+  /** Whether a row has something to say in this column; a column without any is left out. Default: every row has. */
   tells?(row: Row): boolean
+  /** Whether the column is left out where all of its cells are missing. Default: false. */
+  sparse?: boolean
 }
 
 /** Rows of a table, unless it says otherwise. */
@@ -80,7 +81,10 @@ export function table<Row>(
   rows: readonly Row[],
   most = MOST_ROWS,
 ): TableBlock {
-  const columns = specs.filter(({tells}) => !tells || rows.some(row => tells(row)))
+  const columns = specs.filter(({cell, tells, sparse}) => {
+    if (sparse) return rows.some(row => cell(row) !== MISSING)
+    return !tells || rows.some(row => tells(row))
+  })
   const bests = columns.map(({best}) => best && bestOf(best, rows))
   const places = chosen(rows.length, bests, most)
   const shown = places.map(place => rows[place]!)
@@ -126,7 +130,8 @@ function columnOf<Row>(
   rows: readonly Row[],
   best: Best | undefined,
 ): TableColumn {
-  const {title, align = 'right', priority = 0, flexible = false, short} = spec
+  const {title, flexible = false, priority = 0, short} = spec
+  const {align = flexible ? 'left' : 'right'} = spec
   const column = {title, align, priority, flexible, ...(best && {best})}
   if (!short) return column
   const {title: shortTitle = title, cell = spec.cell, lacks} = short

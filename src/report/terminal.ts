@@ -27,7 +27,7 @@ function renderBlock(block: Block, layout: Layout, drawFigure: DrawFigure): stri
   switch (block.kind) {
     case 'heading':
       return wrap(block.text, layout.width)
-        .map(line => emphasised(line, layout))
+        .map(line => (layout.colour ? bold(line) : line))
         .join('\n')
     case 'text':
       return wrap(block.text, layout.width).join('\n')
@@ -38,11 +38,6 @@ function renderBlock(block: Block, layout: Layout, drawFigure: DrawFigure): stri
     case 'figure':
       return drawFigure(block.figure)
   }
-}
-
-/** A heading: bold where escape sequences are welcome, plain elsewhere. */
-function emphasised(line: string, {colour}: Layout): string {
-  return colour ? bold(line) : line
 }
 
 /** An item with further lines indented like its first; a command has one line, however long. */

@@ -44,3 +44,13 @@ export function shortened(name: string, most: number): string {
   const before = Math.ceil(kept / 2)
   return `${name.slice(0, before)}...${name.slice(name.length - (kept - before))}`
 }
+
+/** A text without its end where it is longer than that. */
+export function cut(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most - 3)}...`
+}
+
+/** A text with a capital at its beginning. */
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

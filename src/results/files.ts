@@ -8,7 +8,6 @@ import {errorCode, notWritable, temporaryOf} from '../files.js'
 /** What a run needs, as an error shows it. */
 export const A_FOLDER = 'a folder to write into'
 
-/** Error of a file that is there but cannot be read. */
 export function unreadable(path: string, cause: unknown): RfaError {
   return expected('BAD_FILE', path, 'a file that can be read', messageOf(cause))
 }

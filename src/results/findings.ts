@@ -33,23 +33,23 @@ const fitSchema = z.object({
   mode: z.enum(['forward', 'decode', 'layer', 'model']).describe('What was timed.'),
   shape: z
     .object({
-      batch: z.number().int().describe('B.'),
-      heads: z.number().int().describe('H.'),
-      kv_heads: z.number().int().optional().describe('Hkv; absent: H.'),
-      head_dim: z.number().int().describe('D.'),
-      value_dim: z.number().int().describe('Dv.'),
+      batch: z.int().describe('B.'),
+      heads: z.int().describe('H.'),
+      kv_heads: z.int().optional().describe('Hkv; absent: H.'),
+      head_dim: z.int().describe('D.'),
+      value_dim: z.int().describe('Dv.'),
       causal: z.boolean().describe('Query i sees keys 0..i only.'),
     })
     .describe('Sizes of all its records.'),
   keys: z
     .array(z.string())
     .describe('Keys of the underlying records, by length; a decode has one for all its lengths.'),
-  lengths: z.array(z.number().int()).describe('L, lengths that were measured.'),
+  lengths: z.array(z.int()).describe('L, lengths that were measured.'),
   slope: estimate
     .nullable()
     .describe('Exponent of time in length over `slope_lengths`; `null`: see `no_slope`.'),
   slope_lengths: z
-    .array(z.number().int())
+    .array(z.int())
     .describe(
       'L, the longest lengths: the top two octaves, or the top three lengths if there are fewer.',
     ),

@@ -9,13 +9,11 @@ import type {TunedSpec} from '../tuned/index.js'
 /** A number as files hold it: JSON has no NaN, so what could not be computed is `null`. */
 export const nullableNumber = z.number().nullable()
 
-/** What `--backend` takes. */
 export const backendChoice = z
   .enum(BACKEND_CHOICES)
   .describe('Requested backend; `auto`: the first that works.')
 
-/** The seed of a plan or a cell. */
-export const seed = z.number().int().nonnegative().describe('Seed of all random numbers.')
+export const seed = z.int().nonnegative().describe('Seed of all random numbers.')
 
 /** What computed a result; records made before one of the last three was kept have `null` there. */
 export const computedBy = {
@@ -25,14 +23,8 @@ export const computedBy = {
     .nullable()
     .default(null)
     .describe('Vector instruction set; `null`: the backend does not know it.'),
-  threads: z
-    .number()
-    .int()
-    .nullable()
-    .default(null)
-    .describe('Threads of the process that computed.'),
+  threads: z.int().nullable().default(null).describe('Threads of the process that computed.'),
   processes: z
-    .number()
     .int()
     .nullable()
     .default(null)
@@ -50,7 +42,6 @@ export const operationForms = z
 
 /** What storage, runner and commands know of a plan. */
 export interface Plan {
-  /** Name of the experiment. */
   experiment: string
   seed: number
   /** What computes it; a benchmark may compare several. */
@@ -110,7 +101,6 @@ export interface JournalPlace {
   bytes: number
 }
 
-/** How a record ended. */
 type End = {status: CellRecord['status']; interrupted?: boolean | undefined}
 
 /** Whether a record stands for its cell: those that failed or were interrupted run again. */
@@ -131,13 +121,11 @@ export function isSuperseded(earlier: End | undefined, later: End): boolean {
   return earlier === undefined || isWhole(later) || !isWhole(earlier)
 }
 
-/** Why a cell failed. */
 export interface CellError {
   code: string
   message: string
 }
 
-/** A cell that was measured. */
 export type Completed<Cell, Result> = Extract<CellRecord<Cell, Result>, {status: 'completed'}>
 
 /** Fields of all records other than cell and result. */
@@ -163,7 +151,6 @@ export const recordFields = z.object({
     .describe('Why the cell failed.'),
 }).shape
 
-/** The schema of {@link CellRecord} for one experiment. */
 export function recordSchema<Cell extends z.ZodType, Result extends z.ZodType>(
   schema: string,
   cell: Cell,

@@ -33,16 +33,16 @@ export const verdictSchema = z.object({
     .describe(
       'For `errs_less`: p-value of random signs of paired replicates for a difference of at most 1 %, adjusted for all rows that its row is compared with.',
     ),
-  measured: z.number().int().describe('Measured rows; for `errs_less`: pairs of replicates.'),
-  beyond: z.number().int().describe('Measured rows beyond the bound, on either side.'),
+  measured: z.int().describe('Measured rows; for `errs_less`: pairs of replicates.'),
+  beyond: z.int().describe('Measured rows beyond the bound, on either side.'),
   low: nullableNumber.describe(
     'Smallest value of the rows: |z|, or the ratio of the measured variance to the closed form, to i.i.d. rows or to the bound; for `errs_less`: lower end of the interval of the ratio of rel L2.',
   ),
   high: nullableNumber.describe('Largest value of the rows; for `errs_less`: the upper end.'),
-  not_measured: z.number().int().describe('Rows with too heavy a tail for the number of draws.'),
+  not_measured: z.int().describe('Rows with too heavy a tail for the number of draws.'),
   needed_replicates: nullableNumber.describe(
     'Draws that would measure the first of the rows not measured; `null`: there is none, or no number is enough.',
   ),
-  without_variance: z.number().int().describe('Rows that vary only by rounding.'),
+  without_variance: z.int().describe('Rows that vary only by rounding.'),
 })
 export type Verdict = z.infer<typeof verdictSchema>

@@ -29,7 +29,6 @@ import {tunedWarnings} from '../tuned/index.js'
 import type {Threading} from './schedule/schedule.js'
 import {shardsOf} from './schedule/shards.js'
 
-/** How jobs are made. */
 export interface PlanOptions {
   /** Allow any number of cells. Default: at most {@link MOST_CELLS} */
   force?: boolean | undefined
@@ -39,7 +38,6 @@ export interface PlanOptions {
   shards?: number | undefined
 }
 
-/** A plan that can run, with its jobs. */
 export interface Preparation<Jobs = readonly Job[]> {
   /** The plan as it runs: its input is pinned to what the files hold now. */
   plan: Plan
@@ -68,7 +66,6 @@ export interface Preparation<Jobs = readonly Job[]> {
  * @returns `null` in place of jobs that are too many for a message to another process, which makes them itself
  * @throws {BACKEND_MISSING} {UNSUPPORTED} when the backend cannot run here, or has fewer threads than asked for
  * @throws {TOO_LARGE} when it has more than {@link MOST_CELLS} cells, or {@link MOST_FORCED} where that is forced
- * @throws what reading the header of the plan's input or resolving its methods throws
  */
 export async function prepareRun(
   asked: Plan,
@@ -134,7 +131,7 @@ export async function prepareDryRun(
   }
 }
 
-/** Reads once what all cells will read, and starts once what they will start. @throws what {@link Experiment.check} throws */
+/** Reads once what all cells will read, and starts once what they will start. */
 export async function checkInput(plan: Plan): Promise<void> {
   await (await experimentNamed(plan.experiment)).check?.(plan)
 }

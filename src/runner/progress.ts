@@ -4,7 +4,6 @@ import type {Part} from './schedule/parts.js'
 import type {Progressed} from './workers/protocol.js'
 import {Stopwatch} from './workers/stopwatch.js'
 
-/** How far a run is. */
 export interface ProgressEvent {
   /** Cells that have ended, those of an earlier session included. */
   done: number
@@ -38,7 +37,6 @@ export interface ProgressMeter {
   look(): ProgressEvent
 }
 
-/** What a meter is made for. */
 export interface Metered {
   /** The cells of this session. */
   jobs: readonly Job[]

@@ -42,7 +42,6 @@ export interface RunExperimentOptions extends TableOptions {
   schedule: Schedule
   /** Longest time for one cell; `null`: no limit. */
   timeoutMs: number | null
-  /** Interrupts the run. */
   signal?: AbortSignal | undefined
   /** Called when a cell begins or ends. */
   onProgress?: ((event: ProgressEvent) => void) | undefined
@@ -121,7 +120,6 @@ async function readableIn(directory: string, own: Experiment): Promise<readonly 
 /** Between two looks at how far a run is, in ms. */
 const TICK_MS = 1000
 
-/** What came of the cells. */
 interface Ran {
   /** One per job, in their order; of an interrupted run those that there are. */
   records: CellRecord[]
@@ -160,7 +158,7 @@ async function runMissing(
         : (key: string) => join(checkpoints, `${key}.safetensors`),
     experiment,
     plugins: plan.plugins,
-    signal: eitherOf(options.signal, journal?.lost),
+    signal: AbortSignal.any([options.signal, journal?.lost].filter(signal => signal !== undefined)),
     onStart: (part: Part) => onProgress?.(meter.start(part)),
     onEnd: meter.end,
     onHeard: meter.hear,
@@ -223,8 +221,4 @@ function savedRecords(
     warn(`left out: ${what} outside this plan, or with the key of another cell`)
   }
   return records
-}
-
-function eitherOf(...signals: (AbortSignal | undefined)[]): AbortSignal {
-  return AbortSignal.any(signals.filter(signal => signal !== undefined))
 }

@@ -5,7 +5,6 @@ import {normalCdf, studentQuantile} from './distributions.js'
 import {normalQuantile} from './normal.js'
 import {checkShare} from './tests.js'
 
-/** Chances that a one-sided test is planned for. */
 interface Chances {
   /** Of a false alarm; default 0.05. A two-sided test has half of it on each side: give that. */
   alpha?: number

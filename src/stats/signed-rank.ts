@@ -12,7 +12,6 @@ export interface SignedRankOptions extends TestOptions {
   zeros?: 'pratt' | 'wilcox'
 }
 
-/** What a signed-rank test found. */
 export interface SignedRankTest {
   /** Sum of the ranks of positive differences, equal ones with their mean rank. */
   statistic: number

@@ -9,7 +9,6 @@ export interface StudentOptions extends TestOptions {
   mean?: number
 }
 
-/** What a t test found. */
 export interface StudentTest {
   t: number
   degrees: number

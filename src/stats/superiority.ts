@@ -16,9 +16,11 @@ export function superiority(a: ArrayLike<number>, b: ArrayLike<number>): number 
   const sorted = Float64Array.from(b).sort()
   // NaN sorts last
   if (Number.isNaN(sorted.at(-1) ?? Number.NaN)) return Number.NaN
-  const wins = Array.from(a, value =>
-    Number.isNaN(value) ? value : (countBelow(sorted, value) + countUpTo(sorted, value)) / 2,
-  )
+  const wins = Array.from(a, value => {
+    if (Number.isNaN(value)) return value
+    const below = countWhile(sorted, other => other < value)
+    return (below + countWhile(sorted, other => other <= value)) / 2
+  })
   return wins.reduce((sum, count) => sum + count, 0) / (wins.length * sorted.length)
 }
 
@@ -30,14 +32,6 @@ export function pairedSuperiority(a: ArrayLike<number>, b: ArrayLike<number>): n
   checkPaired('paired superiority', a, b)
   const wins = Array.from(a, (value, at) => (Math.sign(value - b[at]!) + 1) / 2)
   return wins.reduce((sum, win) => sum + win, 0) / wins.length
-}
-
-function countBelow(sorted: Float64Array, bound: number): number {
-  return countWhile(sorted, value => value < bound)
-}
-
-function countUpTo(sorted: Float64Array, bound: number): number {
-  return countWhile(sorted, value => value <= bound)
 }
 
 /** How many of the first values hold, where those that do come first: by halving. */

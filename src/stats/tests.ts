@@ -36,10 +36,6 @@ export function checkShare(where: string, what: string, value: number): void {
 /** @throws {SHAPE_MISMATCH} for paired values of different number */
 export function checkPaired(where: string, a: ArrayLike<number>, b: ArrayLike<number>): void {
   if (a.length === b.length) return
-  throw expected(
-    'SHAPE_MISMATCH',
-    where,
-    'the same number of first and second values',
-    `${a.length} and ${b.length}`,
-  )
+  const what = 'the same number of first and second values'
+  throw expected('SHAPE_MISMATCH', where, what, `${a.length} and ${b.length}`)
 }

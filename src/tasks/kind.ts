@@ -2,13 +2,10 @@
 import {z} from 'zod'
 import type {Task} from './task.js'
 
-const positive = z.number().int().positive()
+const positive = z.int().positive()
 
 /** Fields that tasks share. */
-export const FIELDS = {
-  positive,
-  length: positive.describe('L, tokens of a sequence.'),
-}
+export const FIELDS = {positive, length: positive.describe('L, tokens of a sequence.')}
 
 /** How much is spent. */
 type Size = 'standard' | 'quick'
@@ -44,7 +41,6 @@ export interface TaskRequest {
   typed: Partial<TaskSettings>
 }
 
-/** A kind of task. */
 interface TaskKind<Schema extends z.ZodObject> {
   /** Everything that determines a task, save the seed. */
   schema: Schema

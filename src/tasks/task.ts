@@ -27,7 +27,6 @@ interface ExampleChoice {
   step?: number
 }
 
-/** A task. */
 export interface Task {
   /** V, tokens that there are. */
   vocabulary: number

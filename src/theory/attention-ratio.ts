@@ -36,11 +36,7 @@ export interface RatioMoments {
   denominatorVariance: number
 }
 
-/**
- * Moments of one output row. Takes `S^2 (D + Dv)` operations.
- *
- * @param numFeatures - M, rows
- */
+/** Moments of one output row. Takes `S^2 (D + Dv)` operations. @param numFeatures - M, rows */
 export function ratioMoments(
   row: AttentionRow,
   map: SoftmaxMap,

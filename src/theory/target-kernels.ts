@@ -11,5 +11,4 @@ export const TARGET_KERNELS = {
   smreg,
 } as const satisfies Record<string, TargetKernel>
 
-/** A target kernel's name. */
 export type TargetKernelName = keyof typeof TARGET_KERNELS

@@ -141,13 +141,9 @@ function layerTexts({layer, scale, heldOut}: TunedLayer): Record<string, string>
 
 function otherFile(path: string, format: string | undefined): RfaError {
   const isNewer = format?.startsWith('rfa.tuned/')
-  return expected(
-    'BAD_FILE',
-    path,
-    `a file of rfa tune (metadata format ${FORMAT})`,
-    format === undefined ? 'one without metadata format' : `format ${describe(format)}`,
-    isNewer ? 'use the version of rfa that wrote it' : 'make one with rfa tune',
-  )
+  const got = format === undefined ? 'one without metadata format' : `format ${describe(format)}`
+  const remedy = isNewer ? 'use the version of rfa that wrote it' : 'make one with rfa tune'
+  return expected('BAD_FILE', path, `a file of rfa tune (metadata format ${FORMAT})`, got, remedy)
 }
 
 /** @param nameOf - name of a field in the file. Default: its own */

@@ -19,11 +19,7 @@ export interface TunedUse {
   numFeatures?: number | null | undefined
 }
 
-/**
- * Refuses parameters of another method or another M.
- *
- * @throws {BAD_OPTION}
- */
+/** Refuses parameters of another method or another M. @throws {BAD_OPTION} */
 export function assertTunedFor(
   {path, method, numFeatures}: Pick<TunedFile, 'path' | 'method' | 'numFeatures'>,
   wanted: TunedUse,
@@ -45,7 +41,6 @@ let last: {digest: string; file: TunedFile} | undefined
  *
  * @throws {FILE_CHANGED} where it is not the file that the plan was made with
  * @throws {BAD_OPTION} as {@link assertTunedFor}
- * @throws what {@link readTuned} throws
  */
 export async function openTuned(
   {path, digest}: Pick<TunedSpec, 'path' | 'digest'>,

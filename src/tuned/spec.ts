@@ -14,13 +14,11 @@ export const tunedSpec = z
       .nullable()
       .describe('Random matrix that it was tuned with; `null`: the method draws none.'),
     num_features: z
-      .number()
       .int()
       .positive()
       .nullable()
       .describe('M that it was tuned with; `null`: the method has none.'),
     draws: z
-      .number()
       .int()
       .positive()
       .nullable()

@@ -120,13 +120,11 @@ export function adviseModel(
   }
 }
 
-/** Time and speed-up of the model with a method. */
 interface ModelTime {
   time: Estimate
   gain: Estimate
 }
 
-/** The times of one benchmark. */
 class ModelTimes {
   /** The model as it is, and without attention in these layers. */
   readonly exact: TimedRecord

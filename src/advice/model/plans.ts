@@ -2,10 +2,9 @@
 
 import type {MethodName} from '../../attention/names.js'
 import {YARDSTICK} from '../../experiments/averaging.js'
-import type {MethodSpec} from '../../experiments/axes.js'
+import {type MethodSpec, plainSpec} from '../../experiments/axes.js'
 import {type SwapPlan, swapPlan} from '../../experiments/swap/schema.js'
 
-/** What advice on a model is asked for. */
 export interface ModelAdviceRequest {
   model: SwapPlan['model']
   /** What runs it; absent: the program. */
@@ -13,7 +12,6 @@ export interface ModelAdviceRequest {
   device?: SwapPlan['device']
   texts: SwapPlan['texts']
   maxTokens: number
-  /** Layers of the model. */
   layers: number
   causal: boolean
   /** Most loss that is accepted: nats per token of a causal model, 1 - cosine of an encoder. */
@@ -61,12 +59,7 @@ export function modelSwapPlan(request: ModelAdviceRequest): SwapPlan {
   const {replicates} = MODEL_ADVICE[request.effort === 'quick' ? 'quick' : 'standard']
   return swapPlan.parse({
     experiment: 'swap',
-    methods: [
-      ...[...new Set([...request.methods, YARDSTICK])].map(method => ({
-        ...{method, preset: 'exact', options: {}},
-      })),
-      ...(tuned ? [tuned] : []),
-    ],
+    methods: [...new Set([...request.methods, YARDSTICK])].map(plainSpec).concat(tuned ?? []),
     projections: ['orth'],
     num_features: [...numFeatures],
     layer_sets: [Array.from({length: layers}, (_, layer) => layer)],

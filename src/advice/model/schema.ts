@@ -26,7 +26,7 @@ const MODEL_OBSTACLES = ['guess', 'budget', 'average', 'untimed', 'time'] as con
 const candidate = z.object({
   ...variantFields,
   layers: z
-    .array(z.number().int())
+    .array(z.int())
     .describe('Largest set of layers found that keeps the budget, counted from 0.'),
   loss: nullableNumber.describe('Loss with attention exchanged in these layers.'),
   loss_low: nullableNumber.describe('Lower end of its 95 % interval over texts and draws.'),
@@ -36,7 +36,7 @@ const candidate = z.object({
   ),
   least_loss_low: nullableNumber.describe('Lower end of its 95 % interval over texts and draws.'),
   least_loss_high: nullableNumber.describe('Upper end of that interval.'),
-  least_layer: z.number().int().nullable().describe('That layer.'),
+  least_layer: z.int().nullable().describe('That layer.'),
   ...timeFields,
   gain: nullableNumber.describe(
     'Time of the model as it is over the time with these layers exchanged; `null`: not timed, as it keeps the budget only where averaging V does, too, or nowhere.',
@@ -50,12 +50,12 @@ export type ModelCandidate = z.infer<typeof candidate>
 export const modelAdviceFacts = z.object({
   model: z.string().describe('Folder of the model.'),
   texts: z.string().describe('File of the texts that it read.'),
-  model_layers: z.number().int().describe('Layers of the model.'),
-  heads: z.number().int().describe('H, heads of queries.'),
-  head_dim: z.number().int().describe('D, entries of a query or key.'),
+  model_layers: z.int().describe('Layers of the model.'),
+  heads: z.int().describe('H, heads of queries.'),
+  head_dim: z.int().describe('D, entries of a query or key.'),
   causal: causalField,
-  texts_read: z.number().int().describe('Texts that were read.'),
-  tokens_read: z.number().int().describe('Their tokens, after the cut.'),
+  texts_read: z.int().describe('Texts that were read.'),
+  tokens_read: z.int().describe('Their tokens, after the cut.'),
   original_nats: nullableNumber.meta({
     unit: 'nats',
     description: 'Nats per token of the original model; `null` for an encoder.',
@@ -74,7 +74,7 @@ export const modelAdviceFacts = z.object({
     .describe(
       'Most loss that is accepted: nats per token of a causal model, 1 - cosine of an encoder.',
     ),
-  seq_len: z.number().int().describe('L that is advised for: tokens of the text in times.'),
+  seq_len: z.int().describe('L that is advised for: tokens of the text in times.'),
   effort: z.enum(['quick', 'full']).describe('How much was spent on draws and times.'),
   seed,
   backend: z.string().describe('What computed.'),

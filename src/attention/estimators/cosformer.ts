@@ -19,7 +19,6 @@ import type {KeyMask} from '../types.js'
  */
 const options = z.object({
   maxLength: z
-    .number()
     .int()
     .positive()
     .nullable()
@@ -108,13 +107,9 @@ function withPhase(
 function counting(options: Options) {
   const {maxLength} = options
   if (maxLength === null) {
-    throw expected(
-      'BAD_OPTION',
-      'cosformer.maxLength',
-      'the number of tokens to come',
-      'null',
-      'set maxLength: the weights of all tokens depend on it',
-    )
+    const what = 'the number of tokens to come'
+    const remedy = 'set maxLength: the weights of all tokens depend on it'
+    throw expected('BAD_OPTION', 'cosformer.maxLength', what, 'null', remedy)
   }
   let place = 0
   return (token: tf.Tensor4D) => {
@@ -125,10 +120,6 @@ function counting(options: Options) {
 }
 
 function tooShort(maxLength: number, positions: number) {
-  return expected(
-    'BAD_OPTION',
-    'cosformer.maxLength',
-    `at least ${positions}, the number of tokens`,
-    String(maxLength),
-  )
+  const what = `at least ${positions}, the number of tokens`
+  return expected('BAD_OPTION', 'cosformer.maxLength', what, String(maxLength))
 }

@@ -14,7 +14,6 @@ import {guardOptions} from '../forms/options.js'
  */
 const options = z.object({
   nu: z
-    .number()
     .int()
     .positive()
     .max(1024) // rolls by 2 D and more repeat earlier ones

@@ -34,7 +34,6 @@ const options = z.object({
     .default('none')
     .describe('factor on query features: the bidirectional rows sum to it'),
   bucket: z
-    .number()
     .int()
     .positive()
     .default(1)

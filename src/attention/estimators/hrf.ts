@@ -20,7 +20,6 @@ import {softmaxTarget} from '../forms/targets.js'
  */
 const options = z.object({
   signFeatures: z
-    .number()
     .int()
     .positive()
     .max(1024)

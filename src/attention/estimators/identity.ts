@@ -1,5 +1,5 @@
 import {z} from 'zod'
-import {RfaError} from '../../errors.js'
+import {expected} from '../../errors.js'
 import {tf} from '../../tf.js'
 import {passCost} from '../forms/costs.js'
 import {defineEstimator} from '../forms/estimator.js'
@@ -29,10 +29,8 @@ export default defineEstimator({
   cost: passCost,
   attend: ({query, value}) => {
     if (query.shape[2] === value.shape[2]) return {out: copyOf(value)}
-    throw new RfaError(
-      'UNSUPPORTED',
-      `identity: expected the same number of queries and values, got ${query.shape[2]} and ${value.shape[2]}`,
-    )
+    const what = 'the same number of queries and values'
+    throw expected('UNSUPPORTED', 'identity', what, `${query.shape[2]} and ${value.shape[2]}`)
   },
   presets: {},
 })

@@ -92,11 +92,7 @@ export function methodNames(): string[] {
   return [...METHOD_NAMES, ...Object.keys(registered)]
 }
 
-/**
- * Adds an estimator of somebody else.
- *
- * @throws {BAD_PLUGIN} where another one has its name
- */
+/** Adds an estimator of somebody else. @throws {BAD_PLUGIN} where another one has its name */
 export function addEstimator(estimator: Estimator): void {
   const {name} = estimator
   assertNameFree(name)
@@ -109,13 +105,9 @@ export function assertNameFree(name: string): void {
   const taken = methodNames().find(other => other.toLowerCase() === name.toLowerCase())
   if (taken === undefined) return
   const origin = Object.hasOwn(REGISTRY, taken) ? 'a built-in one' : 'registered before'
-  throw expected(
-    'BAD_PLUGIN',
-    name,
-    'a name that no other estimator has',
-    `${taken}, ${origin}`,
-    `choose another name, e.g. my-${name}`,
-  )
+  const what = 'a name that no other estimator has'
+  const remedy = `choose another name, e.g. my-${name}`
+  throw expected('BAD_PLUGIN', name, what, `${taken}, ${origin}`, remedy)
 }
 
 /** Error for a method that does not exist. @param choices - what is accepted in its place */

@@ -254,25 +254,17 @@ function poolsOf({query, key, keyMask, numFeatures, options}: AttendInputs<Optio
   return gridPools({query: grid(queryLen), key: grid(keyLen), side: Math.sqrt(count)}, mask)
 }
 
-/**
- * The grid that holds exactly `length` tokens.
- *
- * @throws {BAD_OPTION} when they do not
- */
+/** The grid that holds exactly `length` tokens. @throws {BAD_OPTION} when they do not */
 function gridOf(length: number, {gridHeight, gridWidth}: Options): Grid {
   const height = gridHeight ?? (gridWidth === null ? Math.sqrt(length) : length / gridWidth)
   const width = gridWidth ?? length / height
   if (Number.isInteger(height) && Number.isInteger(width) && height * width === length) {
     return {height, width}
   }
-  throw expected(
-    'BAD_OPTION',
-    'lara.gridHeight and lara.gridWidth',
-    `sizes of a grid of ${length} tokens`,
-    `${describe(gridHeight)} and ${describe(gridWidth)}`,
-    'give both sizes',
-    'use proposals=chunk',
-  )
+  const where = 'lara.gridHeight and lara.gridWidth'
+  const what = `sizes of a grid of ${length} tokens`
+  const got = `${describe(gridHeight)} and ${describe(gridWidth)}`
+  throw expected('BAD_OPTION', where, what, got, 'give both sizes', 'use proposals=chunk')
 }
 
 /** The vectors of proposals around their centres, in units of unscaled queries. */

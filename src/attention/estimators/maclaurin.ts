@@ -19,7 +19,6 @@ import {softmaxTarget} from '../forms/targets.js'
  */
 const options = z.object({
   maxDegree: z
-    .number()
     .int()
     .min(1)
     .max(30)

@@ -22,7 +22,6 @@ import type {CallShape, Cost} from '../types.js'
  */
 const options = z.object({
   iterations: z
-    .number()
     .int()
     .nonnegative()
     .max(1000)
@@ -69,7 +68,6 @@ export default defineEstimator({
   },
 })
 
-/** Tokens of one side and its landmarks. */
 interface Side {
   tokens: tf.Tensor4D
   landmarks: tf.Tensor4D // [B, H, m, D]

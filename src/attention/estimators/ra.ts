@@ -25,7 +25,6 @@ import type {Decoder} from '../types.js'
  */
 const options = z.object({
   samples: z
-    .number()
     .int()
     .positive()
     .max(4096)

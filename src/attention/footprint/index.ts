@@ -93,7 +93,6 @@ function lengthsFor(numFeatures: number): number[] {
   return lengths.filter((length, i) => length >= numFeatures || i > 0)
 }
 
-/** A point of a curve. */
 interface Point {
   x: number
   y: number
@@ -233,7 +232,6 @@ function wrapped<T extends tf.Tensor>(info: tf.TensorInfo, meter: Meter): T {
   return tf.engine().makeTensorFromTensorInfo(info, meter) as T
 }
 
-/** The meter that is the current backend. */
 let current: Meter | undefined
 
 /** Makes a meter the current backend while `body` runs, which must not wait for anything. */

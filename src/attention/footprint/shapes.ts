@@ -178,10 +178,8 @@ export const SIZE_RULES: Readonly<Record<string, SizeRule>> = {
   },
   Transpose: call => {
     const x = only(call)
-    return call.meter.allocate(
-      call.attrs.perm.map((axis: number) => x.shape[axis]),
-      x.dtype,
-    )
+    const shape = call.attrs.perm.map((axis: number) => x.shape[axis])
+    return call.meter.allocate(shape, x.dtype)
   },
   PadV2: call => {
     const x = only(call)

@@ -248,7 +248,6 @@ function wholeFeatures(map: TokenMap | ScaledMap, x: tf.Tensor4D): tf.Tensor4D {
   return tf.mul(features, tf.expandDims(tf.exp(logScale), -1))
 }
 
-/** What of a feature map its recurrent form needs. */
 type Recurrent<Schema extends z.ZodObject, Made> = Pick<
   FeatureMap<Schema, Made>,
   'noise' | 'featureDim' | 'make' | 'phi'

@@ -158,11 +158,7 @@ export function checkArrays(
     if (!shape) throw expected('UNKNOWN_NAME', `${method}.${what}`, 'no arrays', describe(name))
     checkTensor(`${method}.${what}.${name}`, tensor)
     if (hasShape(tensor.shape, shape)) continue
-    throw expected(
-      'SHAPE_MISMATCH',
-      `${method}.${what}.${name}`,
-      describe(shape),
-      describe(tensor.shape),
-    )
+    const where = `${method}.${what}.${name}`
+    throw expected('SHAPE_MISMATCH', where, describe(shape), describe(tensor.shape))
   }
 }

@@ -66,7 +66,6 @@ export const normalizerEpsilon = z
 
 /** A number of tokens, or of rows or columns of them: at most a million. */
 export const tokenCount = z
-  .number()
   .int()
   .positive()
   .max(2 ** 20)

@@ -32,11 +32,7 @@ export function sigmaParameter({heads, headDim}: Pick<CallShape, 'heads' | 'head
   return {sigma: [heads, headDim]}
 }
 
-/**
- * The projection in force.
- *
- * @returns sigma o W, `[H, M, D]`, a new tensor; without sigma the projection itself
- */
+/** The projection in force. @returns sigma o W, `[H, M, D]`, a new tensor; without sigma the projection itself */
 export function deviated(projection: Projection, {sigma}: Parameters): Projection {
   if (!sigma) return projection
   return tf.tidy(() => tf.mul(projection, tf.expandDims(sigma, 1)) as tf.Tensor3D)

@@ -99,12 +99,13 @@ function composite(
   if (keyMask) {
     keys = maskLogits(keys, tf.reshape(headMask(keyMask, heads), [rows, keyLen, 1]))
   }
-  const chunk = Math.min(CAUSAL_CHUNK, powerOfTwoAtLeast(queryLen))
+  const chunk = Math.min(CAUSAL_CHUNK, 2 ** Math.ceil(Math.log2(Math.max(1, queryLen))))
   const length = Math.ceil(queryLen / chunk) * chunk
   const queries = fitLength(tf.reshape(queryLogFeatures, [rows, queryLen, featureDim]), length, 0)
   keys = fitLength(keys, length, MASKED)
   const values = fitLength(withOnes(tf.reshape(value, [rows, keyLen, valueDim])), length, 0)
-  let total = diagonal(queries, keys, values)
+  // each position with its own key: one weight, the log-sum of a + b over features
+  let total: Partial = {sums: values, logScale: logSumExp(tf.add(queries, keys))}
   for (let half = 1; half < chunk; half *= 2) {
     total = add(total, pairHalves(queries, keys, values, half))
   }
@@ -115,21 +116,12 @@ function composite(
   return tf.reshape(tf.mul(tf.div(sums, weight), seen), [batch, heads, queryLen, valueDim])
 }
 
-function powerOfTwoAtLeast(length: number): number {
-  return 2 ** Math.ceil(Math.log2(Math.max(1, length)))
-}
-
 /** Cuts or pads the middle axis to `length`. */
 function fitLength(tensor: tf.Tensor3D, length: number, padValue: number): tf.Tensor3D {
   const [rows, current, width] = tensor.shape
   if (current > length) return tf.slice(tensor, [0, 0, 0], [rows, length, width])
   if (current === length) return tensor
   return tf.concat([tensor, tf.fill([rows, length - current, width], padValue)], 1) as tf.Tensor3D
-}
-
-/** Each position with its own key: one weight, the log-sum of a + b over features. */
-function diagonal(queries: tf.Tensor3D, keys: tf.Tensor3D, values: tf.Tensor3D): Partial {
-  return {sums: values, logScale: logSumExp(tf.add(queries, keys))}
 }
 
 /**

@@ -99,10 +99,7 @@ function chunkWeights(chunk: Chunk, carriedScale: tf.Tensor3D): ChunkWeights {
     pair = tf.sub(pair, top)
     carried = tf.sub(carried, top)
   }
-  return {
-    pair: tf.mul(tf.exp(pair), mask) as tf.Tensor3D,
-    carried: tf.exp(carried) as tf.Tensor3D,
-  }
+  return {pair: tf.mul(tf.exp(pair), mask) as tf.Tensor3D, carried: tf.exp(carried) as tf.Tensor3D}
 }
 
 /** Sum of log-gates from the chunk's start to each row, `[N, l, 1]`; rows beyond the last key forget no more. */

@@ -13,19 +13,12 @@ import {
   MASK_TYPES,
   type TensorLike,
 } from '../check-tensor.js'
+import type {CallShape} from '../types.js'
 
 /** The tensors of a call by name; absent ones are undefined. */
 export type Inputs<T extends TensorLike = TensorLike> = Readonly<Record<string, T | undefined>>
 
-/** Sizes of attention over whole sequences. */
-export interface AttentionSizes {
-  batch: number
-  heads: number
-  queryLen: number
-  keyLen: number
-  headDim: number
-  valueDim: number
-}
+export type AttentionSizes = Omit<CallShape, 'numFeatures' | 'causal'>
 
 /** A tensor that a call must have. @throws {BAD_OPTION} */
 export function given<T extends TensorLike>(where: string, inputs: Inputs<T>, name: string): T {
@@ -80,12 +73,19 @@ export function checkArray(
   if (tensor === undefined || tensor === null) return
   checkElements(`${where}.${name}`, tensor, mask ? MASK_TYPES : undefined)
   if (hasShape(tensor.shape, wanted, shared)) return
-  throw expected(
-    'SHAPE_MISMATCH',
-    where,
-    `${name} ${describe([...wanted])}`,
-    describe(tensor.shape),
-  )
+  const what = `${name} ${describe([...wanted])}`
+  throw expected('SHAPE_MISMATCH', where, what, describe(tensor.shape))
+}
+
+/** The same of an array that the call must have. @throws {BAD_OPTION | SHAPE_MISMATCH} */
+export function checkNeeded(
+  where: string,
+  inputs: Inputs,
+  name: string,
+  wanted: readonly number[],
+): void {
+  given(where, inputs, name)
+  checkArray(where, inputs, name, wanted)
 }
 
 /** Attributes of operations that weigh keys by a softmax. */
@@ -132,10 +132,11 @@ export function softmaxAttentionGradientSizes(
   const where = 'SoftmaxAttentionGradient'
   const sizes = softmaxAttentionSizes(own, attributes)
   const {batch, heads, queryLen, valueDim} = sizes
-  for (const [name, tensor] of Object.entries({out, slopes, lse, lseSlopes})) {
-    given(where, {[name]: tensor}, name)
-    const columns = name === 'out' || name === 'slopes' ? [valueDim] : []
-    checkArray(where, {[name]: tensor}, name, [batch, heads, queryLen, ...columns])
+  for (const name of ['out', 'slopes']) {
+    checkNeeded(where, {out, slopes}, name, [batch, heads, queryLen, valueDim])
+  }
+  for (const name of ['lse', 'lseSlopes']) {
+    checkNeeded(where, {lse, lseSlopes}, name, [batch, heads, queryLen])
   }
   return sizes
 }
@@ -160,14 +161,12 @@ export function adamCount(inputs: Inputs, attributes: AdamAttributes): number {
   for (let at = 0; at < count; at++) {
     const {shape} = given(where, inputs, `value${at}`)
     for (const name of ['value', 'gradient', 'first', 'second']) {
-      given(where, inputs, `${name}${at}`)
-      checkArray(where, inputs, `${name}${at}`, shape)
+      checkNeeded(where, inputs, `${name}${at}`, shape)
     }
   }
   return count
 }
 
-/** What `maskedSoftmax` takes. */
 export function maskedSoftmaxSizes(
   inputs: Inputs,
   {causal}: {causal: boolean},
@@ -195,17 +194,14 @@ export function sampleKeysSizes(
   return {batch, heads, queryLen, keyLen, headDim, draws}
 }
 
-/** Activations of `dense`. */
 export const DENSE_ACTIVATIONS = ['linear', 'relu', 'gelu', 'gelu-tanh', 'silu'] as const
 export type DenseActivation = (typeof DENSE_ACTIVATIONS)[number]
 
-/** Attributes of `dense`. */
 export interface DenseAttributes {
   transposed: boolean
   activation: DenseActivation
 }
 
-/** What `dense` takes. */
 export function denseSizes(
   inputs: Inputs,
   {transposed, activation}: DenseAttributes,
@@ -235,8 +231,7 @@ export function denseGradientSizes(
     throw expected('UNSUPPORTED', 'DenseGradient', wanted, activation)
   }
   for (const name of ['out', 'slopes']) {
-    given('DenseGradient', inputs, name)
-    checkArray('DenseGradient', inputs, name, [sizes.rows, sizes.columns])
+    checkNeeded('DenseGradient', inputs, name, [sizes.rows, sizes.columns])
   }
   return sizes
 }
@@ -268,18 +263,15 @@ export function crossEntropyGradientSizes({slope, ...own}: Inputs): {
   columns: number
 } {
   const where = 'SoftmaxCrossEntropyGradient'
-  given(where, {slope}, 'slope')
-  checkArray(where, {slope}, 'slope', [])
+  checkNeeded(where, {slope}, 'slope', [])
   return crossEntropySizes(own)
 }
 
-/** Attributes of `normalizeRows`. */
 export interface NormalizeRowsAttributes {
   epsilon: number
   centred: boolean
 }
 
-/** What `normalizeRows` takes. */
 export function normalizeRowsSizes(
   inputs: Inputs,
   {epsilon, centred}: NormalizeRowsAttributes,
@@ -288,8 +280,7 @@ export function normalizeRowsSizes(
   checkNumber(`${where}.epsilon`, epsilon)
   checkFlag(`${where}.centred`, centred)
   const [rows, columns] = twoAxes(where, inputs, 'x')
-  given(where, inputs, 'weight')
-  checkArray(where, inputs, 'weight', [columns])
+  checkNeeded(where, inputs, 'weight', [columns])
   checkArray(where, inputs, 'bias', [columns])
   return {rows, columns}
 }
@@ -301,8 +292,7 @@ export function normalizeRowsGradientSizes(
 ): {rows: number; columns: number} {
   const {slopes, ...own} = inputs
   const sizes = normalizeRowsSizes(own, attributes)
-  given('NormalizeRowsGradient', inputs, 'slopes')
-  checkArray('NormalizeRowsGradient', inputs, 'slopes', [sizes.rows, sizes.columns])
+  checkNeeded('NormalizeRowsGradient', inputs, 'slopes', [sizes.rows, sizes.columns])
   return sizes
 }
 
@@ -321,10 +311,12 @@ export function checkSegments(
   throw expected('BAD_RANGE', where, wanted, describe(starts))
 }
 
-/** Attributes of `optimalMixture`. */
 export interface MixtureAttributes {
+  /** Multiplies each q.w. */
   scale: number
+  /** a, the factor on the correction. */
   coefficient: number
+  /** Smallest weight of a vector. */
   floor: number
 }
 

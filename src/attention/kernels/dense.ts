@@ -7,7 +7,6 @@ import {
 } from './checks.js'
 import {fusedOrComposite, type Gradient, recordsGradients} from './dispatch.js'
 
-/** Options of {@link dense}. */
 export interface DenseOptions {
   /** `[out]`. Default none. */
   bias?: tf.Tensor1D | undefined

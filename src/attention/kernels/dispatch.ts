@@ -6,13 +6,11 @@
  * operations that have gradients, so that derivatives of any order can be taken.
  */
 
-import {RfaError} from '../../errors.js'
+import {expected, type RfaError} from '../../errors.js'
 import {tf} from '../../tf.js'
 
-/** How an operation ran. */
 export type OperationForm = 'fused' | 'composite'
 
-/** The gradient of an operation by its inputs. */
 export interface Gradient<Attributes = unknown> {
   /** Names of the inputs that it needs. Default none. */
   inputsToSave?: string[]
@@ -107,11 +105,10 @@ export function recordsGradients(engine: Engine = tf.engine()): boolean {
 }
 
 function stepHasNoGradient(): RfaError {
-  return new RfaError(
-    'UNSUPPORTED',
-    'decoder: expected no gradient to be recorded, got a step that updates its state in place',
-    {suggestions: ['make the decoder inside the differentiated function', 'use attention()']},
-  )
+  const got = 'a step that updates its state in place'
+  const remedy = 'make the decoder inside the differentiated function'
+  const other = 'use attention()'
+  return expected('UNSUPPORTED', 'decoder', 'no gradient to be recorded', got, remedy, other)
 }
 
 /** Runs `body` and returns which operations it used, and in which form. */

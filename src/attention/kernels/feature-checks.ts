@@ -1,7 +1,7 @@
 /** What the operations that form features take; see checks.ts. */
 import {describe, expected, unknownName} from '../../errors.js'
 import {checkElements, checkFlag, checkNumber, checkObject} from '../check-tensor.js'
-import {type AttentionSizes, checkArray, fourAxes, given, type Inputs} from './checks.js'
+import {type AttentionSizes, checkArray, checkNeeded, fourAxes, type Inputs} from './checks.js'
 import {checkGuard, type Guard} from './guard.js'
 import type {FeatureRecipe, RecipeAttributes} from './recipe.js'
 
@@ -36,12 +36,8 @@ export function checkRecipe(where: string, recipe: RecipeAttributes, use: Featur
   }
   const {logarithms} = KINDS[kind]
   if (use !== 'any' && kind !== 'explicit' && logarithms !== (use === 'logarithms')) {
-    throw expected(
-      'UNSUPPORTED',
-      where,
-      use === 'features' ? 'features' : 'logarithms of features',
-      kind,
-    )
+    const what = use === 'features' ? 'features' : 'logarithms of features'
+    throw expected('UNSUPPORTED', where, what, kind)
   }
   for (const [name, number] of Object.entries({inputScale, normEpsilon, featureScale})) {
     if (number !== undefined) checkNumber(`${where}.${name}`, number)
@@ -91,12 +87,8 @@ function checkProjection(
   const projection = inputs[name]
   if (!KINDS[kind].projected) {
     if (!projection) return 0
-    throw expected(
-      'UNSUPPORTED',
-      where,
-      `no ${name} for the kind ${kind}`,
-      describe(projection.shape ?? projection),
-    )
+    const got = describe(projection.shape ?? projection)
+    throw expected('UNSUPPORTED', where, `no ${name} for the kind ${kind}`, got)
   }
   if (!projection) {
     throw expected('BAD_OPTION', where, `a ${name} for the kind ${kind}`, 'none')
@@ -124,8 +116,7 @@ export function featureMapGradientSizes({slopes, ...own}: Inputs, recipe: Recipe
   const sizes = featureMapSizes(own, recipe)
   const [batch, heads, length] = sizes.shape
   const where = 'FeatureMapGradient'
-  given(where, {slopes}, 'slopes')
-  checkArray(where, {slopes}, 'slopes', [batch, heads, length, sizes.featureDim])
+  checkNeeded(where, {slopes}, 'slopes', [batch, heads, length, sizes.featureDim])
   return sizes
 }
 
@@ -160,18 +151,14 @@ function featureAttentionSizes(
   checkArray(where, inputs, 'value', [batch, heads, keyLen, valueDim])
   checkArray(where, inputs, 'keyMask', [batch, keyLen], {mask: true})
   if (headDim !== keyDim || query.featureDim !== key.featureDim) {
-    throw expected(
-      'SHAPE_MISMATCH',
-      where,
-      `keys of ${headDim} columns and ${query.featureDim} features, as queries have`,
-      `${describe(key.shape)} with ${key.featureDim} features`,
-    )
+    const what = `keys of ${headDim} columns and ${query.featureDim} features, as queries have`
+    const got = `${describe(key.shape)} with ${key.featureDim} features`
+    throw expected('SHAPE_MISMATCH', where, what, got)
   }
   const {featureDim} = query
   return {batch, heads, queryLen, keyLen, headDim, valueDim, featureDim}
 }
 
-/** What `causalFeatureAttention` takes. */
 export function causalFeatureAttentionSizes(inputs: Inputs, recipes: SideAttributes) {
   return featureAttentionSizes('CausalFeatureAttention', inputs, recipes, 'logarithms')
 }
@@ -193,9 +180,8 @@ export function causalFeatureGradientSizes(
   const where = 'CausalFeatureGradient'
   const sizes = causalFeatureAttentionSizes(own, recipes)
   const {batch, heads, queryLen, valueDim} = sizes
-  for (const [name, tensor] of Object.entries({out, slopes})) {
-    given(where, {[name]: tensor}, name)
-    checkArray(where, {[name]: tensor}, name, [batch, heads, queryLen, valueDim])
+  for (const name of ['out', 'slopes']) {
+    checkNeeded(where, {out, slopes}, name, [batch, heads, queryLen, valueDim])
   }
   return sizes
 }
@@ -207,7 +193,6 @@ export interface LinearAttributes extends SideAttributes {
   guard?: Guard
 }
 
-/** What `linearAttention` takes. */
 export function linearAttentionSizes(
   inputs: Inputs,
   {causal, guard, ...recipes}: LinearAttributes,
@@ -239,12 +224,10 @@ export function linearAttentionGradientSizes(
   const where = 'LinearAttentionGradient'
   const sizes = linearAttentionSizes(own, attributes)
   const {batch, heads, queryLen, valueDim} = sizes
-  const quotient = attributes.guard ? {out, denominator} : {}
-  for (const [name, tensor] of Object.entries({slopes, denominatorSlopes, ...quotient})) {
-    given(where, {[name]: tensor}, name)
-    const perRow = name.startsWith('denominator')
-    const shape = [batch, heads, queryLen, ...(perRow ? [] : [valueDim])]
-    checkArray(where, {[name]: tensor}, name, shape)
+  const needed = {slopes, denominatorSlopes, ...(attributes.guard && {out, denominator})}
+  for (const name of Object.keys(needed)) {
+    const columns = name.startsWith('denominator') ? [] : [valueDim]
+    checkNeeded(where, needed, name, [batch, heads, queryLen, ...columns])
   }
   return sizes
 }
@@ -261,12 +244,8 @@ function checkCarried(
   }
   if (!causal && (logGate || initialState)) {
     const got = logGate ? 'logGate' : 'initialState'
-    throw expected(
-      'UNSUPPORTED',
-      where,
-      'causal: true with gates or an initial state',
-      `${got} without it`,
-    )
+    const what = 'causal: true with gates or an initial state'
+    throw expected('UNSUPPORTED', where, what, `${got} without it`)
   }
   if (initialState && keyLogWeight) {
     throw expected('UNSUPPORTED', where, 'an initial state without keyLogWeight', 'both')

@@ -24,12 +24,8 @@ type RankedSpec = FeatureSpec & {x: tf.Tensor4D}
 function toSpec(features: Features): RankedSpec {
   if (features instanceof tf.Tensor) return {kind: 'explicit', x: features as tf.Tensor4D}
   if (features?.x instanceof tf.Tensor) return features as RankedSpec
-  throw expected(
-    'BAD_OPTION',
-    'features',
-    'a tensor, or a recipe with tokens x',
-    describe(features),
-  )
+  const what = 'a tensor, or a recipe with tokens x'
+  throw expected('BAD_OPTION', 'features', what, describe(features))
 }
 
 /**
@@ -81,11 +77,7 @@ function scalingOf({inputScale, unitNorm, normEpsilon, featureScale}: FeatureRec
   }
 }
 
-/**
- * The features themselves: the definition of a recipe.
- *
- * @returns `[B, H, n, F]`; logarithms for the `log-` kinds
- */
+/** The features themselves: the definition of a recipe. @returns `[B, H, n, F]`; logarithms for the `log-` kinds */
 export function formFeatures(features: Features): tf.Tensor4D {
   const spec = toSpec(features)
   const {kind, x, featureScale} = spec

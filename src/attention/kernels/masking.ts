@@ -56,7 +56,6 @@ export function indicator<T extends tf.Tensor>(x: T, test: (x: T) => tf.Tensor):
   return constantOf(x, value => tf.cast(test(value), 'float32')) as T
 }
 
-/** `1 / x`, and 0 where x is 0. */
 export function reciprocalOrZero<T extends tf.Tensor>(x: T): T {
   const isZero = indicator(x, value => tf.equal(value, 0))
   return tf.div(tf.sub(1, isZero), tf.add(x, isZero)) as T

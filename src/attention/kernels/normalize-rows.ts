@@ -6,7 +6,6 @@ import {
 } from './checks.js'
 import {fusedOrComposite, type Gradient} from './dispatch.js'
 
-/** Options of {@link normalizeRows}. */
 export interface NormalizeRowsOptions {
   /** `[W]`. Default none. */
   bias?: tf.Tensor1D | undefined

@@ -1,6 +1,6 @@
 import {tf} from '../../tf.js'
 import {checkObject} from '../check-tensor.js'
-import {optimalMixtureSizes} from './checks.js'
+import {type MixtureAttributes, optimalMixtureSizes} from './checks.js'
 import {fusedOrComposite} from './dispatch.js'
 import {maskLogits} from './masking.js'
 import {matMul} from './mat-mul.js'
@@ -21,16 +21,6 @@ export interface Mixture {
   present?: tf.Tensor2D | undefined
 }
 
-/** Options of {@link optimalMixture}. */
-export interface OptimalMixtureOptions {
-  /** Multiplies each q.w. */
-  scale: number
-  /** a, the factor on the correction. */
-  coefficient: number
-  /** Smallest weight of a vector. */
-  floor: number
-}
-
 /**
  * Reads a mixture with weights that depend on the query: `out_n = sum_c p_nc v_c`, `p_nc ~ alpha_nc exp(scale
  * q_n.w_c + bias_c)`, `alpha_nc = max(floor, balance_c + a (t_nc - mean_c t_nc))`. Keeps L x C' logits.
@@ -44,7 +34,7 @@ export interface OptimalMixtureOptions {
 export function optimalMixture(
   query: tf.Tensor4D,
   mixture: Mixture,
-  options: OptimalMixtureOptions,
+  options: MixtureAttributes,
 ): tf.Tensor4D {
   checkObject('OptimalMixture.options', options)
   const inputs = {query, ...mixture}
@@ -58,7 +48,7 @@ export function optimalMixture(
 function composite(
   query: tf.Tensor4D,
   {vectors, values, bias, balance, affinity, present}: Mixture,
-  {scale, coefficient, floor}: OptimalMixtureOptions,
+  {scale, coefficient, floor}: MixtureAttributes,
 ): tf.Tensor4D {
   const [batch, heads, queryLen, headDim] = query.shape
   const [, , count, valueDim] = values.shape

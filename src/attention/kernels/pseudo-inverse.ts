@@ -2,7 +2,6 @@ import {tf} from '../../tf.js'
 import {reciprocalOrZero} from './masking.js'
 import {matMul} from './mat-mul.js'
 
-/** Options of {@link pseudoInverse}. */
 export interface PseudoInverseOptions {
   /** Steps; each multiplies small singular values of Z A by 3.25, and near 1 errors fall with the fourth power. */
   iterations: number

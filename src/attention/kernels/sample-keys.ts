@@ -6,7 +6,6 @@ import {fusedOrComposite} from './dispatch.js'
 import {causalMask, headMask, indicator, MASKED, maskLogits} from './masking.js'
 import {matMul} from './mat-mul.js'
 
-/** Options of {@link sampleKeys}. */
 export interface SampleKeysOptions {
   /** Multiplies each q.k. Default 1 (canonical inputs). */
   scale?: number
@@ -16,7 +15,6 @@ export interface SampleKeysOptions {
   keyMask?: KeyMask | undefined
 }
 
-/** Result of {@link sampleKeys}. */
 export interface SampledKeys {
   /** Which keys were drawn, `[B, H, L, n]`, int32; 0 for rows that see no key. */
   index: tf.Tensor4D
@@ -60,10 +58,7 @@ export function sampleKeys(
 
 /** Computes from tensors that a gradient tape may follow as if it did not; `anchor` is one it does not. */
 function withoutGradient<T extends tf.Tensor>(anchor: tf.Tensor, body: () => T): T {
-  const constant = tf.customGrad(() => ({
-    value: body(),
-    gradFunc: () => tf.zerosLike(anchor),
-  }))
+  const constant = tf.customGrad(() => ({value: body(), gradFunc: () => tf.zerosLike(anchor)}))
   return constant(anchor) as T
 }
 

@@ -13,7 +13,6 @@ import {matMul} from './mat-mul.js'
 /** Queries that form their logits at a time. */
 export const QUERY_TILE = 512
 
-/** Outputs of `softmaxAttention`, and their slopes. */
 interface SoftmaxOutputs {
   out: tf.Tensor // [B, H, L, Dv]
   lse: tf.Tensor // [B, H, L]

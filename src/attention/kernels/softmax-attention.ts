@@ -7,7 +7,6 @@ import {causalMask, headMask, MASKED, maskLogits, sawAnyKey} from './masking.js'
 import {matMul} from './mat-mul.js'
 import {QUERY_TILE, softmaxAttentionGradient, unshared} from './softmax-attention-gradient.js'
 
-/** Options of {@link softmaxAttention}. */
 export interface SoftmaxAttentionOptions {
   /** Multiplies each q.k. Default 1 (canonical inputs). */
   scale?: number
@@ -19,7 +18,6 @@ export interface SoftmaxAttentionOptions {
   keyMask?: tf.Tensor | undefined
 }
 
-/** Result of {@link softmaxAttention}. */
 export interface SoftmaxAttentionResult {
   /** `[B, H, L, Dv]`; zero for rows that see no key. */
   out: tf.Tensor4D
@@ -169,7 +167,8 @@ function queryTile(
     const tile = softmaxTile(logits, tf.slice(values, [0, start, 0], [rows, width, valueDim]))
     running = running ? merge(running, tile) : tile
   }
-  return running ?? emptyTile(rows, length, valueDim)
+  if (running) return running
+  return {out: tf.zeros([rows, length, valueDim]), lse: tf.fill([rows, length, 1], MASKED)}
 }
 
 /** Softmax of one tile, which itself subtracts each row's maximum. The log-sum comes from the largest weight, exp(max - lse): no second pass of exp. */
@@ -191,8 +190,4 @@ function merge(a: Running, b: Running): Running {
   const total = tf.add(weightA, weightB)
   const out = tf.add(tf.mul(a.out, tf.div(weightA, total)), tf.mul(b.out, tf.div(weightB, total)))
   return {out: out as tf.Tensor3D, lse: tf.add(top, tf.log(total)) as tf.Tensor3D}
-}
-
-function emptyTile(rows: number, length: number, valueDim: number): Running {
-  return {out: tf.zeros([rows, length, valueDim]), lse: tf.fill([rows, length, 1], MASKED)}
 }

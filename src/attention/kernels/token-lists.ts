@@ -39,10 +39,8 @@ export function gatherTokens(x: tf.Tensor4D, lists: TokenLists): tf.Tensor4D {
 }
 
 function indices({positions}: TokenLists): tf.Tensor1D {
-  return tf.tensor1d(
-    positions.map(p => Math.max(0, p)),
-    'int32',
-  )
+  const known = positions.map(p => Math.max(0, p))
+  return tf.tensor1d(known, 'int32')
 }
 
 /**
@@ -56,10 +54,8 @@ export function presentTokens(
 ): tf.Tensor3D | undefined {
   const {count, width, positions, full} = lists
   if (full && !keyMask) return undefined
-  const valid = tf.tensor3d(
-    Float32Array.from(positions, p => (p < 0 ? 0 : 1)),
-    [1, count, width],
-  )
+  const ones = Float32Array.from(positions, p => (p < 0 ? 0 : 1))
+  const valid = tf.tensor3d(ones, [1, count, width])
   if (!keyMask) return valid
   const batch = keyMask.shape[0]
   const gathered = tf.reshape(tf.gather(presence(keyMask), indices(lists), 1), [

@@ -11,7 +11,6 @@ import {norm, rowOf} from './rows.js'
 import {sobolRows} from './sobol.js'
 import type {GivenRow, MatrixShape, StreamOf} from './types.js'
 
-/** A length that one row is to follow. */
 interface GivenLength {
   row: number
   length: number

@@ -29,10 +29,8 @@ export const sorfChi: ProjectionDefinition = {
     const lengths = inBlocks({...shape, headDim: 1}, padded, (block, rows) =>
       chiLengths(stream('lengths', block), rows, padded),
     )
-    return scaleRows(
-      hadamardRows(shape, stream),
-      lengths.map(length => length / Math.sqrt(padded)),
-    )
+    const factors = lengths.map(length => length / Math.sqrt(padded))
+    return scaleRows(hadamardRows(shape, stream), factors)
   },
 }
 

@@ -86,7 +86,6 @@ function permutation(size: number, stream: RandomStream): Uint32Array {
   return out
 }
 
-/** The first `count` primes. */
 export function firstPrimes(count: number): number[] {
   const primes: number[] = []
   for (let n = 2; primes.length < count; n++) {

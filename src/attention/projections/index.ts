@@ -45,7 +45,6 @@ const PROJECTIONS = {
   householder: householderProduct,
 } as const satisfies Record<string, ProjectionDefinition>
 
-/** A projection's name. */
 export type ProjectionName = keyof typeof PROJECTIONS
 export const PROJECTION_NAMES = Object.keys(PROJECTIONS) as readonly ProjectionName[]
 
@@ -65,11 +64,7 @@ export interface ProjectionRequest extends MatrixShape {
   orthSign?: OrthSign
 }
 
-/**
- * The facts of a projection.
- *
- * @throws {UNKNOWN_NAME} for a name that is not in the registry
- */
+/** The facts of a projection. @throws {UNKNOWN_NAME} for a name that is not in the registry */
 export function projectionNamed(name: string): ProjectionDefinition {
   if (Object.hasOwn(PROJECTIONS, name)) return PROJECTIONS[name as ProjectionName]
   throw unknownName('projection', 'projections', name, PROJECTION_NAMES)

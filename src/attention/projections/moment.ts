@@ -42,10 +42,8 @@ export function momentGiven(
   const others = gaussian.subarray(headDim)
   centre(others, headDim)
   const root = Math.sqrt(numFeatures - 1)
-  const factor = factorGiven(
-    others,
-    vector.map(entry => entry / root),
-  )
+  const unit = vector.map(entry => entry / root)
+  const factor = factorGiven(others, unit)
   const scale = Math.sqrt(numFeatures)
   const own = factor.map((entry, at) => scale * entry - vector[at % headDim]! / (numFeatures - 1))
   return withRow(own, {row, vector})

@@ -95,7 +95,6 @@ export function sharedNormals(
   return drawn.slice()
 }
 
-/** What rows are made of. */
 interface PlaneParts {
   /** Of every block the entries along both directions, `[blocks, 2, D]`. */
   plane: Float64Array

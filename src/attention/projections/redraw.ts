@@ -18,11 +18,7 @@ export type RedrawPolicy =
 /** How policies are written. */
 export const REDRAW_FORMS = 'fixed, call, every:CALLS or pool:SIZE'
 
-/**
- * Reads `fixed`, `call`, `every:1000` or `pool:500`.
- *
- * @throws {BAD_OPTION} for anything else
- */
+/** Reads `fixed`, `call`, `every:1000` or `pool:500`. @throws {BAD_OPTION} for anything else */
 export function parseRedraw(text: string, where = 'redraw'): RedrawPolicy {
   if (text === 'fixed' || text === 'call') return {kind: text}
   const [, kind, digits] = /^(every|pool):(\d{1,9})$/.exec(text) ?? []
@@ -32,7 +28,6 @@ export function parseRedraw(text: string, where = 'redraw'): RedrawPolicy {
   throw expected('BAD_OPTION', where, REDRAW_FORMS, JSON.stringify(text))
 }
 
-/** What one call takes. */
 export interface RedrawChoice {
   /** Which draw: {@link ProjectionRequest.redraw}. */
   redraw: number

@@ -2,7 +2,6 @@
 import {normals, type RandomStream} from '../../random/index.js'
 import type {MatrixShape} from './types.js'
 
-/** Euclidean norm. */
 export function norm(vector: Float64Array): number {
   let sum = 0
   for (const x of vector) sum += x * x

@@ -32,11 +32,7 @@ export function drawnRows(request: ProjectionRequest): Float32Array {
   return kept.get(key) ?? keep(key, drawRows(request))
 }
 
-/**
- * A drawn projection on the current backend, `[R H, M, D]`; recent draws are kept on the host.
- *
- * @throws what {@link drawProjectionFloats} throws
- */
+/** A drawn projection on the current backend, `[R H, M, D]`; recent draws are kept on the host. */
 export function projectionTensor(request: ProjectionRequest): tf.Tensor3D {
   return rowsTensor(drawnRows(request), request)
 }

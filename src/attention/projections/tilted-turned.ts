@@ -14,7 +14,6 @@ import {TILTS, type TiltedRequest, type TiltedRows} from './tilted.js'
 import {turnedAxes} from './turned.js'
 import type {OrthSign, StreamOf} from './types.js'
 
-/** What {@link tiltedTurnedRows} draws. */
 export interface TiltedTurnedRequest extends Omit<TiltedRequest, 'columns' | 'along'> {
   /** D; or 2 or 3 below it, as `PlaneRequest` has them. */
   columns: number

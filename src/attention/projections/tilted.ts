@@ -22,7 +22,6 @@ import type {OrthSign} from './types.js'
 /** Laws that draws have in turn: the projection's own, and those of the first and second moment. */
 export const TILTS = 3
 
-/** What {@link tiltedRows} draws. */
 export interface TiltedRequest extends PlaneRequest {
   tilt: RowTilt
   /** z, by its coordinates in the plane. */
@@ -208,7 +207,6 @@ function tiltedRow(
   return {index, along: length * cosine, across: (length * other * v) / side, length}
 }
 
-/** What the rows of a draw are made of. */
 interface Parts {
   plane: Float64Array
   lengths: Float64Array

@@ -16,7 +16,6 @@ export function drawnTurned(name: ProjectionName, orthSign: OrthSign): boolean {
   return !rotationInvariant && !(takesOrthSign && orthSign === 'raw')
 }
 
-/** What {@link turnedRows} draws. */
 export interface TurnedRequest extends Omit<PlaneRequest, 'columns'> {
   /** D; or 2 or 3 below it, as {@link PlaneRequest} has them. */
   columns: number

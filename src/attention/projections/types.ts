@@ -2,7 +2,6 @@
 import type {RandomStream} from '../../random/index.js'
 import type {PresetName} from '../types.js'
 
-/** Rows and columns of a projection. */
 export interface MatrixShape {
   /** M */
   numFeatures: number

@@ -57,29 +57,17 @@ function checkMap(map: unknown): asserts map is {name: string} {
   }
   const {name, phi, featureDim} = map as Record<string, unknown>
   if (typeof name !== 'string') {
-    throw expected(
-      'BAD_PLUGIN',
-      'defineFeatureMap',
-      'a name',
-      describe(name),
-      "e.g. name: 'my-map'",
-    )
+    const remedy = "e.g. name: 'my-map'"
+    throw expected('BAD_PLUGIN', 'defineFeatureMap', 'a name', describe(name), remedy)
   }
   if (typeof phi !== 'function') {
-    throw expected(
-      'BAD_PLUGIN',
-      `${name}: phi`,
-      'a function that gives features of tokens',
-      describe(phi),
-      'write phi: ({inputScale, projection}) => tokens => features, or have it return a recipe',
-    )
+    const what = 'a function that gives features of tokens'
+    const remedy =
+      'write phi: ({inputScale, projection}) => tokens => features, or have it return a recipe'
+    throw expected('BAD_PLUGIN', `${name}: phi`, what, describe(phi), remedy)
   }
   if (typeof featureDim === 'function') return
-  throw expected(
-    'BAD_PLUGIN',
-    `${name}: featureDim`,
-    'a function that gives F, the length of phi, from M and D',
-    describe(featureDim),
-    'e.g. featureDim: numFeatures => numFeatures',
-  )
+  const what = 'a function that gives F, the length of phi, from M and D'
+  const remedy = 'e.g. featureDim: numFeatures => numFeatures'
+  throw expected('BAD_PLUGIN', `${name}: featureDim`, what, describe(featureDim), remedy)
 }

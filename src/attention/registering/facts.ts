@@ -60,33 +60,21 @@ const EXAMPLES: Readonly<Record<(typeof TEXTS)[number], string>> = {
 
 function checkName(name: unknown): string {
   if (typeof name === 'string' && NAME.test(name) && name !== 'all') return name
-  throw expected(
-    'BAD_PLUGIN',
-    'estimator',
-    'a name of letters, digits, -, _, + and #, beginning with a letter',
-    describe(name),
-    "e.g. name: 'my-map'",
-  )
+  const what = 'a name of letters, digits, -, _, + and #, beginning with a letter'
+  throw expected('BAD_PLUGIN', 'estimator', what, describe(name), "e.g. name: 'my-map'")
 }
 
 function checkForms(name: string, {supports, decoder}: Record<string, unknown>): void {
   const wrong = FORMS.find(form => !isObject(supports) || typeof supports[form] !== 'boolean')
   if (wrong !== undefined) {
-    throw expected(
-      'BAD_PLUGIN',
-      `${name}: supports`,
-      `true or false for each of ${FORMS.join(', ')}`,
-      isObject(supports) ? `${wrong}: ${describe(supports[wrong])}` : describe(supports),
-    )
+    const what = `true or false for each of ${FORMS.join(', ')}`
+    const got = isObject(supports) ? `${wrong}: ${describe(supports[wrong])}` : describe(supports)
+    throw expected('BAD_PLUGIN', `${name}: supports`, what, got)
   }
   if (!(supports as {decode: boolean}).decode || typeof decoder === 'function') return
-  throw expected(
-    'BAD_PLUGIN',
-    `${name}: decoder`,
-    'a function, as supports.decode is true',
-    describe(decoder),
-    'set supports.decode to false where there is no recurrent form',
-  )
+  const what = 'a function, as supports.decode is true'
+  const remedy = 'set supports.decode to false where there is no recurrent form'
+  throw expected('BAD_PLUGIN', `${name}: decoder`, what, describe(decoder), remedy)
 }
 
 function checkProjectionFact(name: string, projection: unknown): void {
@@ -109,13 +97,9 @@ function checkOptions(name: string, options: unknown): void {
     if (!isSchema(schema)) throw badSchema(`${name}.${option}`, schema)
     const absent = z.safeParse(schema as z.ZodType, undefined)
     if (absent.success) continue
-    throw expected(
-      'BAD_PLUGIN',
-      `${name}: options.${option}`,
-      'a default, as attention may be called without it',
-      'none',
-      'end its schema with .default(...)',
-    )
+    const what = 'a default, as attention may be called without it'
+    const remedy = 'end its schema with .default(...)'
+    throw expected('BAD_PLUGIN', `${name}: options.${option}`, what, 'none', remedy)
   }
 }
 
@@ -126,23 +110,16 @@ function isSchema(schema: unknown): boolean {
 
 function badSchema(name: string, schema: unknown): RfaError {
   const third = isObject(schema) && '_def' in schema && !('_zod' in schema)
-  return expected(
-    'BAD_PLUGIN',
-    `${name}: options`,
-    'a schema of zod 4, e.g. z.object({})',
-    third ? 'one of zod 3' : describe(schema),
-    `import {z} from '${packageName()}/attention', which is the zod that is used here`,
-  )
+  const what = 'a schema of zod 4, e.g. z.object({})'
+  const got = third ? 'one of zod 3' : describe(schema)
+  const remedy = `import {z} from '${packageName()}/attention', which is the zod that is used here`
+  return expected('BAD_PLUGIN', `${name}: options`, what, got, remedy)
 }
 
 function clash(name: string, option: string): RfaError {
-  return expected(
-    'BAD_PLUGIN',
-    `${name}: options.${option}`,
-    'a name that no option of all methods has',
-    describe(option),
-    `choose another name; options of all methods are ${COMMON_OPTIONS.join(', ')}`,
-  )
+  const what = 'a name that no option of all methods has'
+  const remedy = `choose another name; options of all methods are ${COMMON_OPTIONS.join(', ')}`
+  return expected('BAD_PLUGIN', `${name}: options.${option}`, what, describe(option), remedy)
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -59,12 +59,8 @@ function checkedSides(phi: Record<string, unknown>, wish: FeatureWish): Phi {
   const {query, key, keyLogWeight} = phi
   for (const [side, map] of Object.entries({query, key})) {
     if (typeof map === 'function' || (isRecord(map) && ('kind' in map || 'scaled' in map))) continue
-    throw expected(
-      'BAD_PLUGIN',
-      `${wish.name}: phi.${side}`,
-      'a function of tokens, a recipe or {scaled}',
-      ...came(map),
-    )
+    const what = 'a function of tokens, a recipe or {scaled}'
+    throw expected('BAD_PLUGIN', `${wish.name}: phi.${side}`, what, ...came(map))
   }
   return {
     ...phi,
@@ -230,13 +226,10 @@ function checkValues(
   const token = row % tokenCount
   const head = Math.floor(row / tokenCount) % heads
   const norm = Math.hypot(...x.subarray(row * columns, (row + 1) * columns))
-  throw expected(
-    'NOT_FINITE',
-    where,
-    'finite features',
-    `${phi[first]} (${count} of ${phi.length} are not finite; the first is feature ${first % length} of token ${token}, head ${head}; the token has norm ${norm.toPrecision(3)})`,
-    'look for logarithms or roots of what can be negative, 0/0, and exp of large numbers',
-  )
+  const got = `${phi[first]} (${count} of ${phi.length} are not finite; the first is feature ${first % length} of token ${token}, head ${head}; the token has norm ${norm.toPrecision(3)})`
+  const remedy =
+    'look for logarithms or roots of what can be negative, 0/0, and exp of large numbers'
+  throw expected('NOT_FINITE', where, 'finite features', got, remedy)
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

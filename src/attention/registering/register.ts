@@ -40,11 +40,7 @@ export function registerEstimator<Schema extends z.ZodObject>(
   return name
 }
 
-/**
- * Adds several estimators, or none of them where the name of one is taken.
- *
- * @throws what {@link registerEstimator} throws
- */
+/** Adds several estimators, or none of them where the name of one is taken. */
 export function registerEstimators(estimators: readonly Estimator[]): void {
   for (const estimator of estimators) if (!known.has(estimator)) assertNameFree(estimator.name)
   for (const estimator of estimators) registerEstimator(estimator)

@@ -1,6 +1,7 @@
 /** What the native addon exports. It trusts its caller: sizes, strides and types are checked in `kernels/`. */
 
-import type {DrawsAddon} from './addon-draws.js'
+import type {AttentionSizes} from '../../attention/fused-kernels.js'
+import type {HostLoops} from '../../host-loops.js'
 import type {LoopsAddon} from './addon-loops.js'
 
 /** Memory of a tensor of numbers or truth values. */
@@ -21,16 +22,6 @@ export interface Array3 {
   headStride: number
 }
 
-/** Sizes of attention over whole sequences. */
-interface AttentionSizes {
-  batch: number
-  heads: number
-  queryLen: number
-  keyLen: number
-  headDim: number
-  valueDim: number
-}
-
 /** Tokens and the map to apply to them; `kind` is one of `codes.feature`. */
 export interface NativeFeatures {
   kind: number
@@ -46,7 +37,6 @@ export interface NativeFeatures {
   normEpsilon: number
 }
 
-/** Arguments of `softmaxAttention`. */
 interface SoftmaxAttentionCall extends AttentionSizes {
   query: Array4
   key: Array4
@@ -60,7 +50,6 @@ interface SoftmaxAttentionCall extends AttentionSizes {
   lse: Array3 | undefined
 }
 
-/** Arguments of `sampleKeys`. */
 interface SampleKeysCall extends Omit<AttentionSizes, 'valueDim'> {
   /** n, per query */
   draws: number
@@ -78,7 +67,6 @@ interface SampleKeysCall extends Omit<AttentionSizes, 'valueDim'> {
   keys: Array4
 }
 
-/** Arguments of `optimalMixture`. */
 interface OptimalMixtureCall extends Omit<AttentionSizes, 'keyLen'> {
   /** C' */
   count: number
@@ -99,7 +87,6 @@ interface OptimalMixtureCall extends Omit<AttentionSizes, 'keyLen'> {
   out: Array4
 }
 
-/** Arguments of `featureMap`. */
 interface FeatureMapCall {
   batch: number
   heads: number
@@ -117,7 +104,6 @@ interface FeatureMapGradientCall extends Omit<FeatureMapCall, 'out'> {
   toProjection: Float32Array
 }
 
-/** Arguments of `linearAttention`. */
 export interface LinearAttentionCall extends AttentionSizes {
   query: NativeFeatures
   key: NativeFeatures
@@ -146,14 +132,8 @@ export interface LinearGradientArrays {
   [input: string]: Float32Array
 }
 
-/** Arguments of `causalFeatureAttention`. */
-interface CausalFeatureAttentionCall extends AttentionSizes {
-  query: NativeFeatures
-  key: NativeFeatures
-  value: Array4
-  keyMask: Uint8Array | undefined
-  out: Array4
-}
+type CausalFeatureAttentionCall = AttentionSizes &
+  Pick<LinearAttentionCall, 'query' | 'key' | 'value' | 'keyMask' | 'out'>
 
 /**
  * Slopes of the output of `causalFeatureAttention`, and where gradients go, by the names of inputs. All arrays dense, those
@@ -170,12 +150,7 @@ export interface SoftmaxGradientArrays extends FeatureGradientArrays {
 }
 
 /** What every decoder is made from. */
-interface DecoderCall {
-  batch: number
-  heads: number
-  headDim: number
-  valueDim: number
-}
+type DecoderCall = Omit<AttentionSizes, 'queryLen' | 'keyLen'>
 
 /** Features of tokens `[B, H, 1, headDim]`; explicit ones have `headDim` features. */
 interface FeatureDecoderCall extends DecoderCall {
@@ -283,7 +258,6 @@ interface RowVisibility {
   sharedRows: number
 }
 
-/** What runs. */
 interface NativeRuntime {
   /** `avx512`, `avx2`, `neon` or `scalar`. */
   isa: string
@@ -301,6 +275,12 @@ interface NativeRuntime {
 }
 
 type Codes = Readonly<Record<string, number>>
+
+/** Random draws; arrays and sizes are checked in `draws.ts`. See `native/random.h`. */
+export type DrawsAddon = Pick<
+  HostLoops,
+  'normals' | 'normalBlocks' | 'orthogonalRows' | 'orthonormalizeRows'
+>
 
 export interface Addon extends DrawsAddon, LoopsAddon {
   codes: {

@@ -14,7 +14,6 @@ import {featuresOf} from './features.js'
 import {type KernelCall, required, view4} from './kernel.js'
 import {memory, type NativeBackend, sizeOf} from './storage.js'
 
-/** Sizes of one step. */
 export interface StepSizes {
   batch: number
   heads: number
@@ -164,7 +163,6 @@ export function stateArray(
   throw stepMismatch(name, shape, tensor.shape)
 }
 
-/** Attributes of steps that form features. */
 export interface FeatureStepAttributes extends StepSizes {
   featureDim: number
   query: RecipeAttributes

@@ -1,7 +1,7 @@
 /** Random draws in C++: what `src/random` and `src/attention/projections` define. */
 import {expected} from '../../errors.js'
 import type {HostLoops} from '../../host-loops.js'
-import type {DrawsAddon} from './addon-draws.js'
+import type {DrawsAddon} from './addon.js'
 
 /** Words of a stream: two of the key, four of the counter. */
 const STREAM_WORDS = 6

@@ -4,7 +4,6 @@ import {given, type Inputs} from '../../attention/fused-kernels.js'
 import type {Addon, Array3, Array4} from './addon.js'
 import type {NativeBackend} from './storage.js'
 
-/** One call of a kernel. */
 export interface KernelCall<Attributes = Record<string, unknown>> {
   inputs: Inputs<TensorInfo>
   attrs: Attributes
@@ -113,9 +112,5 @@ export function view4(data: Float32Array, shape: readonly number[]): Array4 {
 /** A dense `[B or 1, H or 1, n]` array. */
 export function view3(data: Float32Array, shape: readonly number[]): Array3 {
   const [batch, heads, length] = shape as [number, number, number]
-  return {
-    data,
-    batchStride: batch === 1 ? 0 : heads * length,
-    headStride: heads === 1 ? 0 : length,
-  }
+  return {data, batchStride: batch === 1 ? 0 : heads * length, headStride: heads === 1 ? 0 : length}
 }

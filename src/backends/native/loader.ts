@@ -66,7 +66,7 @@ function nodeGypBuild(root: string): unknown {
 }
 
 function unsupportedReason(root: string, error: unknown): LoadResult {
-  const message = firstLine(messageOf(error))
+  const message = messageOf(error).split('\n')[0]!
   if (error instanceof RfaError) {
     return {
       reason: `the prebuilt addon was changed after it was packed: ${message}`,
@@ -93,10 +93,6 @@ function unsupportedReason(root: string, error: unknown): LoadResult {
 function skippedScripts(root: string): string {
   const installed = root.includes('node_modules') && !existsSync(join(root, 'build'))
   return installed ? ', after npm approve-scripts rfa if npm skipped install scripts' : ''
-}
-
-function firstLine(message: string): string {
-  return message.split('\n')[0] ?? message
 }
 
 /** Whether an environment switch is set: anything but nothing and 0. */

@@ -230,7 +230,6 @@ function alignedMemory(addon: Addon, length: number): Float32Array {
   return room.subarray(skipped / 4, skipped / 4 + length)
 }
 
-/** Product of the axes. */
 export function sizeOf(shape: readonly number[]): number {
   let size = 1
   for (let i = 0; i < shape.length; i++) size *= shape[i]!

@@ -61,7 +61,6 @@ export function whole(data: NumberArray, shape: readonly number[]): Part {
   return {data, offset: 0, strides: stridesOf(shape)}
 }
 
-/** Strides of a dense array. */
 export function stridesOf(shape: readonly number[]): number[] {
   const strides: number[] = new Array(shape.length)
   let stride = 1

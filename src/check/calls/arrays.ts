@@ -1,19 +1,10 @@
 /** Arrays of checks and suites: seeded, prime-shaped, on the host and as tensors. */
-import type {HostArray} from '../../attention/index.js'
+import type {CallShape, HostArray} from '../../attention/index.js'
 import {hostData} from '../../attention/internal.js'
 import {normals, randomStream} from '../../random/index.js'
 import {tf} from '../../tf.js'
 
-/** Sizes of one attention call. */
-export interface Sizes {
-  batch: number
-  heads: number
-  queryLen: number
-  keyLen: number
-  headDim: number
-  valueDim: number
-  numFeatures: number
-}
+export type Sizes = Omit<CallShape, 'causal'>
 
 /** Odd and pairwise different, so that a swapped axis cannot pass; small enough for every suite. */
 export const SMALL: Sizes = {
@@ -79,7 +70,6 @@ export function toTensor({data, shape}: HostArray): tf.Tensor4D {
   return tf.tensor4d(Float32Array.from(data), [...shape])
 }
 
-/** Query, key and value as tensors of the current backend. */
 export function toTensors({query, key, value}: HostInputs) {
   return [toTensor(query), toTensor(key), toTensor(value)] as const
 }
@@ -93,7 +83,6 @@ export type HostArrays = Readonly<
   Record<string, {shape: readonly number[]; data: Float32Array | Float64Array}>
 >
 
-/** Named arrays as tensors of the current backend. */
 export function namedTensors<T extends tf.Tensor = tf.Tensor>(
   arrays: HostArrays,
 ): Record<string, T> {

@@ -86,12 +86,10 @@ export function unsupportedReason(given: Call): string | undefined {
   return undefined
 }
 
-/** The options in force. */
 export function optionsOf({method, preset = 'exact', options = {}}: Call) {
   return resolveOptions(estimatorNamed(method) as Estimator, preset, options)
 }
 
-/** Everything that a call is made of, on the host. */
 export interface HostCall {
   inputs: HostInputs
   projection: HostProjection | undefined
@@ -99,7 +97,6 @@ export interface HostCall {
   noise: HostArrays
 }
 
-/** Inputs, projection, noise and mask of a call on the host. */
 export function hostCall(given: Call): HostCall {
   const {sizes, masked, inputScale} = given
   return {
@@ -148,7 +145,6 @@ function callProjection(given: Call): HostProjection | undefined {
   )
 }
 
-/** What a call gave. */
 export interface CallResult {
   out: Float32Array
   /** Of the output. */
@@ -156,7 +152,6 @@ export interface CallResult {
   denominator?: Float32Array
 }
 
-/** The call on the current backend. */
 export function runCall(given: Call): CallResult {
   const {method, preset = 'exact', options, sizes, causal = false, scale} = given
   const {inputs, projection, keyMask, noise} = hostCall(given)

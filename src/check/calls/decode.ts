@@ -31,11 +31,7 @@ export function recurrentOptions(method: string, length: number): Record<string,
   return lengthOption === undefined ? {} : {[lengthOption]: length}
 }
 
-/**
- * A decoder of `length` tokens: if the method needs it, it knows their number.
- *
- * @throws as `decoder`
- */
+/** A decoder of `length` tokens: if the method needs it, it knows their number. @throws as `decoder` */
 export function decoderOver(given: AnyDecoderOptions, length: number): Decoder {
   // names and options are checked as it is made
   return decoder({...recurrentOptions(given.method, length), ...given} as DecoderOptions)

@@ -15,7 +15,6 @@ const FORMS: readonly Form[] = [
   {causal: true, name: 'causal'},
 ]
 
-/** The forms that the estimator declares. */
 export function formsOf({estimator: {supports}}: Pick<Subject, 'estimator'>): Form[] {
   return FORMS.filter(({name}) => supports[name])
 }
@@ -26,19 +25,13 @@ export function maskedForms(subject: Pick<Subject, 'estimator'>) {
   return formsOf(subject).flatMap(({causal}) => masks.map(masked => ({causal, masked})))
 }
 
-/** Sizes with equal numbers of queries and keys where the estimator has no cross form. */
-function fitting({estimator}: Pick<Subject, 'estimator'>, sizes: Sizes): Sizes {
-  return estimator.supports.cross ? sizes : {...sizes, queryLen: sizes.keyLen}
-}
-
-/** Sizes with equal numbers of queries and keys. */
 export function square(sizes: Sizes, length = sizes.keyLen): Sizes {
   return {...sizes, queryLen: length, keyLen: length}
 }
 
 /** A call of the estimator on sizes that it has a form for, with inputs of the subject's seed. */
 export function callOf(subject: Subject, sizes: Sizes = SMALL, rest: Partial<Call> = {}): Call {
-  const fitted = fitting(subject, sizes)
+  const fitted = subject.estimator.supports.cross ? sizes : square(sizes)
   const inputs = inputsOf(subject, fitted, rest.inputScale)
   return {method: subject.method, sizes: fitted, seed: subject.seed, inputs, ...rest}
 }
@@ -48,7 +41,6 @@ export function inputsOf({seed}: Subject, sizes: Sizes, scale = 1, name = 'input
   return hostInputs(sizes, scale, `${name}.${seed}`)
 }
 
-/** One array of the subject's seed. */
 export function arrayOf({seed}: Subject, name: string, shape: Parameters<typeof hostNormals>[1]) {
   return hostNormals(`${name}.${seed}`, shape)
 }

@@ -36,7 +36,6 @@ export interface BoundedOutput {
   bound: Float64Array
 }
 
-/** The output of a call on the current backend, with its bound. */
 export function boundedOutput(given: Call): BoundedOutput {
   const {out} = runCall(given)
   const moved = new Float64Array(out.length)
@@ -96,11 +95,7 @@ function perturbed(given: Call, pattern: number): Call {
   const {query, key, value} = inputs
   return {
     ...given,
-    inputs: {
-      query: {...query, data: move(query.data)},
-      key: {...key, data: move(key.data)},
-      value,
-    },
+    inputs: {query: {...query, data: move(query.data)}, key: {...key, data: move(key.data)}, value},
     ...(projection && {projection: {...projection, data: move(projection.data)}}),
     noise: Object.fromEntries(Object.entries(noise).map(([name, one]) => [name, moved(one)])),
   }

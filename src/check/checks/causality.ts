@@ -3,7 +3,7 @@ import {estimatorNamed} from '../../attention/names.js'
 import type {HostInputs, Sizes} from '../calls/arrays.js'
 import {hostNormals, SMALL, sliceRows} from '../calls/arrays.js'
 import {type Call, hostCall, runCall} from '../calls/call.js'
-import {callName, callOf, formsOf, inputsOf, placeOf, square} from '../calls/forms.js'
+import {callName, callOf, type Form, formsOf, inputsOf, placeOf, square} from '../calls/forms.js'
 import {type BoundedOutput, boundedOutput, jointBound} from '../calls/output-bound.js'
 import {mapInputs, PADDING, padded, replacedTokens} from '../calls/parts.js'
 import {Tally} from '../calls/tally.js'
@@ -110,28 +110,38 @@ function finiteOf(
 }
 
 /** The same output with zeros in rows from `first` on, whatever stands there. */
-function earlierRows(out: Float32Array, sizes: Sizes, first: number): Float32Array {
-  return out.map((x, at) => (rowOf(at, sizes) < first ? x : 0))
+function earlierRows(out: Float32Array, {valueDim, queryLen}: Sizes, first: number): Float32Array {
+  return out.map((x, at) => (Math.floor(at / valueDim) % queryLen < first ? x : 0))
 }
 
-function rowOf(at: number, {valueDim, queryLen}: Sizes): number {
-  return Math.floor(at / valueDim) % queryLen
-}
-
-const NO_MASK = 'declares no form with a key mask (supports.keyMask)'
 const MASK_ADVICE = 'keyMask: a masked key may enter neither sums nor maxima nor means'
 
-/** Padding that is masked gives what the trimmed call gives. */
-function maskedPadding(subject: Subject): Finding {
-  const {supports, lengthFreeOptions: options = {}} = subject.estimator
-  if (!supports.keyMask) return notApplicable(NO_MASK)
-  const tally = new Tally(MASK_ADVICE)
-  for (const {causal} of formsOf(subject)) {
-    const trimmed = callOf(subject, SMALL, {causal, options: options as Record<string, unknown>})
-    const short = boundedOutput(trimmed)
-    for (const extra of [1, 5]) comparePadded(tally, trimmed, short, extra)
+/** A check of every form with a key mask. */
+function maskCheck(
+  name: string,
+  compare: (tally: Tally, subject: Subject, form: Form) => void,
+  advice = MASK_ADVICE,
+): Check {
+  return {
+    name,
+    group: 'laws',
+    run(subject) {
+      if (!subject.estimator.supports.keyMask) {
+        return notApplicable('declares no form with a key mask (supports.keyMask)')
+      }
+      const tally = new Tally(advice)
+      for (const form of formsOf(subject)) compare(tally, subject, form)
+      return tally.finding()
+    },
   }
-  return tally.finding()
+}
+
+/** Padding that is masked gives what the trimmed call gives. */
+function maskedPadding(tally: Tally, subject: Subject, {causal}: Form): void {
+  const {lengthFreeOptions: options = {}} = subject.estimator
+  const trimmed = callOf(subject, SMALL, {causal, options: options as Record<string, unknown>})
+  const short = boundedOutput(trimmed)
+  for (const extra of [1, 5]) comparePadded(tally, trimmed, short, extra)
 }
 
 function comparePadded(tally: Tally, trimmed: Call, short: BoundedOutput, extra: number): void {
@@ -168,78 +178,58 @@ function comparePadded(tally: Tally, trimmed: Call, short: BoundedOutput, extra:
 }
 
 /** What masked keys and their values hold does not matter. */
-function maskedContent(subject: Subject): Finding {
-  if (!subject.estimator.supports.keyMask) return notApplicable(NO_MASK)
-  const tally = new Tally(MASK_ADVICE)
-  for (const {causal} of formsOf(subject)) {
-    const given = callOf(subject, SMALL, {causal, masked: true})
-    const {inputs, keyMask} = hostCall(given)
-    const {heads, keyLen} = given.sizes
-    const gone = (array: HostInputs['key'], name: string) => {
-      const filler = hostNormals(name, array.shape, 3).data
-      const width = array.shape[3]
-      const masked = (at: number) => {
-        const row = Math.floor(at / width)
-        return keyMask![Math.floor(row / keyLen / heads) * keyLen + (row % keyLen)] === 0
-      }
-      return {...array, data: array.data.map((x, at) => (masked(at) ? filler[at]! : x))}
+function maskedContent(tally: Tally, subject: Subject, {causal}: Form): void {
+  const given = callOf(subject, SMALL, {causal, masked: true})
+  const {inputs, keyMask} = hostCall(given)
+  const {heads, keyLen} = given.sizes
+  const gone = (array: HostInputs['key'], name: string) => {
+    const filler = hostNormals(name, array.shape, 3).data
+    const width = array.shape[3]
+    const masked = (at: number) => {
+      const row = Math.floor(at / width)
+      return keyMask![Math.floor(row / keyLen / heads) * keyLen + (row % keyLen)] === 0
     }
-    const changed = mapInputs(inputs, (array, name) =>
-      name === 'query' ? array : gone(array, `masked.${name}`),
-    )
-    compareCalls(tally, callName(given), given, {...given, inputs: changed}, 'other masked keys')
+    return {...array, data: array.data.map((x, at) => (masked(at) ? filler[at]! : x))}
   }
-  return tally.finding()
+  const changed = mapInputs(inputs, (array, name) =>
+    name === 'query' ? array : gone(array, `masked.${name}`),
+  )
+  compareCalls(tally, callName(given), given, {...given, inputs: changed}, 'other masked keys')
 }
 
 /** A mask of ones changes nothing. */
-function maskOfOnes(subject: Subject): Finding {
-  if (!subject.estimator.supports.keyMask) return notApplicable(NO_MASK)
-  const tally = new Tally(MASK_ADVICE)
-  for (const {causal} of formsOf(subject)) {
-    const given = callOf(subject, SMALL, {causal})
-    const {batch, keyLen} = given.sizes
-    const keyMask = new Float32Array(batch * keyLen).fill(1)
-    const plain = runCall(given).out
-    const masked = runCall({...given, keyMask}).out
-    const says = (at: number) =>
-      `a mask of ones changed ${placeOf(at, given.sizes)} by ${changeOf(plain, masked, at)}`
-    const form = causal ? 'causal' : 'bidirectional'
-    tally.compare({label: `${form}, mask of ones`, actual: masked, expected: plain, bound: 0, says})
-  }
-  return tally.finding()
+function maskOfOnes(tally: Tally, subject: Subject, {causal, name}: Form): void {
+  const given = callOf(subject, SMALL, {causal})
+  const {batch, keyLen} = given.sizes
+  const keyMask = new Float32Array(batch * keyLen).fill(1)
+  const plain = runCall(given).out
+  const masked = runCall({...given, keyMask}).out
+  const says = (at: number) =>
+    `a mask of ones changed ${placeOf(at, given.sizes)} by ${changeOf(plain, masked, at)}`
+  tally.compare({label: `${name}, mask of ones`, actual: masked, expected: plain, bound: 0, says})
 }
 
 /** Rows that see no key are zero. */
-function noKeyLeft(subject: Subject): Finding {
-  if (!subject.estimator.supports.keyMask) return notApplicable(NO_MASK)
-  const tally = new Tally(`${MASK_ADVICE}; where no key is left, 0 / 0 must become 0`)
-  for (const {causal} of formsOf(subject)) {
-    const given = callOf(subject, SMALL, {causal})
-    const {batch, keyLen} = given.sizes
-    const keyMask = Float32Array.from({length: batch * keyLen}, (_, i) => (i < keyLen ? 0 : 1))
-    const form = causal ? 'causal' : 'bidirectional'
-    const none = runCall({...given, keyMask}).out
-    const [empty, rest] = [
-      none.subarray(0, none.length / batch),
-      none.subarray(none.length / batch),
-    ]
-    const at = empty.findIndex(x => x !== 0)
-    tally.expect(`${form}, no key left`, at < 0, () => `element ${at} is ${empty[at]}, expected 0`)
-    const other = rest.findIndex(x => !Number.isFinite(x))
-    tally.expect(
-      `${form}, no key left`,
-      other < 0,
-      () => `another batch element has ${rest[other]}`,
-    )
-  }
-  return tally.finding()
+function noKeyLeft(tally: Tally, subject: Subject, {causal, name}: Form): void {
+  const given = callOf(subject, SMALL, {causal})
+  const {batch, keyLen} = given.sizes
+  const keyMask = Float32Array.from({length: batch * keyLen}, (_, i) => (i < keyLen ? 0 : 1))
+  const none = runCall({...given, keyMask}).out
+  const size = none.length / batch
+  const [empty, rest] = [none.subarray(0, size), none.subarray(size)]
+  const at = empty.findIndex(x => x !== 0)
+  const label = `${name}, no key left`
+  tally.expect(label, at < 0, () => `element ${at} is ${empty[at]}, expected 0`)
+  const other = rest.findIndex(x => !Number.isFinite(x))
+  tally.expect(label, other < 0, () => `another batch element has ${rest[other]}`)
 }
+
+const NONE_ADVICE = `${MASK_ADVICE}; where no key is left, 0 / 0 must become 0`
 
 export const VIEW_CHECKS: readonly Check[] = [
   {name: 'causality', group: 'laws', run: causality},
-  {name: 'masked padding', group: 'laws', run: maskedPadding},
-  {name: 'content of masked keys', group: 'laws', run: maskedContent},
-  {name: 'mask of ones', group: 'laws', run: maskOfOnes},
-  {name: 'no key left', group: 'laws', run: noKeyLeft},
+  maskCheck('masked padding', maskedPadding),
+  maskCheck('content of masked keys', maskedContent),
+  maskCheck('mask of ones', maskOfOnes),
+  maskCheck('no key left', noKeyLeft, NONE_ADVICE),
 ]

@@ -47,7 +47,6 @@ interface Guards {
   normalizerEpsilon?: number
 }
 
-/** Features of a call on the host. */
 interface HostFeatures {
   query: Float32Array
   key: Float32Array
@@ -97,11 +96,8 @@ function pairSums(given: Call): {out: Float64Array; size: Float64Array} {
       (!given.causal || j <= row % queryLen) &&
       keyMask?.[Math.floor(head / heads) * keyLen + j] !== 0
     const keys = Array.from({length: keyLen}, (_, j) => j).filter(seen)
-    const pairs = rowWeights(
-      features,
-      row,
-      keys.map(j => head * keyLen + j),
-    )
+    const places = keys.map(j => head * keyLen + j)
+    const pairs = rowWeights(features, row, places)
     const total = pairs.reduce((sum, {weight}) => sum + weight, 0)
     if (total === 0) continue
     const absolute = pairs.reduce((sum, one) => sum + one.size, 0) / Math.abs(total)

@@ -58,9 +58,10 @@ function featureLength(subject: Subject): Finding {
   if (!estimator.features) {
     return notApplicable('attend is custom: there is no feature map to count')
   }
+  const causal = !estimator.supports.bidirectional
   const tally = new Tally('featureDim, and the last axis of what phi returns')
   for (const size of FEATURE_SIZES) {
-    const given = callOf(subject, {...SMALL, batch: 1, heads: 2, ...size}, causalIfNeeded(subject))
+    const given = callOf(subject, {...SMALL, batch: 1, heads: 2, ...size}, {causal})
     const options = resolveOptions(estimator, 'exact')
     const declared = estimator.featureDim(size.numFeatures, size.headDim, options)
     const shapes = featureShapes(given)
@@ -76,10 +77,6 @@ function featureLength(subject: Subject): Finding {
     }
   }
   return tally.finding()
-}
-
-function causalIfNeeded({estimator}: Subject): Partial<Call> {
-  return {causal: !estimator.supports.bidirectional}
 }
 
 function featureShapes(given: Call): Record<'query' | 'key', number[]> {
@@ -167,7 +164,7 @@ function ignored(subject: Subject): Finding {
     const {out} = runCall(given)
     const {inputs} = hostCall(given)
     for (const side of ['query', 'key', 'value'] as const) {
-      const data = hostCall(other).inputs[side === 'value' ? 'value' : side].data
+      const data = hostCall(other).inputs[side].data
       const changed = {...inputs[side], data: data.map(x => x * 0.8 + 0.1)}
       const after = runCall({...given, inputs: {...inputs, [side]: changed}}).out
       const moves = after.some((x, at) => x !== out[at])

@@ -75,7 +75,6 @@ async function gradients(subject: Subject): Promise<Finding> {
   }
 }
 
-/** What is compared, and of what. */
 interface Compared extends Pick<Call, 'masked' | 'options'> {
   /** Tokens of both sides. Default: a few, and of either side another number. */
   length?: number
@@ -219,7 +218,6 @@ function lossesAt(
   })
 }
 
-/** The same numbers, `times` times. */
 function repeated(data: ArrayLike<number>, times: number): Float32Array {
   const out = new Float32Array(times * data.length)
   for (let i = 0; i < times; i++) out.set(data, i * data.length)

@@ -16,7 +16,6 @@ interface Json {
   multipleOf?: number
 }
 
-/** One option by its schema. */
 export interface OptionFacts {
   name: string
   default: unknown
@@ -29,7 +28,6 @@ export interface OptionFacts {
   draw(stream: RandomStream, count: number, size: number): unknown[]
 }
 
-/** All options of an estimator. */
 export function optionFacts({options}: Pick<Estimator, 'options'>): OptionFacts[] {
   return Object.entries(options.shape).map(([name, schema]) => {
     const json = jsonOf(schema as OptionSchema)
@@ -44,7 +42,6 @@ export function optionFacts({options}: Pick<Estimator, 'options'>): OptionFacts[
   })
 }
 
-/** What is asked of the schema of one option. */
 interface OptionSchema {
   toJSONSchema(): Json
   safeParse(value: unknown): {success: boolean}

@@ -52,16 +52,13 @@ function attempt(given: Call): {out: Float32Array} | {refused: string} | {threw:
   try {
     return {out: runCall(given).out}
   } catch (error) {
-    return isRefusal(error) ? {refused: messageOf(error)} : {threw: messageOf(error)}
+    const refused = error instanceof RfaError && REFUSALS.includes(error.code)
+    return refused ? {refused: messageOf(error)} : {threw: messageOf(error)}
   }
 }
 
 /** Codes of errors that refuse a value or a form; what an estimator throws itself has another one. */
 const REFUSALS: readonly string[] = ['BAD_OPTION', 'UNSUPPORTED', 'BAD_RANGE', 'TOO_LARGE']
-
-function isRefusal(error: unknown): boolean {
-  return error instanceof RfaError && REFUSALS.includes(error.code)
-}
 
 /** Each variant runs in every form that it has, and gives finite numbers; some form of it moves something. */
 function options(subject: Subject): Finding {
@@ -166,17 +163,13 @@ function recurrentOptions(subject: Subject): Finding {
     if ('refused' in attempt(given)) continue
     try {
       compareDecoded(tally, given, label)
-      if (!seesAll(given)) causalRows(tally, given, changes, subject)
+      // statistics of the whole call are declared to see later tokens
+      if (!('prefix' in optionsOf(given))) causalRows(tally, given, changes, subject)
     } catch (error) {
       tally.expect(label, false, () => `threw: ${messageOf(error)}`)
     }
   }
   return tally.finding()
-}
-
-/** Statistics of the whole call are declared to see later tokens. */
-function seesAll(given: Call): boolean {
-  return 'prefix' in optionsOf(given)
 }
 
 export const OPTION_CHECKS: readonly Check[] = [

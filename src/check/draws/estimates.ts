@@ -156,7 +156,6 @@ function meanOf(values: Float64Array, weights: Float64Array): number {
   return values.reduce((sum, each, at) => sum + each * weights[at]!, 0) / values.length
 }
 
-/** Inner products of rows. */
 function products(a: Float32Array, b: Float32Array, rows: number): Float64Array {
   const width = a.length / rows
   return Float64Array.from({length: rows}, (_, row) => {

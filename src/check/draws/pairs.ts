@@ -2,7 +2,6 @@
 import {normals, randomStream} from '../../random/index.js'
 import type {Subject} from '../types.js'
 
-/** A query and two keys. */
 export interface Pair {
   label: string
   x: Float64Array
@@ -53,10 +52,8 @@ export function longPairs({seed}: Subject): Pair[] {
     const second = unit(raw.map((each, at) => each - along * first[at]!))
     const turned = (degrees: number, length: number) => {
       const [cosine, sine] = [Math.cos, Math.sin].map(f => f((degrees * Math.PI) / 180))
-      return vector(
-        first.map((each, at) => cosine! * each + sine! * second[at]!),
-        length,
-      )
+      const mixed = first.map((each, at) => cosine! * each + sine! * second[at]!)
+      return vector(mixed, length)
     }
     return {
       label: `D=${LONG_DIM} |x|=${xLength} |y|=${yLength} at ${angle} degrees`,

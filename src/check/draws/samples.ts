@@ -47,7 +47,6 @@ export interface Judged extends Sample {
   wants: number
 }
 
-/** What samples are of. */
 interface Question {
   /** In words, e.g. "the mean of phi(x).phi(y)". */
   what: string

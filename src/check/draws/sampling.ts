@@ -39,7 +39,6 @@ const GROWTH = 4
 /** Code runs slower at first, so work is tried if it seems to take up to this many times the time left. */
 const SLOW_START = 3
 
-/** Samples of all comparisons. */
 export async function drawSamples(
   sources: readonly Source[],
   {draws, seconds}: Extent,

@@ -45,11 +45,8 @@ function slopeOf(gate: number, plain: Float32Array): number {
   const at = (all: Float32Array, lag: number) => all[LENGTH * LENGTH - 1 - lag]!
   const lags = Array.from({length: LENGTH}, (_, lag) => lag)
   const logs = lags.map(lag => Math.log(at(gated, lag) / at(plain, lag)))
-  return weightedLine(
-    lags,
-    logs,
-    lags.map(() => 1),
-  ).slope
+  const ones = lags.map(() => 1)
+  return weightedLine(lags, logs, ones).slope
 }
 
 async function judge(): Promise<Judgement> {

@@ -87,10 +87,7 @@ function kernelRow(record: CompletedVariance) {
   const {norm, angle_deg, head_dim: headDim, num_features: numFeatures} = cell
   const squaredNorm = 2 * norm ** 2 * (1 + Math.cos((angle_deg * Math.PI) / 180))
   const ratio = ratioToIid('orth', {shape: 'exp', squaredNorm}, {headDim, numFeatures})
-  return ratioRow(record, {
-    expected: result.closed_form_variance! * ratio,
-    projection: 'orth',
-  })
+  return ratioRow(record, {expected: result.closed_form_variance! * ratio, projection: 'orth'})
 }
 
 /** @param most - where sines and cosines gain least */

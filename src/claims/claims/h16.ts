@@ -22,11 +22,6 @@ const SETTINGS = [
 
 const runOf = (dim: number) => `h16-d${dim}`
 
-/** `ceil(D ln D)` */
-function featuresFor(dim: number): number {
-  return Math.ceil(dim * Math.log(dim))
-}
-
 function plans({effort, seed}: PlanRequest): Record<string, ErrorSweepPlan> {
   const planOf = (dim: number) =>
     sweepPlanOf({
@@ -36,7 +31,7 @@ function plans({effort, seed}: PlanRequest): Record<string, ErrorSweepPlan> {
       length: effort === 'quick' ? 256 : 1024,
       methods: [{method: METHOD}],
       projections: ['orth'],
-      numFeatures: [featuresFor(dim)],
+      numFeatures: [Math.ceil(dim * Math.log(dim))],
       scales: [...new Set(SETTINGS.map(({scaleOf}) => scaleOf(dim)))],
       replicates: effort === 'quick' ? 14 : 40,
       seed,

@@ -29,9 +29,7 @@ function plans(request: PlanRequest) {
   const plan = benchPlanOf(axes, request)
   const timing = {...plan.timing, warmup_runs: 1, min_runs: quick ? 12 : 25}
   const reformer = {method: REFORMER, preset: 'exact' as const, options: OPTIONS}
-  return {
-    [RUN]: {...plan, ...HEAD, causal: true, methods: [...plan.methods, reformer], timing},
-  }
+  return {[RUN]: {...plan, ...HEAD, causal: true, methods: [...plan.methods, reformer], timing}}
 }
 
 /** Operations of Reformer over those of positive features at the length of the paper, counted. */

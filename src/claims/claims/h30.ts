@@ -36,7 +36,6 @@ const NAMES = Object.keys(ERRORS) as ErrorName[]
 const PRINTED = 'rel_l2'
 const RIVALS = NAMES.filter(name => name !== PRINTED)
 
-/** Models by their runs. */
 const MODELS = {[CHARLM_RUN]: 'the character model', [MINILM_RUN]: 'MiniLM'}
 
 /** A set of exchanged layers: its damage, and the errors of each of its layers. */

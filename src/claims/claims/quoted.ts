@@ -14,7 +14,6 @@ const QUOTATIONS = {
   },
 } as const satisfies Record<string, Quotation>
 
-/** The claim of an id. */
 export function quoted(id: keyof typeof QUOTATIONS): QuotedClaim {
   return {kind: 'quoted', id, ...QUOTATIONS[id]}
 }

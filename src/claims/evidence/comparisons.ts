@@ -50,7 +50,6 @@ function logsOf({method}: ErrorSweepCell, errors: readonly (number | null)[]): F
   throw new Unmeasured(`${method}: replicates without a finite error above zero`)
 }
 
-/** What a comparison is of. */
 interface ComparisonPlan {
   /** `error of a over that of b` */
   name: string

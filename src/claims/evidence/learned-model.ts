@@ -24,7 +24,6 @@ const RATE = 0.01
 /** What may be left of the loss. */
 const MOST = 0.5
 
-/** How much is learned. */
 interface Sizes {
   maxTokens: number
   steps: number
@@ -40,7 +39,6 @@ export const STEPS = `at most ${SIZES.full.steps} steps, ${SIZES.quick.steps} wi
 /** Of the encoder, which is 60 times as large. */
 const ENCODER = {texts: 40, maxTokens: 64, steps: 60}
 
-/** A claim on what learning gives. */
 interface Asked {
   /** Of the claim: its runs begin with it. */
   id: string
@@ -54,12 +52,10 @@ interface Asked {
   explanation: string
 }
 
-/** Texts of a packaged file. */
 export async function packagedTexts(name: string): Promise<readonly string[]> {
   return (await readTexts(packagedFile(name))).texts
 }
 
-/** A model that learns, for a claim. */
 interface Learner {
   asked: Asked
   /** Names of its runs begin with it. */

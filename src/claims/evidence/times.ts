@@ -48,7 +48,6 @@ export function ofMethod(records: readonly TimedRecord[], method: string): Timed
   return timed.sort((a, b) => a.cell.seq_len - b.cell.seq_len)
 }
 
-/** A ratio at one length. */
 export interface TimeRatio {
   length: number
   ratio: Measured
@@ -123,8 +122,7 @@ export function exponentText(exponent: Estimate): string {
 /** Exponent of the bytes of a call in length over the longest lengths, counted. */
 export function memoryGrowth(records: readonly TimedRecord[], count: number): number {
   const last = records.slice(-count)
-  return logLogSlope(
-    last.map(({cell}) => cell.seq_len),
-    last.map(({result}) => result.live_bytes ?? Number.NaN),
-  ).slope
+  const lengths = last.map(({cell}) => cell.seq_len)
+  const bytes = last.map(({result}) => result.live_bytes ?? Number.NaN)
+  return logLogSlope(lengths, bytes).slope
 }

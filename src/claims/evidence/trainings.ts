@@ -23,11 +23,9 @@ const CHARACTERS = {
   ...{steps: 400, batch: 16, held_out: 256},
 }
 
-/** What is trained. */
 type TrainAxes = Pick<TrainPlan, 'methods'> &
   Partial<Pick<TrainPlan, 'num_features' | 'redraw' | 'key_dims'>>
 
-/** A method that is trained. */
 export function trainedMethod(method: string, options: MethodSpec['options'] = {}): MethodSpec {
   return {method, preset: 'exact', options}
 }

@@ -25,7 +25,6 @@ export function factsOf(figure: FigureFacts): FigureFacts {
   return figureFacts.parse(figure)
 }
 
-/** A point of a curve. */
 export interface Point {
   /** Name of the curve. */
   series: string
@@ -38,7 +37,6 @@ export interface Point {
   quoted?: number | undefined
 }
 
-/** What is drawn. */
 export interface Drawing {
   /** Series by series. */
   points: Point[]
@@ -66,7 +64,6 @@ export const figurePoint = z.object({
 })
 export type FigurePoint = z.infer<typeof figurePoint>
 
-/** Points as they are saved. */
 export function savedPoints(points: readonly Point[]): FigurePoint[] {
   return points.map(({series, x, y, low, high, quoted}) => ({
     series,

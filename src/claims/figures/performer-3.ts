@@ -14,10 +14,7 @@ const METHODS: Readonly<Record<string, string>> = {
   'favor-pos': 'Performer',
   identity: 'X: values pass through',
 }
-const LENGTHS = {
-  quick: [512, 1024, 2048, 4096],
-  full: [256, 512, 1024, 2048, 4096, 8192],
-}
+const LENGTHS = {quick: [512, 1024, 2048, 4096], full: [256, 512, 1024, 2048, 4096, 8192]}
 /** Heads of 64, which make the width of the layer. */
 const HEADS = {quick: 2, full: 8}
 

@@ -6,10 +6,7 @@ import type {Drawing, Figure, Point} from './figure.js'
 
 const RUN = 'performer-4'
 /** Names of the curves. */
-const METHODS: Readonly<Record<string, string>> = {
-  'favor-pos': 'positive',
-  'favor-trig': 'sin/cos',
-}
+const METHODS: Readonly<Record<string, string>> = {'favor-pos': 'positive', 'favor-trig': 'sin/cos'}
 const SCALES = [0.5, 1]
 const DRAWS = 15
 /** Numbers of random vectors. */

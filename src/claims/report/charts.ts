@@ -49,7 +49,7 @@ export function claimsFigure(outcomes: readonly ClaimOutcome[]): Figure[] {
       ],
       table: table<Row>(
         [
-          {title: 'number', align: 'left', flexible: true, cell: ({name}) => name},
+          {title: 'number', flexible: true, cell: ({name}) => name},
           {title: 'verdict', align: 'left', cell: ({verdict}) => verdict.replace('_', ' ')},
           {title: 'value', cell: ({value, low, high}) => withInterval(value, low, high)},
           {title: 'expected', cell: ({expected}) => significant(expected)},
@@ -107,14 +107,10 @@ export function paperFigure(drawn: DrawnFigure): Figure[] {
       guides: [],
       table: table<FigurePoint>(
         [
-          {title: 'curve', align: 'left', flexible: true, cell: ({series}) => series},
+          {title: 'curve', flexible: true, cell: ({series}) => series},
           {title: x, cell: point => String(point.x)},
           {title: y, cell: ({y: value, low, high}) => withInterval(value, low, high)},
-          {
-            title: 'the paper',
-            cell: ({quoted: value}) => significant(value),
-            tells: ({quoted: value}) => value !== null,
-          },
+          {title: 'the paper', cell: ({quoted: value}) => significant(value), sparse: true},
         ],
         points,
       ),

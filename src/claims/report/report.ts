@@ -17,11 +17,7 @@ const BUSY = 'because the machine was busy: run again when it is quiet'
 /** Of several claims. */
 const PLURALS = {...VERDICT_WORDS, holds: 'hold', depends: 'depend'}
 
-/**
- * All verdicts in a table, then why, claim by claim.
- *
- * @param title - of the report
- */
+/** All verdicts in a table, then why, claim by claim. @param title - of the report */
 export function claimsReport(outcomes: readonly ClaimOutcome[], title = 'Claims'): Block[] {
   return [
     heading(1, title),
@@ -30,14 +26,8 @@ export function claimsReport(outcomes: readonly ClaimOutcome[], title = 'Claims'
         {title: 'claim', align: 'left', cell: ({id}) => id},
         {title: 'verdict', align: 'left', cell: ({verdict}) => VERDICT_WORDS[verdict]},
         // a narrow terminal has it below, claim by claim
-        {
-          title: 'sentence',
-          align: 'left',
-          flexible: true,
-          priority: 2,
-          cell: ({sentence}) => sentence,
-        },
-        {title: 'found', align: 'left', flexible: true, cell: ({statement}) => statement},
+        {title: 'sentence', flexible: true, priority: 2, cell: ({sentence}) => sentence},
+        {title: 'found', flexible: true, cell: ({statement}) => statement},
       ],
       outcomes,
     ),
@@ -61,19 +51,15 @@ function why({id, sentence, verdict, explanation, quantities, tests}: ClaimOutco
     text(`${sentence}. ${explanation}`),
     table(
       [
-        {title: 'number', align: 'left', flexible: true, cell: ({name}) => name},
+        {title: 'number', flexible: true, cell: ({name}) => name},
         {title: 'value', cell: ({value}) => significant(value)},
         {
           title: '95 % interval',
           cell: ({low, high}) =>
             low === null || high === null ? MISSING : `${significant(low)} to ${significant(high)}`,
-          tells: ({low}) => low !== null,
+          sparse: true,
         },
-        {
-          title: 'theory or paper',
-          cell: ({expected}) => significant(expected),
-          tells: ({expected}) => expected !== null,
-        },
+        {title: 'theory or paper', cell: ({expected}) => significant(expected), sparse: true},
       ],
       quantities,
     ),

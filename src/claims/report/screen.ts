@@ -6,7 +6,6 @@ import {referenceVerdict, titleOf} from '../claims/index.js'
 import {type ClaimOutcome, differences} from '../outcome.js'
 import {countsText, outcomeText, VERDICT_WORDS} from './report.js'
 
-/** Columns of the screen. */
 const WIDTH = 80
 /** Refuted claims that are shown in full. */
 const MOST_IN_FULL = 3
@@ -44,11 +43,7 @@ function verdictTable(rows: readonly ClaimOutcome[]): Block {
     [
       {title: 'claim', align: 'left', cell: ({id}) => id},
       {title: 'verdict', align: 'left', cell: ({verdict}) => VERDICT_WORDS[verdict]},
-      {
-        title: 'what it says, and what was found',
-        align: 'left',
-        cell: row => lineOf(row, room),
-      },
+      {title: 'what it says, and what was found', align: 'left', cell: row => lineOf(row, room)},
     ],
     rows,
   )

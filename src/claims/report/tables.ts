@@ -14,7 +14,6 @@ const ROWS = {
   _tests: z.object({id, ...tests.element.shape}),
 }
 
-/** A file and its text. */
 interface TableFile {
   name: string
   text: string

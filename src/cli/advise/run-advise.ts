@@ -51,7 +51,6 @@ export interface EndedAdvice<Document> {
  * @throws {UNSUPPORTED} where nothing could be measured, or layers have other sizes than one another
  * @throws {CELL_CRASHED} where nothing was measured, as cells failed, telling how to go on
  * @throws {INTERRUPTED} after Ctrl-C, telling how to go on
- * @throws what running a plan throws
  */
 export async function runAdvise(
   request: AdviceRequest,
@@ -65,7 +64,6 @@ export async function runAdvise(
   })
 }
 
-/** What of its flags advice needs for its runs. */
 export type AdviceRunFlags = Pick<AdviseFlags, 'output' | 'resume' | 'threads'> & {quiet: boolean}
 
 /**
@@ -145,7 +143,6 @@ async function measured(
   }
 }
 
-/** Cells that failed. */
 export function failuresOf(records: readonly CellRecord[]): number {
   return records.filter(({status}) => status === 'failed').length
 }
@@ -226,7 +223,6 @@ async function forecastLine(
   return `measuring ${plural(cells, 'cell')}, about ${time(predicted_seconds)} on a quiet machine${quick}`
 }
 
-/** What `--dry-run` prints. */
 export function forecastReport({cells, predicted_seconds, runs}: AdviceForecast): Block[] {
   const time = (seconds: number) => waitingTime(1e9 * seconds, 2)
   const line = (name: keyof AdviceForecast['runs'], what: string) =>

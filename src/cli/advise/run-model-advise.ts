@@ -35,7 +35,6 @@ import {
   savedAdvice,
 } from './run-advise.js'
 
-/** File of the advice, in the folder of its runs. */
 const FILE = 'model-advice.json'
 
 /**
@@ -62,10 +61,7 @@ export async function runModelAdvise(
   const request = flags.quick ? await quickly(asked, flags, invocation) : asked
   return savedAdvice(own, FILE, invocation, async () => {
     const {advice, failed} = await measured(request, {...own, model, estimators}, invocation)
-    return {
-      document: {schema: 'rfa.model-advice/2', directory: own.directory, ...advice},
-      failed,
-    }
+    return {document: {schema: 'rfa.model-advice/2', directory: own.directory, ...advice}, failed}
   })
 }
 

@@ -51,7 +51,6 @@ export function endingOf(
  * @param directory - folder of their folders
  * @param following - plans that follow from the runs so far. Default: none
  * @throws {INTERRUPTED} after Ctrl-C, saying how to continue all of it
- * @throws what running a plan throws
  */
 export async function runAll(
   plans: ReadonlyMap<string, ClaimPlan>,

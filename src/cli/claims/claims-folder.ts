@@ -17,7 +17,6 @@ import {
   modelAdviceDocument,
 } from '../program/json-documents.js'
 
-/** Verdicts, a figure, or advice. */
 export type SavedDocument = ClaimsDocument | FigureDocument | AdviceDocument | ModelAdviceDocument
 type Kind = SavedDocument['schema']
 
@@ -59,7 +58,6 @@ async function readDocument(directory: string, kind: Kind): Promise<SavedDocumen
   return parseWith<SavedDocument>(schema, value, path, what)
 }
 
-/** What is asked of a folder. */
 interface FolderRequest extends PlanRequest {
   directory: string
   resume: boolean
@@ -101,11 +99,7 @@ function mismatch(directory: string, asked: string, found: string, ...remedies: 
   return expected('PLAN_MISMATCH', directory, asked, found, ...all)
 }
 
-/**
- * Saves a document and its tables.
- *
- * @throws {NOT_WRITABLE}
- */
+/** Saves a document and its tables. @throws {NOT_WRITABLE} */
 export async function saveDocument(
   document: SavedDocument,
   tables: readonly {name: string; text: string}[],

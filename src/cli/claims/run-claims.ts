@@ -41,7 +41,6 @@ import {documentToGoOnWith, type SavedDocument, saveDocument} from './claims-fol
  * @throws {WOULD_OVERWRITE} where verdicts lie that are not to be gone on with
  * @throws {PLAN_MISMATCH} where they come from another seed or effort
  * @throws {INTERRUPTED} after Ctrl-C, telling how to go on
- * @throws what running a plan throws
  */
 export async function runClaims(
   asked: readonly Claim[],

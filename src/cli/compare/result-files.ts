@@ -18,7 +18,6 @@ export interface Result {
   page(): Promise<string>
 }
 
-/** Where it goes. */
 export interface ResultFlags {
   output?: readonly ComparisonFile[] | undefined
   force: boolean
@@ -60,10 +59,7 @@ async function textOf(
     }
     case 'json': {
       const [name] = document.schema.split('/')
-      return {
-        text: `${JSON.stringify(document, null, 2)}\n`,
-        start: `{\n  "schema": "${name}/`,
-      }
+      return {text: `${JSON.stringify(document, null, 2)}\n`, start: `{\n  "schema": "${name}/`}
     }
     case 'html':
       return {text: await page(), start: PAGE_START}

@@ -57,7 +57,6 @@ export async function compareSaved(
   return compareSides(sides, {related, limits, strict})
 }
 
-/** How sides are compared. */
 type How = Pick<ComparisonRequest, 'related' | 'limits' | 'strict'>
 
 /** Compares sides of one experiment. @throws {USAGE | PLAN_MISMATCH} as {@link compareSaved} */
@@ -142,13 +141,8 @@ export function requireMeasured(
   const strange = limits.find(({quantity}) => !names.includes(quantity))
   if (!strange) return
   const remedy = `write --fail-on ${names[0]}:${strange.percent}%`
-  throw expected(
-    'USAGE',
-    '--fail-on',
-    `${names.join(' or ')}, as ${experiment} measures`,
-    strange.quantity,
-    remedy,
-  )
+  const what = `${names.join(' or ')}, as ${experiment} measures`
+  throw expected('USAGE', '--fail-on', what, strange.quantity, remedy)
 }
 
 /** @throws {PLAN_MISMATCH} where no cell of one has a partner in the other */

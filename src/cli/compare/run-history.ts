@@ -37,7 +37,6 @@ interface How {
   caution(text: string): void
 }
 
-/** A history, and how it is shown. */
 export interface Shown {
   facts: HistoryFacts
   screen: Block[]

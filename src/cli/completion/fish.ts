@@ -1,4 +1,3 @@
-/** Completion for fish. */
 import type {CompletedCommand, CompletedFlag, Values} from './surface.js'
 
 /** The script. @param bin - what the program is called */

@@ -8,7 +8,6 @@ export {surfaceOf} from './surface.js'
 
 const SCRIPTS = {bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion}
 
-/** A shell that there is a script for. */
 export type CompletedShell = keyof typeof SCRIPTS
 
 /** The script for a shell. @param bin - what the program is called */

@@ -10,7 +10,6 @@ export interface Values {
   paths?: 'files' | 'folders'
 }
 
-/** A flag of a command. */
 export interface CompletedFlag {
   name: string
   char?: string
@@ -46,7 +45,6 @@ interface Definition {
   options?: readonly string[]
 }
 
-/** A command as its class describes it. */
 export interface CommandClass {
   summary?: string
   baseFlags?: Readonly<Record<string, unknown>>

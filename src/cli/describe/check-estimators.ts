@@ -15,7 +15,6 @@ interface Named {
   plugin: string | null
 }
 
-/** How the checks are made. */
 export interface ChecksAsked {
   groups: readonly CheckGroup[]
   seed: number
@@ -35,7 +34,8 @@ export async function estimatorsNamed(
   env: NodeJS.ProcessEnv,
 ): Promise<Named[]> {
   const files = new Map<string, LoadedPlugin>()
-  for (const word of words) if (isFile(word)) files.set(word, await loadPlugin(word))
+  // names of estimators have neither slashes nor dots
+  for (const word of words) if (/[./\\]/.test(word)) files.set(word, await loadPlugin(word))
   const plugins = [...files.values(), ...(await pluginsOfVariable(env))]
   const origins = new Map(
     plugins.flatMap(({record}) => record.methods.map(name => [name, record.path])),
@@ -48,11 +48,6 @@ export async function estimatorsNamed(
     return [word]
   })
   return [...new Set(names)].map(name => ({name, plugin: origins.get(name) ?? null}))
-}
-
-/** Names of estimators have neither slashes nor dots. */
-function isFile(word: string): boolean {
-  return /[./\\]/.test(word)
 }
 
 function neither(word: string): RfaError {

@@ -99,7 +99,6 @@ export function completedWith(choices: Names<string>): {choices: Names<string>} 
   return {choices}
 }
 
-/** One name out of a registry. */
 export function oneName<Name extends string>(registry: Registry<Name>) {
   const [kind, names] = Object.entries(registry)[0]!
   const flag = Flags.custom<string>({
@@ -112,9 +111,7 @@ export function oneName<Name extends string>(registry: Registry<Name>) {
 
 /** A file, a folder or a name: anything but nothing. */
 export const oneText = described(
-  Flags.custom<string>({
-    parse: async (text, _context, {name}) => present(text, `--${name}`),
-  }),
+  Flags.custom<string>({parse: async (text, _context, {name}) => present(text, `--${name}`)}),
 )
 
 /** Endings of files that hold Markdown; a file without one may hold anything. */
@@ -180,7 +177,6 @@ export function numberList(rule: NumberRule) {
   return describedList<readonly number[]>(list)
 }
 
-/** One number. */
 export function oneNumber(rule: NumberRule) {
   const flag = Flags.custom<number>({
     helpValue: 'N',
@@ -269,13 +265,8 @@ function known<Name extends string>(
     if (kind === 'methods') throw unknownMethod(where, text, names)
     if (kind === 'backends' && GPUS.test(text)) {
       const remedy = 'rfa runs on processors only: leave it out, or see rfa doctor'
-      throw expected(
-        'UNKNOWN_NAME',
-        where,
-        `one of the backends ${names.join(', ')}`,
-        describe(text),
-        remedy,
-      )
+      const what = `one of the backends ${names.join(', ')}`
+      throw expected('UNKNOWN_NAME', where, what, describe(text), remedy)
     }
     throw unknownName(where, kind, text, names, ALSO_CALLED.get(text.toLowerCase()))
   }

@@ -17,7 +17,6 @@
 import {isThreadCount, MAX_THREADS} from '../../backends/threads.js'
 import {describe, expected} from '../../errors.js'
 
-/** Which numbers a flag takes. */
 export interface NumberRule {
   /** Noun phrase for messages, e.g. "a positive integer". */
   what: string
@@ -96,12 +95,8 @@ export function parseNumberItem(text: string, where: string, rule: NumberRule): 
   const range = RANGE.exec(item)
   if (range) return expandRange(item, range, where, rule)
   if (SINGLE.test(item)) return [checked(numberOf(item), item, where, rule)]
-  throw expected(
-    'BAD_RANGE',
-    where,
-    `${rule.what}, a list a,b or a range such as 64..512x2 or 64..512+64`,
-    describe(item),
-  )
+  const wanted = `${rule.what}, a list a,b or a range such as 64..512x2 or 64..512+64`
+  throw expected('BAD_RANGE', where, wanted, describe(item))
 }
 
 /** Reads exactly one value. @throws {BAD_RANGE} */
@@ -144,24 +139,15 @@ function expandRange(item: string, range: RegExpExecArray, where: string, rule: 
     throw reversedRange(where, item, `${highText}..${lowText}${step}`)
   }
   if (!operator) {
-    throw expected(
-      'BAD_RANGE',
-      where,
-      'a step after the range',
-      describe(item),
-      `write ${item}x2 to double or ${item}+${lowText} to add`,
-    )
+    const remedy = `write ${item}x2 to double or ${item}+${lowText} to add`
+    throw expected('BAD_RANGE', where, 'a step after the range', describe(item), remedy)
   }
-  const next =
-    operator === '+' ? adding(low, numberOf(stepText)) : multiplying(low, numberOf(stepText))
+  const step = numberOf(stepText)
+  // no sum builds up, so no rounding does
+  const next = (index: number) => tidy(operator === '+' ? low + index * step : low * step ** index)
   if (!(next(1) > low)) {
-    throw expected(
-      'BAD_RANGE',
-      where,
-      'a step that leads upwards',
-      describe(item),
-      `write ${lowText}..${highText}x2 to double or ${lowText}..${highText}+${lowText} to add`,
-    )
+    const remedy = `write ${lowText}..${highText}x2 to double or ${lowText}..${highText}+${lowText} to add`
+    throw expected('BAD_RANGE', where, 'a step that leads upwards', describe(item), remedy)
   }
   return walk(next, high, item, where, rule)
 }
@@ -185,16 +171,6 @@ function walk(
 /** Twelve digits hide what binary fractions add to decimal steps: 0.1 + 2 * 0.1 is 0.3. */
 function tidy(value: number): number {
   return Number(value.toPrecision(12))
-}
-
-/** The n-th value of a range that counts; no sum builds up, so no rounding does. */
-function adding(low: number, step: number) {
-  return (index: number) => tidy(low + index * step)
-}
-
-/** The n-th value of a range that multiplies. */
-function multiplying(low: number, factor: number) {
-  return (index: number) => tidy(low * factor ** index)
 }
 
 /** A single value; `k` is 1024, as lengths are powers of two. */

@@ -51,13 +51,8 @@ function shardOfSlurm(where: string, env: NodeJS.ProcessEnv): Shard {
   if (even && index >= 1 && index <= count && count <= MOST_SHARDS) return {index, count}
   const got = `task ${id} of ${count} from ${least} to ${most}`
   const remedy = 'name the part: --shard "$SLURM_ARRAY_TASK_ID/8"'
-  throw expected(
-    'USAGE',
-    where,
-    `an array of at most ${MOST_SHARDS} tasks in even steps`,
-    got,
-    remedy,
-  )
+  const what = `an array of at most ${MOST_SHARDS} tasks in even steps`
+  throw expected('USAGE', where, what, got, remedy)
 }
 
 /** A command line that means the same outside of Slurm. */

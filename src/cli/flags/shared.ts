@@ -79,7 +79,6 @@ export const onePreset = oneName({presets: PRESET_NAMES})
 export const oneProjection = oneName({projections: PROJECTION_NAMES})
 export const oneMethod = oneName({methods: methodNames})
 
-/** `--layout` of every command that reads arrays. */
 export const layoutFlag = oneOption(LAYOUTS)(
   'order of the axes of four- (and three-) axis arrays: bhld is [B, H, L, D] and [H, L, D] (default), blhd is [B, L, H, D] and [L, H, D], as PyTorch models split a projection and flash-attention takes it',
   {helpValue: 'AXES'},
@@ -151,7 +150,6 @@ export const causalFlags = {
   ),
 }
 
-/** `--details` of every command that prints a report. */
 export const detailsFlag = toggle('print every table and note, not the answer alone')
 
 /** `--parameters` of every command that runs estimators on queries and keys. @param effect - what comes of it there */
@@ -185,7 +183,6 @@ export function methodFlags(grids: Record<'standard' | 'quick', Grid>) {
   })
 }
 
-/** Seed, backend and threads: everything that computes has them. */
 export const computeFlags = inGroup('RUN', {
   seed: oneNumber(COUNT)('seed of every random draw (default: 0)'),
   backend: oneName({backends: BACKEND_CHOICES})(
@@ -233,7 +230,6 @@ export const runFlags = {
   ...computeFlags,
 }
 
-/** The flags of every command that measures times. */
 export const timedFlags = inGroup('RUN', {
   'wait-quiet': oneDuration(
     'before anything is timed wait until other programs leave the processors alone, at most this long (default: no wait)',

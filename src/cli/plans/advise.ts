@@ -67,7 +67,6 @@ function metricNamed(text: string): AdviceMetric {
   return found
 }
 
-/** The flags of `rfa advise`. */
 export const adviseFlags = {
   ...inGroup('MODEL', {
     model: oneText(
@@ -135,7 +134,6 @@ export type AdviseFlags = WithCausal<FlagValues<typeof adviseFlags>>
 /** The same before a file says whether it is causal. */
 export type ModelAdviseFlags = FlagValues<typeof adviseFlags>
 
-/** Flags of advice on a whole model. */
 const MODEL_FLAGS = ['engine', 'device', 'texts', 'budget'] as const
 /** Those that a whole model shares with an input. */
 const SHARED_FLAGS = [

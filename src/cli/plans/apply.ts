@@ -24,12 +24,8 @@ import {
 import {toInputSpec, toLayers} from './input-spec.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
 
-/** The flags of `rfa apply`. */
 export const applyFlags = {
-  method: oneMethod(`the estimator: ${METHOD_NAMES.join(', ')}`, {
-    char: 'm',
-    required: true,
-  }),
+  method: oneMethod(`the estimator: ${METHOD_NAMES.join(', ')}`, {char: 'm', required: true}),
   plugin: pluginFlag('--method takes their names'),
   input: fileList({
     char: 'i',
@@ -85,11 +81,7 @@ export function toApplyRequest(
     throw expected('USAGE', '--output', `a file ending in ${endings}`, flags.output)
   }
   const [spec, another] = toMethodSpecs(
-    {
-      methods: [flags.method],
-      preset: flags.preset && [flags.preset],
-      option: flags.option,
-    },
+    {methods: [flags.method], preset: flags.preset && [flags.preset], option: flags.option},
     [],
     estimators,
   )
@@ -120,13 +112,8 @@ function tunedMethod(flags: ApplyFlags, spec: MethodSpec, tuned: TunedFile): Met
   const own: MethodSpec = {method, preset, options: {...options}}
   if (asked && methodLabel(own) !== methodLabel(spec)) {
     const remedy = 'leave `preset` and `option` out'
-    throw expected(
-      'BAD_OPTION',
-      path,
-      `parameters of ${methodLabel(spec)}`,
-      methodLabel(own),
-      remedy,
-    )
+    const what = `parameters of ${methodLabel(spec)}`
+    throw expected('BAD_OPTION', path, what, methodLabel(own), remedy)
   }
   if (flags.projection !== undefined && flags.projection !== projection) {
     const remedy = 'leave `projection` out'

@@ -25,7 +25,6 @@ export const benchInputFlags = inGroup('INPUT', {
 /** Sizes that a file determines. */
 const SIZES = ['batch', 'heads', 'kv-heads', 'head-dim', 'value-dim'] as const
 
-/** Flags that are asked of the file. */
 const FILE_NAMES = Object.keys(benchInputFlags) as (keyof typeof benchInputFlags)[]
 
 type FileFlags = FlagValues<typeof benchInputFlags>
@@ -46,7 +45,6 @@ export type FileShape = FileSizes & {causal: boolean}
  * @throws {USAGE} for sizes together with a file, and for names of arrays without one
  * @throws {SHAPE_MISMATCH} for layers of several shapes; without a typed length also for different numbers of keys
  * and queries
- * @throws what reading the header of an input throws
  */
 export async function fileShape(
   flags: ShapeFlags,
@@ -89,11 +87,7 @@ function fileFlags(flags: ShapeFlags): FileFlags & {causal?: boolean} {
   return Object.fromEntries(names.map(name => [name, flags[name]]))
 }
 
-/**
- * Sizes that all layers have.
- *
- * @param wholeLength - whether their length is one of them
- */
+/** Sizes that all layers have. @param wholeLength - whether their length is one of them */
 async function commonSizes(
   spec: InputSpec,
   parts: readonly InputPart[],
@@ -117,13 +111,8 @@ async function commonSizes(
   if (wholeLength && queryLen !== keyLen) {
     const got = `${queryLen} queries and ${keyLen} keys`
     const remedy = 'say which lengths to time with `seqLen`'
-    throw expected(
-      'SHAPE_MISMATCH',
-      inputLabel(spec),
-      'equal numbers of keys and queries',
-      got,
-      remedy,
-    )
+    const what = 'equal numbers of keys and queries'
+    throw expected('SHAPE_MISMATCH', inputLabel(spec), what, got, remedy)
   }
   return first!
 }

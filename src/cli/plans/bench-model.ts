@@ -6,7 +6,6 @@ import {type FlagValues, inGroup, oneText} from '../flags/kinds.js'
 import {layerSets, swapFlags} from './swap.js'
 import type {PretrainedFacts} from './swap-files.js'
 
-/** Flags of a whole model. */
 export const benchModelFlags = {
   ...inGroup('GRID', {
     model: oneText(
@@ -48,7 +47,6 @@ type ModelFlags = FlagValues<typeof benchModelFlags> &
  * The model that flags name; `undefined` where they name none.
  *
  * @throws {USAGE} for flags that do not go together with a model, and for layers without one
- * @throws what opening a model throws
  */
 export async function timedModel(flags: ModelFlags): Promise<PretrainedFacts | undefined> {
   const {mode} = flags

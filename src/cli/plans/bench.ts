@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags'
 import {parseRedraw, REDRAW_FORMS} from '../../attention/names.js'
 import {BACKEND_CHOICES, type BackendChoice} from '../../backends/index.js'
 import {expected} from '../../errors.js'
-import type {MethodSpec} from '../../experiments/axes.js'
+import {type MethodSpec, plainSpec} from '../../experiments/axes.js'
 import {BASELINES, baselinesOf, PASS_THROUGH} from '../../experiments/bench/fields/baselines.js'
 import {areGrouped, kvHeadsOf} from '../../experiments/bench/fields/grouped.js'
 import {benchSizesOf} from '../../experiments/bench/fields/model.js'
@@ -89,7 +89,6 @@ const DECODE_WARMUP = 1
 
 const size = oneNumber(POSITIVE_INTEGER)
 
-/** The flags of `rfa bench`. */
 export const benchFlags = {
   ...benchInputFlags,
   ...benchModelFlags,
@@ -255,7 +254,6 @@ function assertFits(tuned: TunedFile, {heads, kv_heads = heads, head_dim}: Bench
   assertTunedFits(tuned, tuned.layers[0]?.layer, sizes)
 }
 
-/** Sizes of a plan. */
 type BenchSizes = Pick<BenchPlan, 'batch' | 'heads' | 'kv_heads' | 'head_dim' | 'value_dim'>
 
 function sizesOfFile({batch, heads, keyHeads, headDim, valueDim}: FileShape): BenchSizes {
@@ -299,7 +297,7 @@ function withBaselines(
 ): BenchPlan['methods'] {
   const present = new Set(methods.map(({method}) => method))
   const missing = baselines.filter(method => !present.has(method))
-  return [...missing.map(method => ({method, preset: 'exact' as const, options: {}})), ...methods]
+  return [...missing.map(plainSpec), ...methods]
 }
 
 /** @throws {USAGE} for `auto` together with others, since it is one of them */

@@ -28,7 +28,6 @@ export const historyFailOnFlags = judging(
   'what the newest run has not measured, and runs that cannot be read',
 )
 
-/** Values of {@link failOnFlags}. */
 export interface FailOnFlags {
   'fail-on'?: readonly Limit[] | undefined
   strict: boolean

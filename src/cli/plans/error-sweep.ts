@@ -65,10 +65,8 @@ export const ERROR_SWEEP: Record<'standard' | 'quick', ErrorSweepGrid> = {
 /** Queries with rows that `--details` compares: errors of total variation and agreement by sampling are then some 0.02. */
 const ROW_QUERIES = 64
 
-/** Most replicates of a cell. */
 const MAX_REPLICATES = 400
 
-/** The flags of `rfa error-sweep`. */
 export const errorSweepFlags = {
   ...inputFlags,
   ...generatorFlags,

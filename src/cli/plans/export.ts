@@ -36,7 +36,6 @@ export const exportFlags = {
 /** What `rfa export` was asked for; a missing value was not typed. */
 export type ExportFlags = FlagValues<typeof exportFlags>
 
-/** @throws what looking for the model throws */
 export async function toExportRequest(flags: ExportFlags): Promise<ExportRequest> {
   return {
     model: await namedModel(flags),

@@ -100,9 +100,7 @@ export function toLayers({layer}: Pick<InputFlags, 'layer'>): 'all' | number[] |
 /** A generated input; what is not given comes from {@link GENERATOR_SHAPE}. */
 function generatorSpec(name: GeneratorName, flags: InputFlags): InputSpec {
   if (flags.input?.length) {
-    throw new RfaError('USAGE', '--generator: expected no --input beside it, got both', {
-      suggestions: ['leave one of them out'],
-    })
+    throw expected('USAGE', '--generator', 'no --input beside it', 'both', 'leave one of them out')
   }
   refuse(
     flags,
@@ -132,7 +130,6 @@ function headDimsOf({'head-dim': dims}: InputFlags): number[] {
   return dims === undefined ? [] : mergeValues(dims, '--head-dim')
 }
 
-/** The head dimensions of `--head-dim`, where there are several. */
 export function toHeadDims(flags: InputFlags): number[] | undefined {
   const dims = headDimsOf(flags)
   return dims.length > 1 ? dims : undefined

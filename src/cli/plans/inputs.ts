@@ -7,7 +7,6 @@ import {checkedPlan} from './values.js'
 // there is no grid that could be a quick one, and nothing is drawn
 const {quick: _, seed: __, ...howToRun} = runFlags
 
-/** The flags of `rfa inputs`. */
 export const inputsFlags = {
   ...inputFlags,
   ...inGroup('INPUT', {scale: scaleFlag(), ...causalFlags}),

@@ -1,7 +1,7 @@
 import type {Estimator} from '../../attention/index.js'
 import {METHOD_NAMES, methodNames, type PresetName, resolveOptions} from '../../attention/names.js'
 import {describe, expected, unknownName} from '../../errors.js'
-import type {MethodSpec} from '../../experiments/axes.js'
+import {type MethodSpec, plainSpec} from '../../experiments/axes.js'
 import type {OptionAssignment} from '../flags/kinds.js'
 import {type NumberRule, parseNumberItem} from '../flags/ranges.js'
 
@@ -40,7 +40,8 @@ export function toMethodSpecs(
   fallback: readonly string[],
   estimators: EstimatorFacts,
 ): MethodSpec[] {
-  const names = selectedNames(flags.methods ?? [...fallback, ...namesAdded()])
+  const added = methodNames().slice(METHOD_NAMES.length)
+  const names = selectedNames(flags.methods ?? [...fallback, ...added])
   if (!asksEstimators(flags)) return names.map(plainSpec)
   const selected = names.map(name => estimators[name]!)
   const presets = [...new Set(flags.preset ?? ['exact' as const])]
@@ -75,22 +76,11 @@ function checkEffects(specs: readonly MethodSpec[], estimators: EstimatorFacts):
   }
 }
 
-/** Names of estimators that are not built in. */
-function namesAdded(): string[] {
-  return methodNames().slice(METHOD_NAMES.length)
-}
-
 /** Names in the order typed, each once; `all` stands for the whole registry. */
 function selectedNames(methods: readonly string[]): string[] {
   return [...new Set(methods.flatMap<string>(name => (name === 'all' ? methodNames() : name)))]
 }
 
-/** A method as it is named, without options. */
-export function plainSpec(method: string): MethodSpec {
-  return {method, preset: 'exact', options: {}}
-}
-
-/** The presets to run this estimator under. */
 function presetsOf(estimator: Estimator, presets: readonly PresetName[]): PresetName[] {
   const declared = presets.filter(preset => declares(estimator, preset))
   return declared.length > 0 ? declared : ['exact']
@@ -105,13 +95,9 @@ function declares(estimator: Estimator, preset: PresetName): boolean {
 function checkPresets(presets: readonly PresetName[], selected: readonly Estimator[]): void {
   for (const preset of presets) {
     if (selected.some(estimator => declares(estimator, preset))) continue
-    throw expected(
-      'UNKNOWN_NAME',
-      '--preset',
-      `a preset that one of ${selected.map(({name}) => name).join(', ')} has`,
-      describe(preset),
-      `rfa methods --preset ${preset} lists who has it`,
-    )
+    const what = `a preset that one of ${selected.map(({name}) => name).join(', ')} has`
+    const remedy = `rfa methods --preset ${preset} lists who has it`
+    throw expected('UNKNOWN_NAME', '--preset', what, describe(preset), remedy)
   }
 }
 
@@ -189,7 +175,6 @@ function typedValues(estimator: Estimator, name: string, text: string): OptionVa
   return [...new Set(each)].map(part => typedValue(estimator, name, part))
 }
 
-/** Values of a range of numbers as text. */
 function rangeValues(text: string): string[] | undefined {
   return text.includes('..')
     ? parseNumberItem(text, '--option', ANY_NUMBER).map(value => String(value))

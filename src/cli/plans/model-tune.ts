@@ -21,7 +21,6 @@ const NOT_WITH_MODEL = [
 
 const {standard, quick} = MODEL_TUNE
 
-/** The flags that belong to `--model`. */
 export const modelTuneFlags = inGroup('MODEL', {
   model: oneText(
     'folder of a model as Hugging Face writes it: learns every layer, then runs the model on other texts with what was learned and without',
@@ -74,11 +73,7 @@ interface SizeFlags extends Partial<Record<(typeof NOT_WITH_MODEL)[number], unkn
   'max-tokens'?: number | undefined
 }
 
-/**
- * How many texts are read, and where they are cut.
- *
- * @throws {USAGE} for a flag that does not go with `--model`
- */
+/** How many texts are read, and where they are cut. @throws {USAGE} for a flag that does not go with `--model` */
 export function textSizes(flags: SizeFlags): {texts: number; maxTokens: number} {
   const isTyped = (name: (typeof NOT_WITH_MODEL)[number]) =>
     flags[name] !== undefined && (name === 'causal' || flags[name] !== false)
@@ -118,8 +113,5 @@ export function splitTexts(
     const remedies = ['add texts, or raise --max-texts', 'or --max-tokens, where texts begin alike']
     throw expected('BAD_FILE', path, what, String(own.length), ...remedies)
   }
-  return {
-    learned: own.filter((_, at) => at % 3 !== 2),
-    judged: own.filter((_, at) => at % 3 === 2),
-  }
+  return {learned: own.filter((_, at) => at % 3 !== 2), judged: own.filter((_, at) => at % 3 === 2)}
 }

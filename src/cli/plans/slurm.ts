@@ -1,4 +1,3 @@
-/** The flags of `rfa slurm`. */
 import * as Flags from '@oclif/core/flags'
 import {describe, expected} from '../../errors.js'
 import {MOST_SHARDS} from '../../results/folder/shard.js'
@@ -31,7 +30,6 @@ const sbatchOption = Flags.custom<string>({
   },
 })
 
-/** The flags of `rfa slurm`. */
 export const slurmFlags = {
   shards: oneNumber(SHARDS)(
     'parts of the plan, one task of the array each; most clusters allow up to 1000 (MaxArraySize)',
@@ -61,10 +59,7 @@ export const slurmFlags = {
   partition: oneWord(
     /^[\w.,-]+$/,
     'names of partitions',
-  )({
-    helpValue: 'NAME',
-    description: 'partition (default: the default of the cluster)',
-  }),
+  )({helpValue: 'NAME', description: 'partition (default: the default of the cluster)'}),
   'at-once': oneNumber(POSITIVE_INTEGER)('most tasks at once (default: no limit)'),
   sbatch: sbatchOption({
     helpValue: 'OPTION',

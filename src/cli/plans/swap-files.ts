@@ -23,16 +23,11 @@ export const [PACKAGED_MODEL, PACKAGED_TEXTS] = ['charlm', 'charlm/texts.txt']
 /** What that model learned on other texts, which `--quick` alone shows. */
 export const PACKAGED_TUNED = 'charlm-tuned.safetensors'
 
-/** What flags say of model and texts. */
 type Named = Pick<SwapFlags, 'model' | 'texts'> &
   Partial<Pick<SwapFlags, 'original' | 'engine' | 'inputs' | 'device'>> &
   TokenFlags
 
-/**
- * The folder of the model that flags name: by its path, the name of the packaged one, or a name on the Hub.
- *
- * @throws what looking for it throws
- */
+/** The folder of the model that flags name: by its path, the name of the packaged one, or a name on the Hub. */
 export async function namedModel({model}: {model?: string | undefined}): Promise<string> {
   if (model === undefined) return packagedFile(PACKAGED_MODEL)
   // a folder of that name may be the one of a run
@@ -50,7 +45,6 @@ export interface PretrainedFacts extends Pick<SwapFiles, 'engine' | 'device'> {
  * A pretrained model.
  *
  * @param flags - name it. Default: the character model of the package, and this program as its engine
- * @throws what looking for it and opening it throw
  */
 export async function pretrained({
   engine = 'native',
@@ -77,7 +71,6 @@ export interface KeptModel {
  * @param kept - takes the model, where Transformers runs it, and has it for the next call. Default: it is closed
  * @throws {USAGE} for arrays and devices that the native engine does not have
  * @throws {SHAPE_MISMATCH} for an original with other sizes
- * @throws what opening the model and reading the texts throw
  */
 export async function swapFiles(flags: Named, kept?: KeptModel): Promise<SwapFiles> {
   const {original, ...own} = flags
@@ -157,7 +150,7 @@ async function arrayFiles(
   }
 }
 
-/** The texts that flags name, with what is known of their file. @throws what reading them throws */
+/** The texts that flags name, with what is known of their file. */
 export async function namedTexts({
   texts: path = packagedFile(PACKAGED_TEXTS),
 }: Pick<Named, 'texts'>) {

@@ -1,6 +1,6 @@
 import {expected} from '../../errors.js'
 import {YARDSTICK} from '../../experiments/averaging.js'
-import type {MethodSpec} from '../../experiments/axes.js'
+import {type MethodSpec, plainSpec} from '../../experiments/axes.js'
 import {type SwapPlan, swapPlan} from '../../experiments/swap/schema.js'
 import {ENGINES} from '../../model/engine-names.js'
 import type {ModelFacts} from '../../model/index.js'
@@ -19,7 +19,7 @@ import {
 } from '../flags/kinds.js'
 import {POSITIVE_INTEGER} from '../flags/ranges.js'
 import {methodFlags, parametersFlag, runFlags} from '../flags/shared.js'
-import {type EstimatorFacts, plainSpec, toMethodSpecs} from './method-specs.js'
+import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
 import {withTuned, withTunedDraws} from './tuned.js'
 import {checkedPlan, drawAxesOf} from './values.js'
 
@@ -56,7 +56,6 @@ const YARDSTICKS = [YARDSTICK, 'softmax']
 /** What PyTorch may compute on. */
 const DEVICES = ['cpu', 'cuda', 'mps', 'auto'] as const
 
-/** The flags of `rfa swap`. */
 export const swapFlags = {
   ...inGroup('MODEL', {
     model: oneText(
@@ -208,12 +207,8 @@ export function layerSets(text: string, count: number): number[][] {
   const wanted = text.split(',').flatMap(item => {
     const found = someLayers(item.trim(), all)
     if (found.length > 0) return found
-    throw expected(
-      'USAGE',
-      '--layers',
-      `all, each, numbers from 0 to ${count - 1} (0,3 or 0..3), or first:N or last:N with N from 1 to ${count}`,
-      item,
-    )
+    const what = `all, each, numbers from 0 to ${count - 1} (0,3 or 0..3), or first:N or last:N with N from 1 to ${count}`
+    throw expected('USAGE', '--layers', what, item)
   })
   return [[...new Set(wanted)].sort((a, b) => a - b)]
 }

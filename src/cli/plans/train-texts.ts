@@ -6,7 +6,6 @@ import type {TrainFlags, TrainTexts} from './train.js'
 /** Texts that are used where none are named, in the folder of packaged files. */
 const PACKAGED_TEXTS = 'charlm/texts.txt'
 
-/** @throws what reading the texts throws */
 export async function trainTexts({texts}: Pick<TrainFlags, 'texts'>): Promise<TrainTexts> {
   const path = texts ?? packagedFile(PACKAGED_TEXTS)
   const {digest} = await readTexts(path)

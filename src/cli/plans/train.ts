@@ -95,7 +95,6 @@ const redrawSteps = Flags.custom<number>({
       : parseNumber(text, `--${name}`, {...COUNT, what: `never, or ${COUNT.what}`}),
 })
 
-/** The flags of `rfa train`. */
 export const trainFlags = {
   ...inGroup('TASK', {
     task: oneName({tasks: TASK_NAMES})(`what is learned: ${PURPOSES.join(', ')}`),
@@ -157,7 +156,6 @@ export const trainFlags = {
 }
 export type TrainFlags = FlagValues<typeof trainFlags>
 
-/** Texts of a plan. */
 export type TrainTexts = TaskSettings['texts']
 
 /** Whether a plan needs {@link TrainTexts}. */

@@ -32,10 +32,7 @@ import {modelTuneFlags} from './model-tune.js'
 import {checkedPlan, listOr} from './values.js'
 
 /** What runs where nothing is typed. Quick: seconds on the packaged layer. */
-const TUNE = {
-  standard: {steps: 60, draws: 3},
-  quick: {steps: 20, draws: 3},
-}
+const TUNE = {standard: {steps: 60, draws: 3}, quick: {steps: 20, draws: 3}}
 const METHOD = 'favor-pos'
 const FEATURES = 64
 const RATE = 0.01
@@ -49,17 +46,11 @@ const tunedPlace = Flags.custom<string>({
     const path = present(text, `--${name}`)
     if (/^(\.safetensors|\.\d.*|)$/i.test(extname(path))) return path
     const what = 'FILE.safetensors, or a folder without an ending'
-    throw expected(
-      'USAGE',
-      `--${name}`,
-      what,
-      path,
-      'write .safetensors, which rfa and Python read',
-    )
+    const remedy = 'write .safetensors, which rfa and Python read'
+    throw expected('USAGE', `--${name}`, what, path, remedy)
   },
 })
 
-/** The flags of `rfa tune`. */
 export const tuneFlags = {
   ...inputFlags,
   ...modelTuneFlags,

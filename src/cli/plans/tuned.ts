@@ -10,13 +10,12 @@ import {
   tunedWarnings,
 } from '../../tuned/index.js'
 
-/** The flags that name a file of them. */
 interface TunedFlags {
   parameters?: string | undefined
   tuned?: string | undefined
 }
 
-/** The file that flags name; `undefined`: they name none. @throws what {@link readTuned} throws */
+/** The file that flags name; `undefined`: they name none. */
 export async function tunedFile({
   parameters,
   tuned = parameters,

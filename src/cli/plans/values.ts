@@ -98,11 +98,6 @@ export function checkedPlan<Schema extends z.ZodType>(
   const path = parsed.error.issues[0]?.path ?? []
   const value = path.reduce<unknown>((node, part) => Object(node)[part], plan)
   const remedy = 'see --help for what each flag takes'
-  throw expected(
-    'USAGE',
-    `--${flagOf(schema, path)}`,
-    'a value that a plan can hold',
-    describe(value),
-    remedy,
-  )
+  const wanted = 'a value that a plan can hold'
+  throw expected('USAGE', `--${flagOf(schema, path)}`, wanted, describe(value), remedy)
 }

@@ -11,7 +11,6 @@ import {POSITIVE_INTEGER} from '../flags/ranges.js'
 import {causalFlags} from '../flags/shared.js'
 import {inputFlags, toInputSpec, toLayers, withCausal} from './input-spec.js'
 
-/** Flags of an input that pairs are drawn from. */
 export const pairFlags = {
   ...inputFlags,
   ...inGroup('INPUT', {
@@ -50,7 +49,6 @@ export interface InputListeners {
   warn(text: string): void
 }
 
-/** Flags that are only asked of an input. */
 const PAIR_NAMES = [...Object.keys(inputFlags), 'causal', 'causal-align'] as (
   | keyof typeof inputFlags
   | 'causal'
@@ -61,7 +59,6 @@ const PAIR_NAMES = [...Object.keys(inputFlags), 'causal', 'causal-align'] as (
  * Reads the input that pairs are asked of and draws them; `undefined` where norms and angles make them.
  *
  * @throws {USAGE} for flags of both, and for several layers
- * @throws what reading an input and sampling its pairs throw
  */
 export async function sampledInput(
   flags: PairFlags & Partial<Record<(typeof OTHER_PAIRS)[number], unknown>>,

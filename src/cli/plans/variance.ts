@@ -43,7 +43,6 @@ export const VARIANCE: Record<'standard' | 'quick', VarianceGrid> = {
 /** Most draws of a cell, whatever its intervals. */
 const MOST_DRAWS = 100_000
 
-/** The flags of `rfa variance`. */
 export const varianceFlags = {
   ...methodFlags(VARIANCE),
   ...inGroup('GRID', {
@@ -171,11 +170,7 @@ function kernelMethods(
   return methods?.flatMap(method => {
     if (method === 'all') return able
     if (able.includes(method)) return [method]
-    throw expected(
-      'USAGE',
-      '--methods',
-      `a method that estimates a kernel: ${listedFor(method, able)}`,
-      method,
-    )
+    const what = `a method that estimates a kernel: ${listedFor(method, able)}`
+    throw expected('USAGE', '--methods', what, method)
   })
 }

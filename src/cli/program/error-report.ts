@@ -1,4 +1,5 @@
 /** Turns anything thrown into the one report that the terminal, `--json` and the exit code share. */
+import {stripVTControlCharacters} from 'node:util'
 import {
   bounded,
   clipped,
@@ -190,12 +191,6 @@ function inOurWords(message: string): string {
 
 /** On one line, without colours and without the parser's own pointer to help. */
 function plainText(message: string): string {
-  return (
-    message
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one
-      .replaceAll(/\u001b\[[0-9;]*m/g, '')
-      .replace(/\nSee more help with --help/, '')
-      .replaceAll(/\s+/g, ' ')
-      .trim()
-  )
+  const text = stripVTControlCharacters(message).replace(/\nSee more help with --help/, '')
+  return text.replaceAll(/\s+/g, ' ').trim()
 }

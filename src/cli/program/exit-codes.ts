@@ -20,11 +20,9 @@ export const EXIT_CODES = [
   {exit: 130, meaning: 'interrupted by SIGINT, SIGTERM or SIGHUP; finished cells are kept'},
 ] as const
 
-/** Exit code when a check of an estimator failed. */
 export const EXIT_CHECK_FAILED = 1
 /** Exit code of `claims --strict` when a verdict differs from the reference run. */
 export const EXIT_CLAIM_NOT_SHOWN = 1
-/** Exit code when a comparison found a regression. */
 export const EXIT_REGRESSION = 1
 /** Exit code when at least one cell of a run failed, or all that were asked for were skipped. */
 export const EXIT_CELLS_FAILED = 4
@@ -60,7 +58,6 @@ const EXIT_OF_CODE: Readonly<Record<RfaErrorCode, number>> = {
   INTERRUPTED: 130,
 }
 
-/** The exit code of an error. */
 export function exitCodeOf(code: RfaErrorCode): number {
   return EXIT_OF_CODE[code]
 }

@@ -32,17 +32,14 @@ export const versionDocument = z.object({
   node: z.string().describe('Version of Node.'),
 })
 
-/** `rfa doctor`. */
 export const doctorDocument = z.object({schema: tag('rfa.doctor/1'), ...diagnosisFacts})
 export type DoctorDocument = z.infer<typeof doctorDocument>
 
-/** `rfa check`. */
 export const checkDocument = z.object({
   schema: tag('rfa.check/1'),
   groups: z.array(z.enum(CHECK_GROUPS)).describe('Kinds of checks that were asked for.'),
-  seed: z.number().int().describe('Seed of inputs, projections and noise.'),
+  seed: z.int().describe('Seed of inputs, projections and noise.'),
   draws: z
-    .number()
     .int()
     .nullable()
     .describe(
@@ -59,10 +56,9 @@ export type CheckDocument = z.infer<typeof checkDocument>
 /** What runs of claims and figures were made for. */
 const requested = {
   effort: z.enum(EFFORTS).describe('How much was spent on draws and times.'),
-  seed: z.number().int().describe('Seed of every random draw.'),
+  seed: z.int().describe('Seed of every random draw.'),
 }
 
-/** `rfa advise`. */
 export const adviceDocument = adviceFacts.extend({
   schema: tag('rfa.advice/1'),
   directory: z.string().describe('Folder of the runs and of advise.json.'),
@@ -82,7 +78,7 @@ const seconds = (what: string) => z.number().meta({unit: 's', description: what}
 const forecastOf = (plan: z.ZodType<Plan>) =>
   z.object({
     plan: plan.describe('The plan as it would run.'),
-    cells: z.number().int().describe('Number of its cells.'),
+    cells: z.int().describe('Number of its cells.'),
     predicted_seconds: seconds('Predicted time, a rough figure.'),
   })
 
@@ -90,7 +86,7 @@ const forecastOf = (plan: z.ZodType<Plan>) =>
 export const adviceForecast = (plan: z.ZodType<Plan>) =>
   z.object({
     schema: tag('rfa.advice-forecast/1'),
-    cells: z.number().int().describe('Cells of all runs.'),
+    cells: z.int().describe('Cells of all runs.'),
     predicted_seconds: seconds('Predicted time of all runs.'),
     runs: z
       .object({
@@ -104,7 +100,6 @@ export const adviceForecast = (plan: z.ZodType<Plan>) =>
   })
 export type AdviceForecast = z.infer<ReturnType<typeof adviceForecast>>
 
-/** `rfa claims`. */
 export const claimsDocument = z.object({
   schema: tag('rfa.claims/1'),
   ...requested,
@@ -139,7 +134,6 @@ export const claimListDocument = z.object({
 })
 export type ClaimListDocument = z.infer<typeof claimListDocument>
 
-/** `rfa methods`. */
 export const methodsDocument = z.object({
   schema: tag('rfa.methods/1'),
   methods: z.array(methodFactsSchema).describe('The estimators that were asked for.'),
@@ -160,7 +154,6 @@ export const fieldsDocument = z.object({
 })
 export type FieldsDocument = z.infer<typeof fieldsDocument>
 
-/** `rfa completion`. */
 export const completionDocument = z.object({
   schema: tag('rfa.completion/1'),
   shell: z.enum(['bash', 'zsh', 'fish']).describe('The shell that reads it.'),
@@ -168,18 +161,15 @@ export const completionDocument = z.object({
 })
 export type CompletionDocument = z.infer<typeof completionDocument>
 
-/** `rfa compare`. */
 export const comparisonDocument = z.object({
   schema: tag('rfa.comparison/1'),
   ...comparisonFacts.shape,
 })
 export type ComparisonDocument = z.infer<typeof comparisonDocument>
 
-/** `rfa history`. */
 export const historyDocument = z.object({schema: tag('rfa.history/1'), ...historyFacts.shape})
 export type HistoryDocument = z.infer<typeof historyDocument>
 
-/** `rfa slurm`. */
 export const slurmDocument = z.object({
   schema: tag('rfa.slurm/1'),
   directory: z.string().describe('Folder of scripts, logs, shards and the merged run.'),
@@ -192,9 +182,9 @@ export const slurmDocument = z.object({
     })
     .describe('What was written.'),
   merged: z.string().describe('Folder that the merged run will have.'),
-  shards: z.number().int().describe('Parts of the plan.'),
-  cells: z.number().int().describe('Cells of the plan.'),
-  cpus: z.number().int().describe('Processors of a task.'),
+  shards: z.int().describe('Parts of the plan.'),
+  cells: z.int().describe('Cells of the plan.'),
+  cpus: z.int().describe('Processors of a task.'),
   memory: z.string().describe('Memory of a task, as Slurm writes it.'),
   predicted_peak_bytes: z
     .number()
@@ -211,7 +201,6 @@ export const slurmDocument = z.object({
 })
 export type SlurmDocument = z.infer<typeof slurmDocument>
 
-/** `rfa report`. */
 export const reportDocument = z.object({
   schema: tag('rfa.report/1'),
   output: z
@@ -230,7 +219,6 @@ export const reportDocument = z.object({
         directory: z.string().describe('As it was named on the command line.'),
         experiment: z.string().describe('Name of the experiment.'),
         cells: z
-          .number()
           .int()
           .nullable()
           .describe('Cells of its plan; `null`: this version cannot read the plan any more.'),
@@ -268,7 +256,7 @@ export const errorDocumentSchema = z.object({
     .object({
       code: z.string().describe('What kind of error; `INTERNAL`: a fault of rfa itself.'),
       message: z.string().describe('What was expected, and what came.'),
-      exit: z.number().int().describe('Exit code of the command.'),
+      exit: z.int().describe('Exit code of the command.'),
       suggestions: z.array(z.string()).describe('What to try.'),
     })
     .describe('The error.'),

@@ -46,7 +46,6 @@ export interface Services {
   /** Folder of all-MiniLM-L6-v2, where Python has it. */
   minilmFolder(): Promise<string | null>
   showFile: Lazy<typeof showFile>
-  /** A new folder for a run of an experiment. */
   newRunDirectory(...args: Parameters<typeof defaultRunDirectory>): Promise<string>
 }
 

@@ -1,7 +1,7 @@
 /** Files that a command writes where the user says, and replaces only where they are its own. */
 import {constants} from 'node:fs'
 import {lstat, open, readFile, realpath, stat, writeFile} from 'node:fs/promises'
-import {RfaError} from '../../errors.js'
+import {expected, RfaError} from '../../errors.js'
 import {errorCode, notWritable, writeAtomic} from '../../files.js'
 
 /** What names a file, and which ones may be replaced. */
@@ -79,11 +79,9 @@ async function refuseForeignFile(
   if (facts === undefined) return
   const present = facts.isFile() ? await readFile(path, 'utf8').catch(() => undefined) : undefined
   if (present !== undefined && isOwn(present)) return
-  throw new RfaError(
-    'WOULD_OVERWRITE',
-    `${flag}: expected a new file or ${what}, got ${path}, which is neither`,
-    {suggestions: [another({flag, inFolder}), ...forceRemedy(force)]},
-  )
+  const got = `${path}, which is neither`
+  const remedies = [another({flag, inFolder}), ...forceRemedy(force)]
+  throw expected('WOULD_OVERWRITE', flag, `a new file or ${what}`, got, ...remedies)
 }
 
 /** How a file is replaced all the same, where the command has a flag for it. */

@@ -18,7 +18,6 @@ export interface UnwrittenReport {
   saved: readonly Saved[]
 }
 
-/** What is to be written, as flags say it. */
 export interface ReportFlags {
   output?: string | undefined
   html?: string | undefined
@@ -49,7 +48,6 @@ export function drawsFigures({html, svg, pdf, png}: ReportFlags): boolean {
   return [html, svg, pdf, png].some(place => place !== undefined)
 }
 
-/** What is written of a report. */
 type Written = Pick<ReportDocument, 'output' | 'html' | FigureFormat | 'tex' | 'csv'>
 
 /** Files that were written, and of figures and LaTeX the folder. */
@@ -64,7 +62,6 @@ export function placesOf({output, html, svg, pdf, png, tex, csv}: Written): stri
  * Writes what was asked for, and nothing else: reading a run leaves its folder as it is.
  *
  * @returns the files, `null` where one was printed or not asked for
- * @throws what {@link writeReport} and writing a page throw
  */
 export async function writeReportFiles(
   {blocks, tables, text: told = blocks, saved}: UnwrittenReport,

@@ -2,7 +2,7 @@
 import {lstat, readFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {z} from 'zod'
-import {messageOf, RfaError} from '../../errors.js'
+import {expected, messageOf, RfaError} from '../../errors.js'
 import {writeAtomic} from '../../files.js'
 import type {Block} from '../../report/document.js'
 import {
@@ -140,9 +140,8 @@ async function refuseForeign(
 ): Promise<void> {
   const path = join(folder, name)
   if (known.has(name) || !(await lstat(path).catch(() => undefined))) return
-  throw new RfaError(
-    'WOULD_OVERWRITE',
-    `--${format}: expected a new file or one of an earlier report, got ${path}, which is neither`,
-    {suggestions: [`name another folder with --${format}`, ...forceRemedy(force)]},
-  )
+  const what = 'a new file or one of an earlier report'
+  const remedies = [`name another folder with --${format}`, ...forceRemedy(force)]
+  const got = `${path}, which is neither`
+  throw expected('WOULD_OVERWRITE', `--${format}`, what, got, ...remedies)
 }

@@ -18,7 +18,6 @@ import {writeOwnFile} from './own-file.js'
 /** First line of every written Markdown report: what may be replaced without asking. */
 const REPORT_MARK = '<!-- written by rfa report -->'
 
-/** What reading runs takes. */
 export type RunServices = Pick<Services, 'openRun' | 'planKeys' | 'readPlan'>
 
 /**
@@ -119,21 +118,14 @@ export async function writeReport(
   const folder = path === '-' ? '.' : dirname(path)
   const markdown = renderMarkdown(blocks, ({name}) => {
     const picture = pictures?.get(name)
-    return picture === undefined ? undefined : relativeUrl(folder, picture)
+    return picture && relative(resolve(folder), resolve(picture)).replaceAll('\\', '/')
   })
   if (path === '-') {
     print(markdown.trimEnd())
     return null
   }
-  await saveReport(path, `${REPORT_MARK}\n\n${markdown}`, {
-    ...{flag: '--output', force},
-  })
+  await saveReport(path, `${REPORT_MARK}\n\n${markdown}`, {flag: '--output', force})
   return path
-}
-
-/** A file as a page in that folder names it. */
-function relativeUrl(folder: string, file: string): string {
-  return relative(resolve(folder), resolve(file)).replaceAll('\\', '/')
 }
 
 /**

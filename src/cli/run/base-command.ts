@@ -66,19 +66,13 @@ export abstract class RfaCommand extends Command {
     }
     const both = bothWays(this.typed())
     if (both) {
-      throw expected(
-        'USAGE',
-        both,
-        'it or its opposite',
-        `both ${both} and ${opposite(both)}`,
-        'leave one out',
-      )
+      const got = `both ${both} and ${opposite(both)}`
+      throw expected('USAGE', both, 'it or its opposite', got, 'leave one out')
     }
     // flags that take names of estimators are read after that
     if (asksPlugins(this.typed(), process.env)) this.plugins = await this.loadPlugins()
   }
 
-  /** @throws what loading a plug-in throws */
   protected async loadPlugins(): Promise<PluginsAsked> {
     const {pluginsAsked} = await import('./plugins.js')
     return pluginsAsked(this.argv, process.env, await this.recordedPlugins())

@@ -24,7 +24,6 @@ const HOW_TO_RUN: ReadonlySet<string> = new Set([
   ...Object.keys(reportFlags),
 ])
 
-/** A command that runs a plan. */
 export abstract class ExperimentCommand extends RfaCommand {
   /** The registry of estimators, loaded. @param asked - whether the plan needs it; else it is empty */
   protected async estimators(asked: boolean): Promise<EstimatorFacts> {
@@ -78,11 +77,7 @@ export abstract class ExperimentCommand extends RfaCommand {
       .map(([name, value]) => (value === false ? `--no-${name}` : `--${name}`))
   }
 
-  /**
-   * Runs the plan, or only describes it under `--dry-run`, and prints the outcome.
-   *
-   * @returns what `--json` prints
-   */
+  /** Runs the plan, or only describes it under `--dry-run`, and prints the outcome. @returns what `--json` prints */
   protected async runOrDescribe(asked: Plan, typed: RunOptions): Promise<ExperimentRun | DryRun> {
     const plan = await this.withOwnPlugins(asked)
     const {refuseResumeOfNothing} = await import('./run-plan.js')
@@ -178,7 +173,6 @@ export abstract class ExperimentCommand extends RfaCommand {
     }
   }
 
-  /** Prints the report of a run. */
   protected async printRun(
     experiment: Experiment,
     run: ExperimentRun,

@@ -12,14 +12,11 @@ import {hasLearnedRows, readTuned} from '../../tuned/index.js'
 import type {Invocation} from '../program/services.js'
 import type {OwnRun, OwnRuns} from './own-folder-run.js'
 
-/** What is learned, and with what. */
 export interface InTurn {
   request: ExportRequest
-  /** Layers of the model. */
   layers: number
   /** The plan of what is learned from files. */
   planOf(paths: string[]): TunePlan
-  /** Name of the run of a layer. */
   runName(layer: number): string
   runs: OwnRuns
   own: Omit<OwnRun, 'name'>

@@ -41,12 +41,7 @@ export class OwnRuns {
     return records as Record[]
   }
 
-  /**
-   * Runs a plan.
-   *
-   * @throws {INTERRUPTED} after Ctrl-C, saying how to continue the whole command
-   * @throws what running a plan throws
-   */
+  /** Runs a plan. @throws {INTERRUPTED} after Ctrl-C, saying how to continue the whole command */
   async runOf(plan: Plan, own: OwnRun): Promise<ExperimentRun> {
     const flags = runOptions(own)
     try {

@@ -79,14 +79,10 @@ function unknownField(value: unknown, parsed: unknown, place = ''): string | und
 export function requireSameInput(path: string, asked: Plan, pinned: Plan): void {
   const [before, now] = [digestIn(asked), digestIn(pinned)]
   if (before === undefined || before === now) return
-  throw expected(
-    'FILE_CHANGED',
-    path,
-    `input of SHA-256 ${before.slice(0, 12)}…`,
-    `${now?.slice(0, 12) ?? 'none'}…`,
-    'put back the file that the plan was made with',
-    'make the plan anew from this file',
-  )
+  const what = `input of SHA-256 ${before.slice(0, 12)}…`
+  const remedy = 'put back the file that the plan was made with'
+  const other = 'make the plan anew from this file'
+  throw expected('FILE_CHANGED', path, what, `${now?.slice(0, 12) ?? 'none'}…`, remedy, other)
 }
 
 /** Of the files of all layers together. */

@@ -14,7 +14,6 @@ interface Output {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** What plots are made of. */
 export interface PlotForm {
   /** Braille, else ASCII. */
   unicode: boolean
@@ -30,13 +29,9 @@ export function plotForm(
 ): PlotForm | undefined {
   if (!asked) return undefined
   const {isTTY = false} = output
-  return {
-    unicode: showsUnicode(env),
-    colour: isTTY && (output.getColorDepth?.(env) ?? 1) >= 8,
-  }
+  return {unicode: showsUnicode(env), colour: isTTY && (output.getColorDepth?.(env) ?? 1) >= 8}
 }
 
-/** What draws figures. */
 export async function plotter(layout: Layout, {unicode, colour}: PlotForm): Promise<DrawFigure> {
   const {plotFigure} = await import('../../report/plot/plot.js')
   const options = {width: layout.width, colour: colour && layout.colour, unicode}

@@ -23,7 +23,6 @@ export interface PlanSource {
   keeper: Keeper
 }
 
-/** What a plan file or a run has recorded. */
 export interface RecordedPlugins extends PlanSource {
   plugins: readonly PluginRecord[]
 }
@@ -34,7 +33,6 @@ export interface RecordedPlugins extends PlanSource {
  *
  * @param recorded - by the plan or the run that the command line names, if any
  * @throws {PLAN_MISMATCH} for one of `--plugin` that is none of those, before it is imported
- * @throws what {@link loadPlugin} throws
  */
 export async function pluginsAsked(
   argv: readonly string[],
@@ -49,7 +47,7 @@ export async function pluginsAsked(
   return {typed: [...typed], others: named.filter(plugin => !typed.has(plugin))}
 }
 
-/** Loads the plug-ins of `RFA_PLUGINS`, each once. @throws what {@link loadPlugin} throws */
+/** Loads the plug-ins of `RFA_PLUGINS`, each once. */
 export async function pluginsOfVariable(
   {RFA_PLUGINS = ''}: NodeJS.ProcessEnv,
   recorded?: RecordedPlugins,
@@ -65,14 +63,14 @@ export async function pluginsOfVariable(
   return [...plugins]
 }
 
-/** What the file of a plan has recorded. @throws what {@link readPlanFile} throws */
+/** What the file of a plan has recorded. */
 export async function recordedInFile(path: string): Promise<RecordedPlugins> {
   const {readPlanFile} = await import('./plan-file.js')
   const {plugins = []} = await readPlanFile(path)
   return {from: path, keeper: 'plan', plugins}
 }
 
-/** What a run has recorded; nothing where there is none. @throws what reading its manifest throws */
+/** What a run has recorded; nothing where there is none. */
 export async function recordedInRun(
   folder: string,
   {readPlan}: Pick<Services, 'readPlan'>,

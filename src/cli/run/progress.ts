@@ -11,7 +11,6 @@ export interface Progress {
   stop(): void
 }
 
-/** Where progress goes. */
 export interface ProgressOptions {
   stream: NodeJS.WriteStream
   quiet: boolean

@@ -10,7 +10,6 @@ import type {Invocation} from '../program/services.js'
 import type {PluginsAsked} from './plugins.js'
 import {closing} from './run-plan.js'
 
-/** What is joined, and how. */
 export interface Merging extends Pick<RunOptions, 'output' | 'format' | 'samples' | 'details'> {
   partial: boolean
   plugins: PluginsAsked
@@ -26,7 +25,6 @@ export interface EndedMerge {
   fault?: RfaError | undefined
 }
 
-/** @throws what reading shards and writing their run throw */
 export async function mergeFolders(
   directories: readonly string[],
   {output, format, samples, partial, plugins, details}: Merging,

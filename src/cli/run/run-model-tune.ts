@@ -50,7 +50,6 @@ export interface EndedModelTune {
  * @throws {USAGE} for flags that do not go together
  * @throws {BAD_FILE | FILE_MISSING | UNSUPPORTED} for a model or texts that cannot be read, or too few texts
  * @throws {INTERRUPTED} after Ctrl-C, saying how to go on
- * @throws what exporting and running a plan throw
  */
 export async function runModelTune(
   flags: TypedTuneFlags & {quiet: boolean},

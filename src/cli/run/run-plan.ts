@@ -102,17 +102,12 @@ function refuseEndless({jobs, plan}: PlannedRun, how: Schedule): void {
   const each = predictedSeconds(jobs, plan, how)
   const years = each.reduce((sum, one) => sum + one, 0) / how.processes / YEAR_SECONDS
   if (years <= 1) return
-  throw expected(
-    'TOO_LARGE',
-    'plan',
-    'one that ends within a year',
-    `one that takes about ${years.toPrecision(2)} years`,
-    'lower the number of draws, lengths or methods',
-    'or run it all the same with `force`',
-  )
+  const got = `one that takes about ${years.toPrecision(2)} years`
+  const remedy = 'lower the number of draws, lengths or methods'
+  const other = 'or run it all the same with `force`'
+  throw expected('TOO_LARGE', 'plan', 'one that ends within a year', got, remedy, other)
 }
 
-/** What a dry run describes. */
 export interface PreparedDryRun {
   /** Only cells that would run. */
   run: PlannedRun
@@ -258,12 +253,13 @@ export function closing(
     ...(skipped > 0 ? [`${skipped} skipped`] : []),
     ...(failed > 0 ? [`${failed} failed`] : []),
   ]
+  const part = manifest.shard ? `shard ${shardText(manifest.shard)}: ` : ''
   const all = plural(total, 'cell')
   const done = others.length === 0 ? all : `${completed - inPart.length} of ${all}`
   const time = elapsedMs === undefined ? '' : ` in ${lasted(elapsedMs)}`
   return [
     ...(profile ? [`profiles in ${join(directory, PROFILE_FOLDER)}`] : []),
-    `${partName(manifest)}${[done + time, ...others].join(', ')}, saved in ${directory}${failed === 0 ? mergeAdvice(manifest, bin) : ''}`,
+    `${part}${[done + time, ...others].join(', ')}, saved in ${directory}${failed === 0 ? mergeAdvice(manifest, bin) : ''}`,
     ...(records.some(mayPass) ? [runAgain(records, argv, directory)] : []),
     ...(failed === 0 && completed > 0 && !manifest.shard
       ? [
@@ -306,10 +302,6 @@ function lasted(ms: number): string {
   return `${(ms / 1000).toFixed(ms < 9950 ? 1 : 0)} s`
 }
 
-function partName({shard}: ExperimentRun['manifest']): string {
-  return shard ? `shard ${shardText(shard)}: ` : ''
-}
-
 /** One line is enough for a shard. */
 function mergeAdvice({shard}: ExperimentRun['manifest'], bin: string): string {
   return shard ? `; when all ${shard.count} have ended: ${bin} merge FOLDERS --output DIR` : ''
@@ -349,23 +341,16 @@ export async function refuseResumeOfNothing({
 }: Pick<RunOptions, 'output' | 'resume' | 'shard'>): Promise<void> {
   if (!resume) return
   if (output === undefined) {
-    throw new RfaError('USAGE', '--resume: expected --output DIR beside it, got none', {
-      suggestions: ['name the folder of the run to go on with'],
-    })
+    const remedy = 'name the folder of the run to go on with'
+    throw expected('USAGE', '--resume', '--output DIR beside it', 'none', remedy)
   }
   if (shard || (await stat(output).catch(() => undefined))) return
   const parent = dirname(output)
   const guess = closest(basename(output), await readdir(parent).catch(() => []))
   const remedies = guess === undefined ? [] : [`did you mean ${join(parent, guess)}?`]
   const start = 'leave --resume out to start a new run'
-  throw expected(
-    'FILE_MISSING',
-    '--resume',
-    'the folder of a run',
-    `no folder ${output}`,
-    ...remedies,
-    start,
-  )
+  const what = 'the folder of a run'
+  throw expected('FILE_MISSING', '--resume', what, `no folder ${output}`, ...remedies, start)
 }
 
 /** Bytes of input whose checksum people wait for. */

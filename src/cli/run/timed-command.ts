@@ -1,4 +1,3 @@
-/** Commands that time. */
 import type {Plan} from '../../results/record.js'
 import type {ExperimentRun} from '../../runner/run-experiment.js'
 import type {DryRun} from '../../runner/schedule/dry-run.js'

@@ -49,13 +49,8 @@ export async function writeSlurmJob(
   const {shards} = flags
   if (shards > jobs.length) {
     const remedy = `cells are not divided: --shards ${jobs.length}, or fewer`
-    throw expected(
-      'USAGE',
-      '--shards',
-      `at most ${plural(jobs.length, 'cell')}`,
-      String(shards),
-      remedy,
-    )
+    const wanted = `at most ${plural(jobs.length, 'cell')}`
+    throw expected('USAGE', '--shards', wanted, String(shards), remedy)
   }
   const cpus = flags.cpus ?? plan.threads ?? 1
   const how = schedule(run, cpus, threading)
@@ -169,7 +164,6 @@ export function shortTasks(
   return `an array of ${shards} tasks for ${waitingTime(total * 1e9)} of work (predicted): starting them takes longer; ${instead}`
 }
 
-/** What the command prints. */
 export function slurmReport(job: SlurmDocument): Block[] {
   const {files, shards, cells, cpus, memory, directory, merged, jobs} = job
   const [longest, mean] = [job.predicted_longest_seconds, job.predicted_mean_seconds].map(seconds =>

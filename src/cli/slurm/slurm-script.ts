@@ -2,9 +2,7 @@
 import {resolve} from 'node:path'
 import {quoted} from '../../shell-words.js'
 
-/** What the scripts are made for. */
 export interface SlurmJob {
-  /** Name of the job. */
   name: string
   /** Folder of scripts, logs and runs; absolute. */
   directory: string

@@ -27,7 +27,9 @@ import type {BenchCell, BenchPlan} from './schema.js'
 
 /** All cells of a plan, in the order in which they run. */
 export async function benchGrid(given: BenchPlan): Promise<Grid<BenchCell>> {
-  const plan = withModeDefaults(given)
+  // a token that is decoded sees the past alone, and projections last for a sequence
+  const plan: BenchPlan =
+    given.mode === 'decode' ? {...given, causal: true, redraw: 'fixed'} : given
   const blocks = await blocksOf(plan)
   return {
     count: countOf(plan, blocks),
@@ -94,11 +96,6 @@ function labelled({mode, batch, backend}: BenchPlan): (cell: BenchCell) => strin
       `L=${cell.seq_len}`,
     ].join(' ')
   }
-}
-
-/** A plan with what its mode fixes: a token that is decoded sees the past alone, and projections last for a sequence. */
-function withModeDefaults(plan: BenchPlan): BenchPlan {
-  return plan.mode === 'decode' ? {...plan, causal: true, redraw: 'fixed'} : plan
 }
 
 /** A cell with the method that it runs. */
@@ -195,12 +192,10 @@ function decodeFields({seq_lens}: BenchPlan) {
   return {mode: 'decode' as const, lengths: distinct(seq_lens).sort((a, b) => a - b)}
 }
 
-/** What meters the points of a backend. */
 interface Metered {
   backend: MeteredBackend
   /** Backend that costs are counted in operations of: the first of the plan. */
   unit: BackendChoice
-  /** The model of the plan, if it has one. */
   model: ModelSize | undefined
 }
 
@@ -212,7 +207,7 @@ function runBytes(
 ): number {
   const shape = benchShape(cell)
   if (model) return modelRunBytes({cell, method, shape}, model, backend)
-  const runs = runsOf(plan)
+  const runs = plan.timing.warmup_runs + plan.timing.min_runs
   if (cell.mode === 'decode') return decodeRunBytes(backend, stateBytes({method, shape}), runs)
   const sizes = {...plan, batch: cell.batch, seq_len: cell.seq_len}
   const parts = plan.breakdown ? breakdownBytes(method, shape) + copiedBytes(sizes) : 0
@@ -233,11 +228,6 @@ function aroundBytes(sizes: Pick<BenchPlan, 'mode'> & Parameters<typeof layerByt
   if (sizes.mode !== 'layer') return 0
   const {inputs, made} = layerBytes(sizes)
   return inputs + 2 * made
-}
-
-/** Runs that a cell makes at least. */
-function runsOf({timing}: Pick<BenchPlan, 'timing'>): number {
-  return timing.warmup_runs + timing.min_runs
 }
 
 /** What a process of a peer holds before it has inputs, in addition to the process of the cell: Python with PyTorch. */

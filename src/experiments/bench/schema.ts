@@ -45,7 +45,6 @@ const mode = z
 /** How long and how often a forward, or a decode, is timed. */
 const timingProtocol = z.object({
   processes: z
-    .number()
     .int()
     .positive()
     .optional()
@@ -53,13 +52,12 @@ const timingProtocol = z.object({
       'Fresh processes that share the timed runs; absent: one, which does not show differences between processes.',
     ),
   warmup_runs: z
-    .number()
     .int()
     .nonnegative()
     .describe('Runs of each process before the clock starts.')
     .meta({flag: 'warmup'}),
-  min_runs: z.number().int().positive().describe('Fewest timed runs.'),
-  max_runs: z.number().int().positive().describe('Most timed runs.'),
+  min_runs: z.int().positive().describe('Fewest timed runs.'),
+  max_runs: z.int().positive().describe('Most timed runs.'),
   min_time_ns: z.number().nonnegative().meta({
     unit: 'ns',
     description: 'Timed runs continue for at least this long, within min_runs and max_runs.',
@@ -90,7 +88,6 @@ const redraw = z
 
 const timing = timingProtocol.describe('How long and how often a run is timed.')
 const threads = z
-  .number()
   .int()
   .positive()
   .nullable()
@@ -117,7 +114,7 @@ const fieldsOfPlan = z.object({
   ...drawAxes,
   redraw,
   seq_lens: z
-    .array(z.number().int().positive())
+    .array(z.int().positive())
     .min(1)
     .describe(
       'L, tokens of queries and keys, of each length in turn; in mode `decode` one run to the longest passes the others.',
@@ -146,7 +143,6 @@ const fieldsOfPlan = z.object({
   threads,
 })
 
-/** Everything that determines a benchmark. */
 export const benchPlan = fieldsOfPlan
   .refine(areGrouped, {path: ['kv_heads'], message: 'expected a divisor of heads'})
   .refine(({mode, engine}) => !engine || mode === 'model', {
@@ -180,9 +176,9 @@ export const benchCell = z.object({
   ...matrix,
   redraw,
   num_features,
-  seq_len: z.number().int().positive().describe('L, tokens of queries and keys.'),
+  seq_len: z.int().positive().describe('L, tokens of queries and keys.'),
   lengths: z
-    .array(z.number().int().positive())
+    .array(z.int().positive())
     .optional()
     .describe(
       'Numbers of tokens at which a decode is measured, the last one L; absent: a forward.',
@@ -204,7 +200,7 @@ export const benchCell = z.object({
 })
 export type BenchCell = z.infer<typeof benchCell>
 
-const count = (description: string) => z.number().int().describe(description)
+const count = (description: string) => z.int().describe(description)
 
 /** Runs outside of Tukey's fences, by side and distance. */
 const outlierCounts = z.object({
@@ -226,24 +222,24 @@ export const benchResult = z.object({
     })
     .optional()
     .describe('Facts that the peer reports; absent: a backend computed.'),
-  threads: z.number().int().describe('Threads that the backend, or the peer, computed with.'),
+  threads: z.int().describe('Threads that the backend, or the peer, computed with.'),
   operations: operationForms,
   engine: engineFacts,
   model_kind: z.string().optional().describe('Architecture of the model; absent: there is none.'),
-  model_layers: z.number().int().optional().describe('Layers of the model.'),
+  model_layers: z.int().optional().describe('Layers of the model.'),
   gate: z
     .object({
       max_abs_error: z
         .number()
         .describe('Largest difference of an output entry in the check of accuracy.'),
       bound: z.number().describe('Largest difference that passes that check.'),
-      rows: z.number().int().describe('Queries that were compared in it.'),
+      rows: z.int().describe('Queries that were compared in it.'),
     })
     .nullable()
     .describe(
       'Accuracy on a short prefix, of exact forms against the float64 definition, of estimators against their composite, the causal one for a decode, peers like the method that they replace, a model of Transformers against the one that rfa swap runs; no time is reported unless it passed. `null`: the process that checks it was interrupted.',
     ),
-  runs: z.number().int().describe('Timed runs: forwards, or decodes up to L.'),
+  runs: z.int().describe('Timed runs: forwards, or decodes up to L.'),
   median_ns: z
     .number()
     .meta(ns('Geometric mean of the medians of the processes; of one process, its median.')),
@@ -265,12 +261,8 @@ export const benchResult = z.object({
   ),
   min_ns: z.number().meta(ns('Fastest timed run.')),
   mean_ns: z.number().meta(ns('Mean of the timed runs.')),
-  outliers: z
-    .number()
-    .int()
-    .describe('Runs beyond 1.5 interquartile ranges; kept in the statistics.'),
+  outliers: z.int().describe('Runs beyond 1.5 interquartile ranges; kept in the statistics.'),
   severe_outliers: z
-    .number()
     .int()
     .nullable()
     .default(null)
@@ -323,13 +315,13 @@ export const benchResult = z.object({
       ),
     ),
   turn_runs: z
-    .array(z.number().int())
+    .array(z.int())
     .default([])
     .describe(
       'Number of runs in each turn: between turns, other cells compute. Empty: not recorded.',
     ),
   process_turns: z
-    .array(z.number().int())
+    .array(z.int())
     .default([])
     .describe('Number of turns of each process. Empty: one process took all.'),
   breakdown: breakdown
@@ -351,5 +343,4 @@ export const benchResult = z.object({
 export type BenchResult = z.infer<typeof benchResult>
 
 export type BenchRecord = CellRecord<BenchCell, BenchResult>
-/** A record with times. */
 export type TimedRecord = Completed<BenchCell, BenchResult>

@@ -65,8 +65,6 @@ async function factsByPart(plan: ErrorSweepPlan): Promise<FactsByPart> {
 
 /**
  * Reads the file of a plan as its cells will; what they would generate is only held against the memory that is free.
- *
- * @throws what {@link unscaledInput} throws, at any of the lengths
  */
 export async function checkErrorSweep(plan: ErrorSweepPlan): Promise<void> {
   const {input, logit_scale, seed} = plan
@@ -115,7 +113,6 @@ function assertMeasurable(
   }
 }
 
-/** What learned parameters have to fit. */
 function tunedPlaces(plan: ErrorSweepPlan): Promise<TunedPlace[]> {
   const [length = null] = lengthsOf(plan)
   const places = partsOf(plan).map(async ({input, layer}) => {
@@ -139,13 +136,8 @@ function assertLastQueries(plan: ErrorSweepPlan, whole: AttentionInput, length: 
   const [left] = cutLengths(whole, length)
   if (left === queryLen || keysBefore(viewOf(plan), {queryLen, keyLen}) === 0) return
   const got = `seqLen ${left} of ${queryLen}`
-  throw expected(
-    'BAD_OPTION',
-    whole.label,
-    'all queries with `causalAlign: end`',
-    got,
-    'leave out `seqLen`',
-  )
+  const what = 'all queries with `causalAlign: end`'
+  throw expected('BAD_OPTION', whole.label, what, got, 'leave out `seqLen`')
 }
 
 /** All draws of a method against one target. */
@@ -159,7 +151,6 @@ interface Block {
   draws: DrawGrid
 }
 
-/** A block of one part of the input at one length and scale. */
 type PlacedBlock = Block & {part: InputPart} & Pick<ErrorSweepCell, 'seq_len' | 'scale'>
 
 /** Blocks in the order in which they run at each length and scale. */

@@ -54,15 +54,9 @@ export const MODEL_METRICS = {
 /** The same of one replicate; `null`: the input lacks what they take. */
 export type ModelErrors = Record<keyof typeof MODEL_METRICS, number | null>
 
-/** What row metrics add. */
 export const ROW_METRICS = {
-  row_kl_nats: {
-    description: 'KL divergence of estimated from exact rows.',
-    unit: 'nats',
-  },
-  row_total_variation: {
-    description: 'Total variation between estimated and exact rows.',
-  },
+  row_kl_nats: {description: 'KL divergence of estimated from exact rows.', unit: 'nats'},
+  row_total_variation: {description: 'Total variation between estimated and exact rows.'},
   row_top1_agreement: {
     description:
       'Share of rows in which the same key has the largest estimated and the largest exact weight.',
@@ -92,7 +86,6 @@ export const QUERY_QUANTILES: QueryMetrics = {
   query_error_p99: 0.99,
 }
 
-/** A value for each of some metrics. */
 export function perMetric<Name extends string, Value>(
   metrics: Record<Name, Meaning>,
   of: (name: Name, meaning: Meaning) => Value,
@@ -150,15 +143,13 @@ export const REPLICATE_PATHS = [...Object.keys(lists.shape), 'head_mse', 'sequen
   name => `replicate_metrics.${name}`,
 )
 
-/** Columns of the table of replicates. */
 export const replicateColumns = z.object({
-  replicate: z.number().int().describe('Index of the draw, from 0.'),
+  replicate: z.int().describe('Index of the draw, from 0.'),
   ...perMetric({...KEPT_METRICS, ...ROW_METRICS, ...MODEL_METRICS}, (_, meaning) =>
     nullableNumber.meta({...meaning}),
   ),
 })
 
-/** A row for each replicate. */
 export function replicateRows(metrics: ReplicateMetrics): Record<string, unknown>[] {
   if (!metrics) return []
   const {head_mse: _, sequence_rel_l2: __, ...all} = metrics

@@ -44,11 +44,7 @@ const TARGETS =
   '`raw`: exact softmax attention of the given q and k; `matched`: what the method converges to, where that differs'
 
 const input = inputSpec.describe('Where queries, keys and values come from.')
-const replicates = z
-  .number()
-  .int()
-  .positive()
-  .describe('Independent draws; 1 where nothing is drawn.')
+const replicates = z.int().positive().describe('Independent draws; 1 where nothing is drawn.')
 const row_metrics = z
   .boolean()
   .describe(
@@ -56,7 +52,6 @@ const row_metrics = z
   )
 
 const row_queries = z
-  .number()
   .int()
   .positive()
   .optional()
@@ -98,14 +93,13 @@ const until_ci = z
     'Replicates are added until the 95 % interval of the median of a metric is narrow enough; `replicates` is then the minimum. Absent: there are `replicates`.',
   )
 
-/** Everything that determines an error sweep. */
 export const errorSweepPlan = z.object({
   experiment: z.literal('error-sweep').describe('Name of the experiment.'),
   input,
   layers: layerAxis,
   layer_files: layerFiles,
   head_dims: z
-    .array(z.number().int().positive())
+    .array(z.int().positive())
     .min(1)
     .optional()
     .describe(
@@ -115,7 +109,7 @@ export const errorSweepPlan = z.object({
   ...methodAxes,
   ...drawAxes,
   seq_lens: z
-    .array(z.number().int().positive())
+    .array(z.int().positive())
     .min(1)
     .nullable()
     .describe('L, tokens of queries, of each length in turn; `null`: the length of the file.')
@@ -145,7 +139,6 @@ export const errorSweepCell = z.object({
   layer: layerPoint,
   ...drawPoint,
   seq_len: z
-    .number()
     .int()
     .positive()
     .nullable()
@@ -183,9 +176,8 @@ function metric(meaning: Meaning): z.ZodType<MetricSummary> {
     .meta({...meaning})
 }
 
-/** A part of a sequence, by position. */
 export const positionResult = z.object({
-  position: z.number().int().describe('Eighth of the sequence that queries lie in, from 0.'),
+  position: z.int().describe('Eighth of the sequence that queries lie in, from 0.'),
   query_error: metric({
     description: 'Median over these queries of |estimate - exact| / |exact|, norms of one row.',
   }),
@@ -301,9 +293,8 @@ const mse_over_mean_value = nullableNumber.describe(
 const statistics = inputStatistics.describe('Norms and entropies of the scaled inputs.')
 const {batch, heads, head_dim, value_dim} = sizeFields
 
-/** Errors of one head. */
 const headResult = z.object({
-  head: z.number().int().describe('Index of the head, from 0.'),
+  head: z.int().describe('Index of the head, from 0.'),
   rel_l2: nullableNumber.describe('Median of |estimate - exact| / |exact|, Euclidean.'),
   token_mean_rel_l2: nullableNumber
     .default(null)
@@ -318,12 +309,11 @@ const headResult = z.object({
 export const errorSweepResult = z.object({
   batch,
   heads,
-  query_len: z.number().int().describe('L, number of queries used.'),
-  key_len: z.number().int().describe('S, number of keys and values used.'),
+  query_len: z.int().describe('L, number of queries used.'),
+  key_len: z.int().describe('S, number of keys and values used.'),
   head_dim,
   value_dim,
   key_heads: z
-    .number()
     .int()
     .nullable()
     .default(null)
@@ -336,12 +326,10 @@ export const errorSweepResult = z.object({
       'beta: logits are beta q.k; `null`: recorded by a version that always took 1/sqrt(D).',
     ),
   hidden_keys: z
-    .number()
     .int()
     .default(0)
     .describe('Number of masked keys over all sequences; they take no part.'),
   judged_queries: z
-    .number()
     .int()
     .nullable()
     .default(null)
@@ -397,9 +385,9 @@ export const errorSweepResult = z.object({
   }),
   row_sample: z
     .object({
-      rows: z.number().int().describe('Rows that were compared.'),
-      of: z.number().int().describe('Rows that there are: queries of all heads.'),
-      draws: z.number().int().describe('Number of replicates with compared rows: the first ones.'),
+      rows: z.int().describe('Rows that were compared.'),
+      of: z.int().describe('Rows that there are: queries of all heads.'),
+      draws: z.int().describe('Number of replicates with compared rows: the first ones.'),
       standard_errors: z
         .object(
           perMetric(ROW_METRICS, (name, {unit}) =>
@@ -465,7 +453,6 @@ export const errorSweepResult = z.object({
   statistics,
   per_head: z.array(headResult).describe('The same of every head.'),
   replicates_run: z
-    .number()
     .int()
     .nullable()
     .default(null)
@@ -489,7 +476,6 @@ export type HeldSweepResult = HeldResult<ErrorSweepResult, (typeof HEAVY_LISTS)[
 
 /** A record as reports get it. */
 export type ErrorSweepRecord = CellRecord<ErrorSweepCell, HeldSweepResult>
-/** A cell with numbers. */
 export type CompletedSweep = Completed<ErrorSweepCell, HeldSweepResult>
 
 /** How many replicates a record is of. */

@@ -6,17 +6,12 @@ import type {Grid, PredictedCell} from '../experiment.js'
 import {runtimeBytes} from '../process-memory.js'
 import type {InputsCell, InputsPlan} from './schema.js'
 
-/** All cells of a plan. */
 export async function inputsGrid(plan: InputsPlan): Promise<Grid<InputsCell>> {
   const {experiment: _, layers: __, layer_files: ___, ...shared} = plan
   const cells = inputParts(plan).map(
     ({input, layer}): InputsCell => ({...(layer !== undefined && {layer}), ...shared, input}),
   )
-  return {
-    count: cells.length,
-    cells: () => cells,
-    jobs: () => Promise.all(cells.map(predicted)),
-  }
+  return {count: cells.length, cells: () => cells, jobs: () => Promise.all(cells.map(predicted))}
 }
 
 async function predicted(cell: InputsCell): Promise<PredictedCell<InputsCell>> {

@@ -45,13 +45,13 @@ export type InputsCell = z.infer<typeof inputsCell>
 export const inputsResult = z.object({
   ...{batch, heads, head_dim},
   ...computedBy,
-  query_len: z.number().int().describe('L, queries.'),
-  key_len: z.number().int().describe('S, keys.'),
+  query_len: z.int().describe('L, queries.'),
+  key_len: z.int().describe('S, keys.'),
   logit_scale: z.number().describe('beta: logits are beta q.k.'),
   per_head: z
     .array(
       z.object({
-        head: z.number().int().describe('Index of the head, from 0.'),
+        head: z.int().describe('Index of the head, from 0.'),
         statistics: inputStatistics.describe('Norms and entropy, means over all pairs in view.'),
         attended_sum_norm2: nullableNumber
           .default(null)

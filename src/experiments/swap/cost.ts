@@ -33,11 +33,9 @@ const SECONDS = {batch: 1e-3, entry: 6e-9, weight: 1e-9, logit: 2e-9, error: 4e-
 
 type Predicted = Pick<PredictedCell, 'predictedCost' | 'predictedBytes'>
 
-/** Predictions of the cells of a plan. */
 export interface SwapCosts {
   /** The original on all texts. */
   original: SharedCost
-  /** Layers of the model. */
   layers: number
   costs(cell: SwapCell, method: ResolvedMethod): Predicted
 }
@@ -55,11 +53,7 @@ interface Facts {
   texts: number
 }
 
-/**
- * Predictions from the sizes of the model and the tokens of the texts.
- *
- * @throws what opening the model and reading the texts throw
- */
+/** Predictions from the sizes of the model and the tokens of the texts. */
 export async function swapCosts(plan: SwapPlan): Promise<SwapCosts> {
   const facts = await factsOf(plan)
   const {model, batches, rows, texts} = facts

@@ -8,7 +8,6 @@ import {drawsOf, type ResolvedMethod, resolveMethod} from '../method.js'
 import {swapCosts} from './cost.js'
 import type {SwapCell, SwapPlan} from './schema.js'
 
-/** All cells of a plan. */
 export async function swapGrid(plan: SwapPlan): Promise<Grid<SwapCell>> {
   const methods = await Promise.all(
     distinctMethods(plan.methods).map(async spec => ({spec, method: await resolveMethod(spec)})),

@@ -35,19 +35,14 @@ const shared = {
           'File of texts, one a line, or folder of .txt files, each of them a text, or file of arrays.',
         ),
       digest,
-      count: z.number().int().positive().describe('How many of its first texts are read.'),
+      count: z.int().positive().describe('How many of its first texts are read.'),
       format: z
         .literal('npz')
         .optional()
         .describe('Arrays that the model reads in place of texts, an item a row; absent: texts.'),
     })
     .describe('What the model reads.'),
-  max_tokens: z
-    .number()
-    .int()
-    .min(2)
-    .describe('Tokens at which a text is cut.')
-    .meta({flag: 'max-tokens'}),
+  max_tokens: z.int().min(2).describe('Tokens at which a text is cut.').meta({flag: 'max-tokens'}),
   causal: z.boolean().describe('Query i sees the keys up to i only, as the model has it.'),
   budget: z
     .number()
@@ -56,7 +51,7 @@ const shared = {
     .describe(
       'Most loss, nats per token or 1 - cosine: the largest set of layers found that keeps it is exchanged; absent: all layers of the set are.',
     ),
-  replicates: z.number().int().positive().describe('Independent draws; 1 where nothing is drawn.'),
+  replicates: z.int().positive().describe('Independent draws; 1 where nothing is drawn.'),
   seed,
   backend: backendChoice,
   device,
@@ -68,7 +63,6 @@ const layerSet = layerNumbers
     'Layers with exchanged attention, all at once, counted from 0; with a budget those to choose from.',
   )
 
-/** Everything that determines a swap. */
 export const swapPlan = z.object({
   experiment: z.literal('swap').describe('Name of the experiment.'),
   ...methodAxes,
@@ -135,9 +129,9 @@ const ENCODER_EFFECTS = {
 
 /** Effects on the tokens between two positions. */
 const positionBin = z.object({
-  first: z.number().int().describe('First position, counted from 1.'),
-  last: z.number().int().describe('Last position.'),
-  texts: z.number().int().describe('Texts that have such tokens.'),
+  first: z.int().describe('First position, counted from 1.'),
+  last: z.int().describe('Last position.'),
+  texts: z.int().describe('Texts that have such tokens.'),
   nats_added: effect(
     'Nats per token more than the original, of predictions made at these positions.',
     'tokens',
@@ -149,7 +143,6 @@ const positionBin = z.object({
   ),
 })
 
-/** A set of layers that a search has run. */
 const triedSet = z.object({
   set: layerNumbers.describe('Its layers, counted from 0.'),
   loss: effect('Nats per token more than the original, or 1 - cosine for an encoder.', 'tokens'),
@@ -174,8 +167,8 @@ export const ATTENTION_ERRORS = attentionErrors.keyof().options
 
 /** One draw on one group of texts. */
 const part = z.object({
-  draw: z.number().int().describe('Number of the draw.'),
-  group: z.number().int().describe('Group: text i is in group i modulo their number.'),
+  draw: z.int().describe('Number of the draw.'),
+  group: z.int().describe('Group: text i is in group i modulo their number.'),
   damage: nullableNumber.describe('Nats per token more than the original, or 1 - cosine.'),
   hidden_error: z.array(nullableNumber).describe('Errors of the outputs of the layers.'),
   attention_errors: attentionErrors.describe('Errors of attention in the first exchanged layer.'),
@@ -187,14 +180,13 @@ export const swapResult = z.object({
   backend: engineBackend,
   engine: engineFacts,
   model_kind: z.string().describe('Architecture.'),
-  model_layers: z.number().int().describe('Layers of the model.'),
-  heads: z.number().int().describe('H, heads of queries.'),
-  head_dim: z.number().int().describe('D, entries of a query or key.'),
-  feature_dim: z.number().int().describe('F, length of phi; 0: the method has no features.'),
-  texts_read: z.number().int().describe('Texts that were read.'),
-  tokens_read: z.number().int().describe('Their tokens, after the cut.'),
+  model_layers: z.int().describe('Layers of the model.'),
+  heads: z.int().describe('H, heads of queries.'),
+  head_dim: z.int().describe('D, entries of a query or key.'),
+  feature_dim: z.int().describe('F, length of phi; 0: the method has no features.'),
+  texts_read: z.int().describe('Texts that were read.'),
+  tokens_read: z.int().describe('Their tokens, after the cut.'),
   texts_left_out: z
-    .number()
     .int()
     .default(0)
     .describe('Texts that were left out: of a single token, or of none.'),

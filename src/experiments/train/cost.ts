@@ -23,7 +23,6 @@ const KEPT = 3
 /** Bytes of a number. */
 const FLOAT = 4
 
-/** Time and memory of a cell. */
 export function predictions(
   cell: TrainCell,
   {vocabulary, length}: Pick<Task, 'vocabulary' | 'length'>,

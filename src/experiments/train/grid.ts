@@ -39,13 +39,8 @@ export async function trainGrid(plan: TrainPlan): Promise<Grid<TrainCell>> {
 function checkSizes({model: {width, heads}, key_dims}: TrainPlan): void {
   if (width % heads !== 0) {
     const remedy = `take a \`width\` of ${heads * Math.ceil(width / heads)}`
-    throw expected(
-      'BAD_OPTION',
-      'train',
-      `a \`width\` that ${heads} heads divide`,
-      String(width),
-      remedy,
-    )
+    const what = `a \`width\` that ${heads} heads divide`
+    throw expected('BAD_OPTION', 'train', what, String(width), remedy)
   }
   if (key_dims[OTHERS] !== undefined) return
   throw expected('BAD_OPTION', '`key_dims`', `a number for \`${OTHERS}\``, 'none')

@@ -2,7 +2,6 @@
 import {mean} from '../../stats/index.js'
 import {isNarrow, nextReplicates} from '../until-ci.js'
 import {methodRows} from './report/rows.js'
-import {completedOf} from './report/screen.js'
 import type {TrainPlan, TrainRecord} from './schema.js'
 
 /** Runs cost a training each: few looks at intervals matter more than stopping right behind the mark. */
@@ -17,7 +16,8 @@ export async function enlarged(
   records: readonly TrainRecord[],
 ): Promise<TrainPlan | undefined> {
   const {until_ci, runs} = plan
-  const rows = methodRows(completedOf(records)).filter(({diverged, runs}) => diverged < runs.length)
+  const completed = records.filter(record => record.status === 'completed')
+  const rows = methodRows(completed).filter(({diverged, runs}) => diverged < runs.length)
   if (!until_ci || rows.length === 0) return undefined
   const isKnown = () =>
     rows.every(({scores, interval}) => isNarrow(mean(scores), interval, until_ci))

@@ -12,7 +12,7 @@ import {trainTask} from '../../tasks/index.js'
 import {drawAxes, drawPoint, featureDim, methodAxes, methodSpec} from '../axes.js'
 import {untilCi} from '../until-ci.js'
 
-const positive = z.number().int().positive()
+const positive = z.int().positive()
 
 /** Most layers, runs and steps: their products number random vectors, below 2^32. */
 export const [MOST_LAYERS, MOST_RUNS] = [100, 1000]
@@ -24,12 +24,10 @@ const model = z
     width: positive.describe('Entries of a hidden state.'),
     heads: positive.describe('H, heads of each layer; the width is a multiple.'),
     mlp: z
-      .number()
       .int()
       .nonnegative()
       .describe('Entries of the hidden layer of each feed-forward part; 0: there are none.'),
     convolution: z
-      .number()
       .int()
       .nonnegative()
       .describe('Tokens that the gated convolution before all attention sees; 0: there is none.'),
@@ -45,7 +43,6 @@ const shared = {
     .describe('Sequences of validation, and the number of the test; a short text has fewer.')
     .meta({flag: 'held-out'}),
   redraw: z
-    .number()
     .int()
     .nonnegative()
     .describe('Steps after which the random vectors are drawn anew; 0: never.'),
@@ -53,7 +50,6 @@ const shared = {
   backend: backendChoice,
 }
 
-/** Everything that determines what is trained. */
 export const trainPlan = z.object({
   experiment: z.literal('train').describe('Name of the experiment.'),
   tasks: z.array(trainTask).min(1).describe('Tasks, in turn.').meta({flag: 'task'}),
@@ -77,13 +73,12 @@ export const trainPlan = z.object({
 })
 export type TrainPlan = z.infer<typeof trainPlan>
 
-/** One training run. */
 export const trainCell = z.object({
   ...methodSpec.shape,
   ...drawPoint,
   task: trainTask,
   rate: z.number().positive().describe('Learning rate of Adam at its highest.'),
-  run: z.number().int().nonnegative().describe('Number of the run.'),
+  run: z.int().nonnegative().describe('Number of the run.'),
   key_dim: positive.describe('D, entries of a query or key.'),
   ...shared,
 })
@@ -100,7 +95,7 @@ export type Score = z.output<typeof score>
 
 /** A look at a run on its way. */
 export const curvePoint = z.object({
-  step: z.number().int().describe('Steps taken.'),
+  step: z.int().describe('Steps taken.'),
   loss: nullableNumber.describe('Mean loss of the steps since the last look.').meta({unit: 'nats'}),
   cpu_seconds: z.number().describe('Processor time of all steps so far.').meta({unit: 's'}),
   validation: score.describe('On the first sequences of validation.'),
@@ -109,20 +104,18 @@ export type CurvePoint = z.output<typeof curvePoint>
 
 export const trainResult = z.object({
   ...computedBy,
-  vocabulary: z.number().int().describe('V, tokens that the model knows.'),
-  weights: z.number().int().describe('Numbers that are learned.'),
+  vocabulary: z.int().describe('V, tokens that the model knows.'),
+  weights: z.int().describe('Numbers that are learned.'),
   feature_dim: featureDim,
   state_floats: z
-    .number()
     .int()
     .nullable()
     .describe(
       'Numbers that a layer carries from token to token at the end of a sequence; `null`: the method has no recurrent form.',
     ),
   state_grows: z.boolean().nullable().describe('Whether that number grows with every token.'),
-  steps_taken: z.number().int().describe('Steps that were taken.'),
+  steps_taken: z.int().describe('Steps that were taken.'),
   diverged_step: z
-    .number()
     .int()
     .nullable()
     .describe('Step with a loss that was not finite, which ended the run; `null`: there was none.'),

@@ -81,11 +81,7 @@ function parametersOf({result: {parameters}}: CompletedTune): TunedParameters {
     return found && floatsOf(found)
   }
   const projection = named('projection')
-  return {
-    queryMap: named('query_map')!,
-    keyMap: named('key_map')!,
-    ...(projection && {projection}),
-  }
+  return {queryMap: named('query_map')!, keyMap: named('key_map')!, ...(projection && {projection})}
 }
 
 function floatsOf({data}: LearnedArray): Float32Array<ArrayBuffer> {

@@ -60,7 +60,7 @@ const shared = {
     .describe(
       'What is learned for: outputs as those of exact attention (outputs), or its rows of weights, by their cross entropy (rows); absent: outputs.',
     ),
-  steps: z.number().int().positive().describe('Most steps of Adam.'),
+  steps: z.int().positive().describe('Most steps of Adam.'),
   learning_rate: z.number().positive().describe('Learning rate of Adam.').meta({flag: 'rate'}),
   held_out: z
     .number()
@@ -68,12 +68,7 @@ const shared = {
     .lt(1)
     .describe('Share of the texts, or of the tokens of a single text, that is not learned on.')
     .meta({flag: 'held-out'}),
-  draws: z
-    .number()
-    .int()
-    .positive()
-    .max(1000)
-    .describe('Independent draws; 1 where nothing is drawn.'),
+  draws: z.int().positive().max(1000).describe('Independent draws; 1 where nothing is drawn.'),
   logit_scale: logitScale,
   causal: causalField,
   causal_align: causalAlignField,
@@ -81,7 +76,6 @@ const shared = {
   backend: backendChoice,
 }
 
-/** Everything that determines what is learned. */
 export const tunePlan = z.object({
   experiment: z.literal('tune').describe('Name of the experiment.'),
   layers: layerAxis,
@@ -98,7 +92,6 @@ export const tuneCell = z.object({
   layer: layerPoint,
   ...drawPoint,
   draw: z
-    .number()
     .int()
     .nonnegative()
     .nullable()
@@ -109,15 +102,14 @@ export const tuneCell = z.object({
 })
 export type TuneCell = z.infer<typeof tuneCell>
 
-/** Error of one variant with one draw. */
 const variantError = z.object({
   variant: z
     .enum(VARIANTS)
     .describe(
       'untuned: the method as it is; tuned: with what was learned; temperature: with the best factor on queries and keys of each head, by search; more_features: with 16 times as many random vectors; oprf, saderf: these methods with the same M; mean_value: averaging V; zero: outputs of zero.',
     ),
-  replicate: z.number().int().describe('Number of the draw.'),
-  variant_num_features: z.number().int().nullable().describe('M; `null`: the method has none.'),
+  replicate: z.int().describe('Number of the draw.'),
+  variant_num_features: z.int().nullable().describe('M; `null`: the method has none.'),
   rel_l2: nullableNumber.describe(
     '|estimate - exact| / |exact| on held-out tokens, all heads and texts together.',
   ),
@@ -131,7 +123,7 @@ export type VariantError = z.output<typeof variantError>
 
 /** A look at the errors on the way. */
 const curvePoint = z.object({
-  step: z.number().int().describe('Steps taken.'),
+  step: z.int().describe('Steps taken.'),
   learned_error: nullableNumber.describe(
     'Root mean square over heads of the error of each head, relative to its exact outputs, on the tokens of the next step: what Adam lowers; with `loss: rows` the cross entropy of rows in nats, mean over queries and heads.',
   ),
@@ -143,12 +135,11 @@ const ARRAYS = ['query_map', 'key_map', 'projection'] as const
 
 const learnedArray = z.object({
   name: z.enum(ARRAYS).describe('What it is.'),
-  shape: z.array(z.number().int().positive()).describe('Its axes.'),
+  shape: z.array(z.int().positive()).describe('Its axes.'),
   data: z.string().describe('Its numbers, row-major float32 of little-endian bytes, as base64.'),
 })
 export type LearnedArray = z.output<typeof learnedArray>
 
-/** Why learning ended. */
 const STOPS = ['steps', 'no_better', 'not_finite', 'interrupted'] as const
 
 const {batch: _, ...sizes} = sizeFields
@@ -156,12 +147,12 @@ const {batch: _, ...sizes} = sizeFields
 export const tuneResult = z.object({
   ...computedBy,
   ...sizes,
-  key_heads: z.number().int().describe('Hkv, heads of keys in the file.'),
+  key_heads: z.int().describe('Hkv, heads of keys in the file.'),
   feature_dim: featureDim,
   logit_scale: z.number().describe('beta: logits are beta q.k.'),
   input_origin: z
     .object({
-      layer: z.number().int().nullable().describe('Number of its layer.'),
+      layer: z.int().nullable().describe('Number of its layer.'),
       model: z.string().nullable().describe('Name of its model.'),
       folder: z.string().nullable().describe('Folder of that, as `rfa export` was given it.'),
     })
@@ -173,18 +164,18 @@ export const tuneResult = z.object({
   held_out_by: z
     .enum(['texts', 'tokens'])
     .describe('Whole texts are held out, or the last tokens of a single text.'),
-  learned_texts: z.number().int().describe('Texts that were learned on.'),
-  learned_tokens: z.number().int().describe('Their tokens.'),
-  held_out_texts: z.number().int().describe('Texts that were held out.'),
-  held_out_tokens: z.number().int().describe('Their tokens.'),
+  learned_texts: z.int().describe('Texts that were learned on.'),
+  learned_tokens: z.int().describe('Their tokens.'),
+  held_out_texts: z.int().describe('Texts that were held out.'),
+  held_out_tokens: z.int().describe('Their tokens.'),
   text_weights: z
     .array(z.number())
     .default([])
     .describe(
       'Squared length of the exact outputs of each held-out text as a share of that of all: what it counts in rel_l2 squared; empty in records that were made without.',
     ),
-  steps_taken: z.number().int().describe('Steps that were taken.'),
-  best_step: z.number().int().describe('Steps after which the held-out error was lowest.'),
+  steps_taken: z.int().describe('Steps that were taken.'),
+  best_step: z.int().describe('Steps after which the held-out error was lowest.'),
   stopped: z
     .enum(STOPS)
     .describe(

@@ -12,7 +12,6 @@ import {type PairFields, pairText} from './pair-text.js'
 import {sumPair} from './pairs.js'
 import {type DrawCounts, mostDraws, type VarianceCell, type VariancePlan} from './schema.js'
 
-/** All cells of a plan. */
 export async function varianceGrid(plan: VariancePlan): Promise<Grid<VarianceCell>> {
   const methods = distinctMethods(plan.methods)
   return {

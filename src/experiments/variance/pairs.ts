@@ -4,7 +4,6 @@ import {normals, type RandomStream, randomStream} from '../../random/index.js'
 import type {PairFields} from './pair-text.js'
 import type {VarianceCell} from './schema.js'
 
-/** Two canonical vectors. */
 export interface Pair {
   x: Float64Array
   y: Float64Array

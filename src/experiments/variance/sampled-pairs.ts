@@ -4,7 +4,6 @@ import {type AttentionArray, type AttentionInput, sizesOf} from '../../inputs/at
 import {randomStream} from '../../random/index.js'
 import type {SampledPair} from './schema.js'
 
-/** How pairs are chosen. */
 export interface Sampling extends Partial<CausalView> {
   /** Of pairs, over all heads. */
   count: number

@@ -10,8 +10,7 @@ import {
 import {drawAxes, drawSettings, featureDim, methodAxes, methodSpec, sizeFields} from '../axes.js'
 import {type Counted, mostReplicates, untilCi} from '../until-ci.js'
 
-const index = (what: string) =>
-  z.number().int().nonnegative().describe(`Index of the ${what} of the pair.`)
+const index = (what: string) => z.int().nonnegative().describe(`Index of the ${what} of the pair.`)
 
 /** Where a pair stands in an input. */
 const sampledPlace = {
@@ -56,7 +55,6 @@ const stopping = {
     .optional()
     .describe('Earlier name of `until_ci.relative_half_width`; still read, no longer written.'),
   max_draws: z
-    .number()
     .int()
     .min(2)
     .optional()
@@ -72,7 +70,7 @@ export const variancePlan = z
     ...methodAxes,
     ...drawAxes,
     head_dims: z
-      .array(z.number().int().positive())
+      .array(z.int().positive())
       .min(1)
       .describe('D, entries of a vector.')
       .meta({flag: 'head-dim'}),
@@ -108,11 +106,7 @@ export const variancePlan = z
         'Pairs of an input, by norms and angle, in planes that the seed chooses, or each draw if rows treat directions differently.',
       )
       .meta({flag: 'pairs'}),
-    replicates: z
-      .number()
-      .int()
-      .min(2)
-      .describe('R, independent draws; with `until_ci` the first of them.'),
+    replicates: z.int().min(2).describe('R, independent draws; with `until_ci` the first of them.'),
     ...stopping,
     seed,
     backend: backendChoice,
@@ -128,7 +122,7 @@ export const varianceCell = z.object({
   ...methodSpec.shape,
   projections: drawAxes.projections,
   ...drawSettings,
-  num_features: z.number().int().positive().describe('M, number of random vectors.'),
+  num_features: z.int().positive().describe('M, number of random vectors.'),
   head_dim: sizeFields.head_dim,
   norm: z.number().describe('Euclidean norm of both canonical vectors, or of x.'),
   key_norm: z.number().optional().describe('Euclidean norm of y, if different.'),
@@ -142,14 +136,13 @@ export const varianceCell = z.object({
   head: sampledPlace.head.optional(),
   query_index: sampledPlace.query_index.optional(),
   key_index: sampledPlace.key_index.optional(),
-  replicates: z.number().int().describe('R, independent draws; with `until_ci` the first of them.'),
+  replicates: z.int().describe('R, independent draws; with `until_ci` the first of them.'),
   ...stopping,
   seed,
   backend: backendChoice,
 })
 export type VarianceCell = z.infer<typeof varianceCell>
 
-/** What a plan and a cell say of their draws. */
 export type DrawCounts = Pick<VarianceCell, 'replicates' | keyof typeof stopping>
 
 /** The same in the words of this version. */
@@ -164,12 +157,10 @@ export function replicatesOf({
   return {replicates, until_ci: {relative_half_width: precision, max_replicates}}
 }
 
-/** Most draws of a cell. */
 export function mostDraws(cell: DrawCounts): number {
   return mostReplicates(replicatesOf(cell))
 }
 
-/** What one projection measured. */
 const projectionResult = z.object({
   projection: z.string().describe('Random matrix [M, D]; `none`: the method takes no matrix.'),
   all_directions: z
@@ -189,7 +180,6 @@ const projectionResult = z.object({
       '`plain`: draws are as the projection has them; `tilted`: a third are, in two thirds one row has the law that makes the first or second moment of its product, and draws have weights.',
     ),
   row_draws: z
-    .number()
     .int()
     .nullable()
     .default(null)
@@ -215,7 +205,7 @@ const projectionResult = z.object({
   ratio_high: nullableNumber.describe('Upper end of that interval.'),
   logarithms: z
     .object({
-      draws: z.number().int().describe('R of these.'),
+      draws: z.int().describe('R of these.'),
       mean: nullableNumber.describe('Mean; `null` where an estimate is not positive.'),
       low: nullableNumber.describe('5 % quantile; `null` where it is not positive.'),
       median: nullableNumber.describe('Median.'),
@@ -256,7 +246,6 @@ export const varianceResult = z.object({
     'Excess kurtosis of the estimate with i.i.d. rows, exact; `null` as above.',
   ),
   calibration_pairs: z
-    .number()
     .int()
     .nullable()
     .describe('Pairs that set the features; `null`: features do not depend on data.'),
@@ -264,7 +253,6 @@ export const varianceResult = z.object({
     .record(z.string(), z.string())
     .describe('Options and values of the preset that do not change a kernel estimate, and why.'),
   draws: z
-    .number()
     .int()
     .nullable()
     .default(null)

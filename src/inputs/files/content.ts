@@ -153,11 +153,7 @@ export async function refuseOther(source: ByteSource, own: ArrayExtension): Prom
   )
 }
 
-/**
- * Error of a file without the name of a format.
- *
- * @param extension - of its name, with the dot; empty without
- */
+/** Error of a file without the name of a format. @param extension - of its name, with the dot; empty without */
 export async function unknownFormat(
   source: ByteSource,
   extension: string,

@@ -11,11 +11,7 @@ export function formatOf(path: string): ArrayExtension | undefined {
   return ARRAY_EXTENSIONS.find(candidate => candidate === extension)
 }
 
-/**
- * The format of a file by its extension, in any case.
- *
- * @throws {BAD_FILE} for other extensions
- */
+/** The format of a file by its extension, in any case. @throws {BAD_FILE} for other extensions */
 export function arrayExtension(path: string): ArrayExtension {
   const format = formatOf(path)
   if (format !== undefined) return format

@@ -64,10 +64,8 @@ export async function readArrays(path: string, names?: readonly string[]): Promi
   const reader = await openArrays(path)
   try {
     const wanted = names ?? [...reader.entries.keys()]
-    assertMemory(
-      path,
-      wanted.reduce((sum, name) => sum + (reader.entries.get(name)?.bytes ?? 0), 0),
-    )
+    const bytes = wanted.reduce((sum, name) => sum + (reader.entries.get(name)?.bytes ?? 0), 0)
+    assertMemory(path, bytes)
     const arrays = new Map<string, NdArray>()
     for (const name of wanted) arrays.set(name, await reader.read(name))
     return {path, arrays, metadata: reader.metadata}

@@ -34,10 +34,7 @@ const TYPE_CODES: ReadonlyMap<string, Dtype> = new Map([
   ['f8', 'float64'],
 ])
 
-/**
- * What a .npy header says, and where the elements start. `bytes` of an unreadable type: all that
- * follows.
- */
+/** What a .npy header says, and where the elements start. `bytes` of an unreadable type: all that follows. */
 interface NpyHeader extends ArrayEntry {
   littleEndian: boolean
   /** Stored with the first axis fastest. */
@@ -45,11 +42,7 @@ interface NpyHeader extends ArrayEntry {
   dataOffset: number
 }
 
-/**
- * Reads the header of a .npy source.
- *
- * @throws {BAD_FILE} when it is not a .npy header of version 1, 2 or 3
- */
+/** Reads the header of a .npy source. @throws {BAD_FILE} when it is not a .npy header of version 1, 2 or 3 */
 export async function readNpyHeader(source: ByteSource): Promise<NpyHeader> {
   const {text, dataOffset} = await headerText(source)
   const fields = headerFields(source.where, text)
@@ -90,11 +83,7 @@ export function openNpy(path: string): Promise<ArrayReader> {
     const name = basename(path, extname(path))
     const header = await readNpyHeader(source)
     checkLength(source, header)
-    return {
-      entries: new Map([[name, header]]),
-      metadata: {},
-      read: () => readNpyArray(source),
-    }
+    return {entries: new Map([[name, header]]), metadata: {}, read: () => readNpyArray(source)}
   })
 }
 
@@ -193,11 +182,7 @@ const REMEDIES: readonly [RegExp, string][] = [
 function unreadableType(where: string, storedType: string): RfaError {
   const remedy = REMEDIES.find(([type]) => type.test(storedType))?.[1]
   const wide = /^[<>|=]?(f16|f12|f10)$/.test(storedType) ? ' (float128)' : ''
-  return expected(
-    'BAD_FILE',
-    where,
-    `elements of ${[...TYPE_CODES.values()].join(', ')}`,
-    `${describe(storedType)}${wide}`,
-    remedy ?? 'save x.astype("float32")',
-  )
+  const what = `elements of ${[...TYPE_CODES.values()].join(', ')}`
+  const advice = remedy ?? 'save x.astype("float32")'
+  return expected('BAD_FILE', where, what, `${describe(storedType)}${wide}`, advice)
 }

@@ -10,10 +10,7 @@ import {memberWhere, readZipMembers, type ZipMember} from './zip-directory.js'
 
 const SUFFIX = '.npy'
 
-/**
- * Zip sizes and offsets have 32 bits; a sixteenth of them is left for headers and incompressible
- * data.
- */
+/** Zip sizes and offsets have 32 bits; a sixteenth of them is left for headers and incompressible data. */
 const MAX_ELEMENT_BYTES = 15 * 2 ** 28
 
 /**
@@ -29,7 +26,8 @@ export function openNpz(path: string): Promise<ArrayReader> {
     const entries = new Map<string, ArrayEntry>()
     const otherMembers: string[] = []
     for (const member of await readZipMembers(source)) {
-      if (isOfSystem(member.name)) continue
+      // what macOS adds to archives: `__MACOSX/._q.npy` goes with `q.npy` and holds no array
+      if (member.name.startsWith('__MACOSX/')) continue
       if (!member.name.endsWith(SUFFIX)) {
         otherMembers.push(member.name)
         continue
@@ -62,13 +60,8 @@ export function npzBytes(path: string, arrays: Readonly<Record<string, NdArray>>
   )
   if (total > MAX_ELEMENT_BYTES) {
     const hint = 'write a .safetensors file'
-    throw expected(
-      'TOO_LARGE',
-      path,
-      `at most ${MAX_ELEMENT_BYTES} bytes of arrays`,
-      `${total}`,
-      hint,
-    )
+    const what = `at most ${MAX_ELEMENT_BYTES} bytes of arrays`
+    throw expected('TOO_LARGE', path, what, `${total}`, hint)
   }
   const files: Zippable = {}
   for (const [name, array] of Object.entries(arrays)) {
@@ -83,11 +76,6 @@ function noArrays(path: string, members: readonly string[]) {
   const got = members.slice(0, 4).map(shownName).join(', ')
   const remedy = 'write it with numpy.savez: arrays are members that end in .npy'
   return expected('BAD_FILE', path, `members such as q${SUFFIX}`, got, remedy)
-}
-
-/** Whether a member is what macOS adds to archives: `__MACOSX/._q.npy` goes with `q.npy` and holds no array. */
-function isOfSystem(name: string): boolean {
-  return name.startsWith('__MACOSX/')
 }
 
 /** Shape and type of a member from its first bytes; the rest stays packed. */

@@ -1,7 +1,6 @@
 import {stat} from 'node:fs/promises'
 import {expected} from '../../errors.js'
 
-/** What a file may replace. */
 interface OutputRules {
   /** Files that are read: none of them may be replaced, whatever `force` says. */
   inputs: readonly string[]

@@ -10,10 +10,7 @@ import {type ByteSource, openFile} from './source.js'
 export interface ArrayEntry {
   /** Element type as the file spells it, e.g. `F32` or `<f4`. */
   storedType: string
-  /**
-   * The same as a {@link Dtype}; `null` for a type that cannot be read, e.g. Python objects or
-   * float8.
-   */
+  /** The same as a {@link Dtype}; `null` for a type that cannot be read, e.g. Python objects or float8. */
   dtype: Dtype | null
   shape: number[]
   /** Length of its elements in bytes, unpacked. */

@@ -48,7 +48,6 @@ export interface SafetensorsEntry extends ArrayEntry {
   begin: number
 }
 
-/** A checked header. */
 interface SafetensorsHeader {
   entries: Map<string, SafetensorsEntry>
   metadata: Record<string, string>
@@ -74,10 +73,7 @@ export async function readSafetensorsHeader(source: ByteSource): Promise<Safeten
   return {entries, metadata}
 }
 
-/**
- * The length of the header, held against the limit and the file before anything is allocated for
- * it.
- */
+/** The length of the header, held against the limit and the file before anything is allocated for it. */
 async function headerLength(source: ByteSource): Promise<number> {
   if (source.size < 8) throw truncated(source.where, 8, source.size)
   const start = await source.read(0, 8)

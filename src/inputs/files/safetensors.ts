@@ -118,13 +118,8 @@ async function readTensor(
   if (dtype === null) {
     const names = Object.values(SAFETENSORS_TYPES).join(', ')
     const hint = 'save it as float32 with safetensors.torch.save_file: x.to(torch.float32)'
-    throw expected(
-      'BAD_FILE',
-      `${source.where}[${shownName(name)}]`,
-      `one of ${names}`,
-      storedType,
-      hint,
-    )
+    const place = `${source.where}[${shownName(name)}]`
+    throw expected('BAD_FILE', place, `one of ${names}`, storedType, hint)
   }
   // 16-bit floats are widened, which takes twice their bytes in addition
   const widened = dtype === 'float16' || dtype === 'bfloat16' ? 2 * bytes : 0

@@ -86,13 +86,8 @@ export function memorySource(where: string, bytes: Bytes): ByteSource {
  * @param size - bytes it has
  */
 export function truncated(where: string, needed: number, size: number): RfaError {
-  return expected(
-    'BAD_FILE',
-    where,
-    `at least ${needed} bytes`,
-    `${size} bytes`,
-    'the file is cut off: copy or write it again',
-  )
+  const remedy = 'the file is cut off: copy or write it again'
+  return expected('BAD_FILE', where, `at least ${needed} bytes`, `${size} bytes`, remedy)
 }
 
 /** Reads at positions, so that the handle has no state; a short read is continued. */
@@ -146,11 +141,7 @@ async function openHandle(path: string): Promise<FileHandle> {
   }
 }
 
-/**
- * Error of a path that does not open.
- *
- * @param cause - what the system said
- */
+/** Error of a path that does not open. @param cause - what the system said */
 export function openError(path: string, cause: unknown): RfaError {
   const code = errorCode(cause) ?? ''
   // ENOTDIR: a part of the path is a file

@@ -192,12 +192,8 @@ function checkPlaces(source: ByteSource, members: readonly ZipMember[], director
     if (end <= room) continue
     const other = next ? memberWhere(source, next) : 'the directory'
     const got = `${end - room} bytes shared with ${other}`
-    throw expected(
-      'BAD_FILE',
-      memberWhere(source, member),
-      'packed bytes that no other member has',
-      got,
-    )
+    const what = 'packed bytes that no other member has'
+    throw expected('BAD_FILE', memberWhere(source, member), what, got)
   }
 }
 

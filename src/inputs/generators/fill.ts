@@ -20,9 +20,7 @@ function fillHeads(shape: AttentionArray['shape'], write: HeadWriter): Attention
   return {shape, data}
 }
 
-/**
- * Empty (zero) arrays of the three shapes, to be filled together where they depend on each other.
- */
+/** Empty (zero) arrays of the three shapes, to be filled together where they depend on each other. */
 export function emptyArrays(shape: GeneratorShape): GeneratedArrays {
   const {batch, heads, queryLen, keyLen, headDim, valueDim} = shape
   const empty = (length: number, dim: number) => fillHeads([batch, heads, length, dim], () => {})

@@ -24,7 +24,6 @@ export const GENERATOR_NAMES = [
 ] as const
 export type GeneratorName = (typeof GENERATOR_NAMES)[number]
 
-/** The generators by name. */
 export const GENERATORS: Readonly<Record<GeneratorName, Generator>> = {
   gaussian,
   unit,

@@ -1,17 +1,7 @@
-import type {AttentionArray} from '../attention-input.js'
+import type {AttentionArray, AttentionSizes} from '../attention-input.js'
 
 /** How large the generated input is, and from which seed. */
-export interface GeneratorShape {
-  batch: number
-  heads: number
-  /** L */
-  queryLen: number
-  /** S */
-  keyLen: number
-  /** D */
-  headDim: number
-  /** Dv */
-  valueDim: number
+export interface GeneratorShape extends AttentionSizes {
   /** Non-negative safe integer. */
   seed: number
 }

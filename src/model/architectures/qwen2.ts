@@ -10,7 +10,7 @@ export const qwenFields = llamaFields.extend({
   num_key_value_heads: count.nullable().default(32),
   use_sliding_window: z.boolean().nullish(),
   sliding_window: count.nullable().default(4096),
-  max_window_layers: z.number().int().default(28),
+  max_window_layers: z.int().default(28),
   layer_types: z.array(z.string()).nullish(),
 })
 

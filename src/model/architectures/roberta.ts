@@ -6,7 +6,7 @@ import type {Architecture} from '../architecture.js'
 import {encoder} from '../encoder.js'
 import {BERT_WEIGHTS, bertConfig, bertFields} from './bert.js'
 
-const fields = bertFields.extend({pad_token_id: z.number().int().nonnegative().default(1)})
+const fields = bertFields.extend({pad_token_id: z.int().nonnegative().default(1)})
 
 export default {
   types: ['roberta', 'xlm-roberta'],

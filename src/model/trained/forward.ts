@@ -4,10 +4,8 @@ import {tf} from '../../tf.js'
 import {mergeHeads, splitHeads} from '../operations.js'
 import type {SmallModel} from './sizes.js'
 
-/** A weight by its name. */
 export type WeightOf = (name: string) => tf.Tensor
 
-/** Causal attention of a layer. */
 export type CausalAttention = (tokens: {
   /** `[B, H, L, D]` */
   query: tf.Tensor4D

@@ -4,7 +4,6 @@ import {tf} from '../../tf.js'
 import type {WeightOf} from './forward.js'
 import type {NamedWeight} from './sizes.js'
 
-/** What a step takes. */
 interface StepOptions {
   learningRate: number
   /** Global clipping: gradients of a larger L2 norm, over all weights, are scaled down to it. Default: none */
@@ -25,7 +24,6 @@ export interface Optimiser {
   dispose(): void
 }
 
-/** Weights and running means. */
 export interface OptimiserState {
   steps: number
   /** `value.NAME`, `first.NAME` and `second.NAME` for each weight. */

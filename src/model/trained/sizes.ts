@@ -1,7 +1,6 @@
 /** Small transformers that are trained from scratch: their sizes and weights. */
 import {normals, randomStream} from '../../random/index.js'
 
-/** Sizes of a model. */
 export interface SmallModel {
   /** V */
   vocabulary: number
@@ -24,7 +23,6 @@ export interface SmallModel {
   gated: boolean
 }
 
-/** A weight by its name. */
 export interface NamedWeight {
   name: string
   shape: number[]

@@ -8,14 +8,14 @@ const fault = z.union([
 ])
 const option = z.discriminatedUnion('type', [
   z.object({type: z.literal('boolean'), default: z.boolean()}),
-  z.object({type: z.literal('integer'), default: z.number().int()}),
+  z.object({type: z.literal('integer'), default: z.int()}),
   z.object({type: z.literal('number'), default: z.number()}),
   z.object({type: z.literal('text'), default: z.string()}),
 ])
 /** What a file says of itself. */
 const moduleFacts = z.object({
   /** Of the process that runs it. */
-  pid: z.number().int(),
+  pid: z.int(),
   /** Its function. */
   does: z.enum(['phi', 'attention']),
   library: z.enum(['numpy', 'torch']),
@@ -63,14 +63,9 @@ function faultOf(path: string, wrong: z.infer<typeof fault>): RfaError {
   }
   const {fault: said, missing} = wrong
   if (missing !== undefined) {
-    return expected(
-      'BACKEND_MISSING',
-      'Python',
-      `the package ${missing}`,
-      `${said}${at}`,
-      `python3 -m pip install ${missing}`,
-      REMEDY,
-    )
+    const what = `the package ${missing}`
+    const remedy = `python3 -m pip install ${missing}`
+    return expected('BACKEND_MISSING', 'Python', what, `${said}${at}`, remedy, REMEDY)
   }
   const code = /^(SyntaxError|IndentationError|TabError)/.test(said)
     ? 'BAD_PLUGIN'

@@ -3,7 +3,7 @@ import {z} from 'zod'
 import {messageOf, RfaError} from '../../errors.js'
 import {type ChildCommand, type Conversation, conversation} from './conversation.js'
 
-const loading = z.object({loading: z.string(), pid: z.number().int()})
+const loading = z.object({loading: z.string(), pid: z.int()})
 const missing = z.object({missing: z.string()})
 /** What Python was asked for and refused. */
 const refused = z.object({refused: z.string(), tries: z.array(z.string())})

@@ -4,7 +4,6 @@ import type {Readable} from 'node:stream'
 import {setTimeout as delay} from 'node:timers/promises'
 import {z} from 'zod'
 
-/** How a child is started. */
 export interface ChildCommand {
   /** Begins what is said of it when it fails. */
   name: string
@@ -15,7 +14,6 @@ export interface ChildCommand {
   patience: number
 }
 
-/** A child that answers. */
 export interface Conversation {
   /** Whether it can be asked. */
   readonly alive: boolean
@@ -106,7 +104,7 @@ async function nextAnswer(name: string, reader: Reader): Promise<unknown> {
   return data && {...sized, data}
 }
 
-const withBytes = z.looseObject({bytes: z.number().int().nonnegative()})
+const withBytes = z.looseObject({bytes: z.int().nonnegative()})
 
 /** A stream, read only on demand. What it gives is `undefined` at the end. */
 class Reader {

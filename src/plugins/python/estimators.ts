@@ -10,6 +10,7 @@ import {
 } from '../../attention/index.js'
 import {hostData, softmaxCost} from '../../attention/internal.js'
 import {expected} from '../../errors.js'
+import {elementCount} from '../../inputs/nd-array.js'
 import {tf} from '../../tf.js'
 import type {ModuleFacts} from './answers.js'
 import {type HostArray, loadPython, type PythonModule, type Request} from './process.js'
@@ -27,7 +28,6 @@ import {type HostArray, loadPython, type PythonModule, type Request} from './pro
  *
  * @param path - as it was given
  * @param file - without symbolic links
- * @throws what {@link loadPython} throws
  */
 export async function pythonEstimators(path: string, file: string): Promise<Estimator[]> {
   const python = await loadPython(path, file)
@@ -63,7 +63,7 @@ function mapOf(python: PythonModule, path: string, file: string): Estimator {
       const known = sizes.get(key)
       if (known !== undefined) return known
       const shapes = [[1, 1, 1, headDim], ...(facts.projected ? [[1, numFeatures, headDim]] : [])]
-      const zeros = shapes.map(shape => ({shape, data: new Float32Array(product(shape))}))
+      const zeros = shapes.map(shape => ({shape, data: new Float32Array(elementCount(shape))}))
       const size = python.size({options}, zeros)
       sizes.set(key, size)
       return size
@@ -157,7 +157,7 @@ function optionOf(option: ModuleFacts['options'][string]): z.ZodType {
     case 'boolean':
       return z.boolean().default(option.default)
     case 'integer':
-      return z.number().int().default(option.default)
+      return z.int().default(option.default)
     case 'number':
       return z.number().default(option.default)
     case 'text':
@@ -169,10 +169,6 @@ function optionOf(option: ModuleFacts['options'][string]): z.ZodType {
 function rowsOf(projection: Projection | undefined): HostArray[] {
   if (!projection) return []
   return [hostArray(projection.rank === 2 ? tf.expandDims(projection, 0) : projection)]
-}
-
-function product(shape: readonly number[]): number {
-  return shape.reduce((size, length) => size * length, 1)
 }
 
 function hostArray(tensor: tf.Tensor): HostArray {

@@ -23,10 +23,9 @@ const END_MS = 2000
 const LONGEST_LINE = 2 ** 20
 const NEWLINE = 0x0a
 
-const shaped = z.object({shape: z.array(z.number().int().nonnegative())})
-const sized = z.object({size: z.number().int()})
+const shaped = z.object({shape: z.array(z.int().nonnegative())})
+const sized = z.object({size: z.int()})
 
-/** What is asked for. */
 export interface Request {
   do: 'value' | 'gradient' | 'size'
   options: object
@@ -35,7 +34,6 @@ export interface Request {
   masked?: boolean
 }
 
-/** An array and its shape. */
 export interface HostArray {
   data: Float32Array
   shape: readonly number[]

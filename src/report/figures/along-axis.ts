@@ -26,7 +26,6 @@ export function alongAxis<T>(
   })
 }
 
-/** Equal stretches of an axis. */
 export interface AxisStretches {
   scale: Axis['scale']
   span: readonly [low: number, high: number]
@@ -63,7 +62,6 @@ export function thinned(figure: Figure, most: number): Figure {
   return {...figure, series}
 }
 
-/** Points of all series together. */
 export function pointsIn({series}: Figure): number {
   return series.reduce((sum, {points}) => sum + points.length, 0)
 }

@@ -8,7 +8,6 @@ import {COLOURS} from './style.js'
 import {svgDocument, svgText} from './svg.js'
 import {tileMarks} from './tiles.js'
 
-/** Size and colours of a drawing. */
 export interface DrawOptions {
   /** In CSS pixels. Default: 640. */
   width?: number

@@ -2,7 +2,6 @@
 import {heightScale, type Margins, margins} from './axes.js'
 import {type Figure, type Guide, isBeyond, isUpright, type Series} from './figure.js'
 
-/** A label next to the end of a line. */
 interface EndLabel {
   lines: readonly string[]
   /** Where the line ends and where the label stands, in CSS pixels from the top. */
@@ -27,7 +26,6 @@ export interface Surroundings {
   named: boolean
 }
 
-/** Size of a drawing. */
 interface Size {
   width: number
   height: number

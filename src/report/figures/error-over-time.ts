@@ -4,7 +4,6 @@ import {groupBy, spanOf} from '../groups.js'
 import type {TableBlock} from '../table.js'
 import type {Axis, Figure, Guide, Point, Series} from './figure.js'
 
-/** A method at one M, with its error and its time. */
 export interface TimedError {
   method: string
   projection: string | null
@@ -19,7 +18,6 @@ export interface TimedError {
   facts: readonly string[]
 }
 
-/** What is drawn. */
 export interface ErrorOverTime {
   title: string
   /** Of the axis of errors. */

@@ -85,7 +85,6 @@ export interface Figure {
 export const FEATURE_AXES = ['M', 'F'] as const
 export type FeatureAxis = (typeof FEATURE_AXES)[number]
 
-/** Whether an axis can show a number. */
 export function isShown({scale}: Axis, value: number): boolean {
   return Number.isFinite(value) && (scale === 'linear' || value > 0)
 }
@@ -108,7 +107,6 @@ export function shownValues(figure: Figure, of: 'x' | 'y'): number[] {
   )
 }
 
-/** Whether a guide stands upright. */
 export function isUpright({points}: Pick<Guide, 'points'>): boolean {
   const [last, before] = [points.at(-1)!, points.at(-2)!]
   return last[0] === before[0]
@@ -176,7 +174,6 @@ export function seriesText({label, note}: Series): string {
   return note === undefined ? label : `${label}, ${note}`
 }
 
-/** What figures can be written as. */
 export const FIGURE_FORMATS = ['svg', 'pdf', 'png'] as const
 export type FigureFormat = (typeof FIGURE_FORMATS)[number]
 

@@ -22,20 +22,12 @@ interface Drawing {
   height: number
 }
 
-/**
- * A figure with its legend below it, on its own.
- *
- * @returns a whole SVG file, its font in it
- */
+/** A figure with its legend below it, on its own. @returns a whole SVG file, its font in it */
 export async function figureSvg(figure: Figure, width: FigureWidth): Promise<string> {
   return composed(figure, width, await fontSheet()).svg
 }
 
-/**
- * The same as PNG on white.
- *
- * @param scale - pixels of the picture for one CSS pixel
- */
+/** The same as PNG on white. @param scale - pixels of the picture for one CSS pixel */
 export async function figurePng(
   figure: Figure,
   width: FigureWidth,
@@ -52,9 +44,7 @@ export async function figurePng(
   return image.render().asPng()
 }
 
-/**
- * The same as PDF, its texts as text and the letters of its font in it. The same figure gives the same bytes.
- */
+/** The same as PDF, its texts as text and the letters of its font in it. The same figure gives the same bytes. */
 export async function figurePdf(figure: Figure, width: FigureWidth): Promise<Uint8Array> {
   const {pdfOf} = await import('./pdf.js')
   const {decompress} = await import('wawoff2')

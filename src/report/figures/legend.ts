@@ -5,7 +5,6 @@ import {MARKER} from './marks.js'
 import {lookOf, PALE} from './style.js'
 import {svgDocument, svgText} from './svg.js'
 
-/** How a legend is drawn. */
 export interface LegendOptions {
   width: number
   fontSize: number

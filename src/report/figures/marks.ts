@@ -17,7 +17,6 @@ import {valueOn} from './ticks.js'
 export const MARKER = 0.26
 const RING = 0.5
 
-/** Colours and letters of a drawing. */
 interface Look {
   x: Axis
   y: Axis
@@ -99,7 +98,6 @@ function classOf(place: number): string {
   return `series series-${place}`
 }
 
-/** The marker of a series. */
 function markerOf(own: Series, {colour, fontSize}: Look) {
   const {colour: place, marker} = lookOf(own)
   const paint = colour(place)

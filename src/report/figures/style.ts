@@ -6,7 +6,6 @@
 import {METHOD_NAMES, PROJECTION_NAMES} from '../../attention/names.js'
 import type {Series} from './figure.js'
 
-/** How a series is drawn. */
 export interface SeriesStyle {
   /** Place of the colour in {@link COLOURS}. */
   colour: number

@@ -9,7 +9,6 @@ const NUMBERED = 2
 /** Fewer ticks than this say little: closer ones take their place. */
 const FEW = 3
 
-/** Ticks of a logarithmic axis. */
 export interface LogTicks {
   base: 2 | 10
   ticks: number[]

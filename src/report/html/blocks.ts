@@ -34,10 +34,8 @@ export function blocksMarkup(
   const count = own.filter(({kind}) => kind === 'figure').length
   const mostPoints = Math.floor(MOST_POINTS / Math.max(1, count))
   const place: Place = {sections: [], tables: 0, figures: 0, mostRows, mostPoints, draw}
-  const body = joined(
-    own.map(block => blockMarkup(block, place)),
-    '\n',
-  )
+  const markup = own.map(block => blockMarkup(block, place))
+  const body = joined(markup, '\n')
   return {body, sections: place.sections}
 }
 

@@ -11,7 +11,6 @@ const [WIDE, NARROW] = [720, 340]
 /** Of letters, in CSS pixels. */
 const LETTERS = 12
 
-/** How a page shows it. */
 export interface FigurePlace {
   /** Of all in the page. */
   number: number
@@ -23,7 +22,6 @@ export interface FigurePlace {
   mostPoints: number
 }
 
-/** A figure of a page. */
 export function figureMarkup(whole: Figure, place: FigurePlace): Markup {
   const {number, level, mostRows, mostPoints} = place
   const figure = thinned(whole, mostPoints)
@@ -63,7 +61,6 @@ function pageColour(place: number): string {
   return `var(--series-${place})`
 }
 
-/** What is not drawn. */
 function thinnedNote(shown: number, all: number): string {
   return shown < all ? ` Drawn are ${shown} of ${all} points, evenly along the axis.` : ''
 }

@@ -55,7 +55,6 @@ ${scriptMarkup(script)}
   return page.text
 }
 
-/** What every page has in it. */
 interface PageAssets {
   style: string
   script: string
@@ -67,7 +66,6 @@ export function pageAssets(): PageAssets {
   return {style: read('page.css'), script: read('page.js')}
 }
 
-/** What draws figures, where there are any. */
 async function drawerOf(blocks: readonly Block[]) {
   if (!blocks.some(({kind}) => kind === 'figure')) return undefined
   return (await import('./figure.js')).figureMarkup

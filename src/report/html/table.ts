@@ -4,7 +4,6 @@ import {NO_ROWS, rowsLeftOut, shownForm, type TableBlock, type TableColumn} from
 import {evenly, fairShare} from '../evenly.js'
 import {html, joined, type Markup, prose, raw} from './markup.js'
 
-/** Where a table stands. */
 export interface TablePlace {
   /** What it is called to those who do not see it. */
   label: string
@@ -12,7 +11,6 @@ export interface TablePlace {
   mostRows?: number
 }
 
-/** A table of a page. */
 export function tableMarkup(block: TableBlock, {label, mostRows = Infinity}: TablePlace): Markup {
   const {columns, rows, all = rows.length} = shownForm(block)
   const shown = evenly([...rows.keys()], mostRows)
@@ -28,7 +26,6 @@ ${joined(
 </table></div>${legendMarkup(columns)}${cutNote(rowsLeftOut(shown.length, all))}`
 }
 
-/** What marks of the style sheet mean. */
 function legendMarkup(columns: readonly TableColumn[]): Markup {
   const legend = bestLegend(columns, '★')
   return legend === undefined ? raw('') : html`<p class="note">${prose(legend)}</p>`

@@ -43,7 +43,7 @@ export function drawSeries(
     return drawInterval(canvas, ends, placeOf(point.x, point.y), ink)
   })
   for (const {series: own, ink, letter} of series) {
-    const pattern = letter === null ? COMPUTED : strokesOf(own)
+    const pattern = letter === null ? COMPUTED : lookOf(own).dash?.split(' ').map(Number)
     const places = own.points.map(point => placeOf(point.x, point.y))
     drawPath(canvas, places, {ink, pattern})
   }
@@ -64,11 +64,6 @@ function eachPoint(
 ): boolean {
   const answers = series.flatMap(own => own.series.points.map(point => call(point, own)))
   return answers.includes(true)
-}
-
-/** Its dash, as in figures of files. */
-function strokesOf(series: Series): number[] | undefined {
-  return lookOf(series).dash?.split(' ').map(Number)
 }
 
 function drawPath(

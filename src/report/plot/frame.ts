@@ -1,7 +1,6 @@
 /** The axes around a plot. */
 import type {Scale} from './scale.js'
 
-/** Characters of axes. */
 export interface Frame {
   side: string
   /** A tick of the axis at the side. */

@@ -6,7 +6,6 @@ import type {Drawn, Lettered} from './draw.js'
 /** Columns between entries. */
 const GAP = '   '
 
-/** How a legend is written. */
 interface LegendOptions {
   drawn: Drawn
   width: number

@@ -116,7 +116,6 @@ function nearestLevel(channel: number): number {
   return distances.indexOf(Math.min(...distances))
 }
 
-/** A text in a colour of the palette; `null`: in that of text. */
 function painted(text: string, ink: Ink): string {
   if (ink === null) return text
   return `\u001b[38;5;${terminalColour(COLOURS[ink]!)}m${text}\u001b[39m`

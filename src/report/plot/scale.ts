@@ -4,7 +4,6 @@ import {logTicks, tickOn} from '../figures/ticks.js'
 import {spanOf} from '../groups.js'
 import {significant} from '../numbers.js'
 
-/** An axis with what it shows. */
 export interface Scale {
   /** Share of the way from its smallest to its largest value. */
   share(value: number): number

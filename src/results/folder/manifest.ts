@@ -10,8 +10,8 @@ export const EARLIER_MANIFEST_SCHEMA = 'rfa.run/1'
 /** Where a run was made: what a reader needs to judge its numbers. */
 export const machine = z.object({
   cpu: z.string().describe('Model of the processor.'),
-  logical_cores: z.number().int().describe('Processors of the machine.'),
-  available_parallelism: z.number().int().describe('Processors that this process may use.'),
+  logical_cores: z.int().describe('Processors of the machine.'),
+  available_parallelism: z.int().describe('Processors that this process may use.'),
   memory_bytes: z.number().meta({unit: 'bytes', description: 'Memory of the machine.'}),
   platform: z.string().describe('Operating system.'),
   arch: z.string().describe('Architecture of the processor.'),
@@ -37,7 +37,6 @@ export const machine = z.object({
 })
 export type Machine = z.infer<typeof machine>
 
-/** A later session of a run. */
 const session = z.object({
   started_at: z.iso.datetime().describe('When the session began, UTC.'),
   argv: z.array(z.string()).describe('Command of the session, word by word.'),
@@ -51,11 +50,10 @@ const session = z.object({
 
 /** Shards of a merged run that were made on machines that are alike. */
 const mergedPart = z.object({
-  shards: z.array(z.number().int()).describe('Numbers of the shards.'),
+  shards: z.array(z.int()).describe('Numbers of the shards.'),
   machine: machine.describe('Machine that made them.'),
 })
 
-/** `manifest.json` of a run. */
 export interface RunManifest {
   schema: typeof MANIFEST_SCHEMA
   created_at: string

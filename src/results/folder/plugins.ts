@@ -66,13 +66,9 @@ export function unnamedPlugins(from: string, unnamed: readonly PluginRecord[]): 
   const flags = paths.map(path => `--plugin ${quoted(path)}`).join(' ')
   const what =
     'its plug-ins to be named on the command line or in RFA_PLUGINS, because a plan with plug-ins is a program'
-  return expected(
-    'USAGE',
-    from,
-    what,
-    `${paths.join(', ')}, which the command does not name`,
-    `where you trust them, add ${flags}, or the place where the files are now`,
-  )
+  const got = `${paths.join(', ')}, which the command does not name`
+  const remedy = `where you trust them, add ${flags}, or the place where the files are now`
+  return expected('USAGE', from, what, got, remedy)
 }
 
 const NAME_IT = 'name it with `plugin`, and its estimators among `methods`'

@@ -9,7 +9,6 @@ const NEW_RUN = 'choose another `output` to start a new run'
 const OWN_PLAN = 'to continue its own plan, give only `output` and `resume`'
 const ONLY_MORE = 'a run can be extended, but not cut: keep its values and add others'
 
-/** What is asked of the cells of a plan. */
 export interface PlanCells {
   /** Their keys, in the order of the plan. */
   keysOf(plan: Plan): Promise<string[]>
@@ -45,15 +44,9 @@ export async function extensionOf(
   const lost = keys.filter(key => !asked.has(key))
   if (lost.length === 0) return asked.size > keys.length ? keys.length : undefined
   const [first] = await labelsOf(saved, lost.slice(0, 1))
-  throw expected(
-    'PLAN_MISMATCH',
-    directory,
-    `a plan with all ${keys.length} cells of this run, ${first} among them`,
-    `one that lacks ${lost.length} of them: ${changesText(changes, ownerOf(plan, experiments))}`,
-    ONLY_MORE,
-    OWN_PLAN,
-    NEW_RUN,
-  )
+  const what = `a plan with all ${keys.length} cells of this run, ${first} among them`
+  const got = `one that lacks ${lost.length} of them: ${changesText(changes, ownerOf(plan, experiments))}`
+  throw expected('PLAN_MISMATCH', directory, what, got, ONLY_MORE, OWN_PLAN, NEW_RUN)
 }
 
 /** Error of a run that was started with something else. */
@@ -64,14 +57,8 @@ export function mismatch(
   asked: string,
   ...remedies: string[]
 ): RfaError {
-  return expected(
-    'PLAN_MISMATCH',
-    directory,
-    `the ${what} that this run was started with, ${saved}`,
-    asked,
-    ...remedies,
-    NEW_RUN,
-  )
+  const wanted = `the ${what} that this run was started with, ${saved}`
+  return expected('PLAN_MISMATCH', directory, wanted, asked, ...remedies, NEW_RUN)
 }
 
 /** A field that two pieces of data do not have alike. */
@@ -135,7 +122,6 @@ export function changesText(
   return [...texts, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ')
 }
 
-/** The experiment of a plan. */
 export function ownerOf(plan: Plan, experiments: readonly StoredExperiment[]): StoredExperiment {
   return experiments.find(({name}) => name === plan.experiment)!
 }

@@ -27,7 +27,6 @@ import {type Shard, type ShardOfRun, shardText} from './shard.js'
 /** The manifest's file name inside a run directory. */
 export const MANIFEST_FILE = 'manifest.json'
 
-/** What a run directory is made for. */
 export interface RunRequest extends PlanCells {
   directory: string
   /** Experiments with records that this version reads, the one of the plan included. */
@@ -157,7 +156,6 @@ async function openLocked(
   return openJournal(directory, experiments, {lock, checked: isChecked(manifest)})
 }
 
-/** Whether each line of its journal has a checksum. */
 function isChecked({line_checksum}: RunManifest): boolean {
   return line_checksum !== undefined
 }
@@ -345,13 +343,9 @@ function compareShards({directory, shard}: RunRequest, saved: RunManifest): void
 /** Another plan may be dealt otherwise: cells of this shard would be those of another. */
 function requireSamePlan({directory, plan}: RunRequest, saved: RunManifest): void {
   if (planHash(saved.plan) === planHash(plan)) return
-  throw expected(
-    'PLAN_MISMATCH',
-    directory,
-    `the plan that ${shardName(saved.shard)} was started with`,
-    'one with more cells, or in another order, which is dealt anew',
-    'run the larger plan in new folders',
-  )
+  const what = `the plan that ${shardName(saved.shard)} was started with`
+  const got = 'one with more cells, or in another order, which is dealt anew'
+  throw expected('PLAN_MISMATCH', directory, what, got, 'run the larger plan in new folders')
 }
 
 function shardName(shard: Shard | undefined): string {

@@ -10,7 +10,6 @@ import {changesText, differences, ownerOf} from './resume.js'
 import {originFields, type SavedRun} from './run-directory.js'
 import {type ShardOfRun, shardText} from './shard.js'
 
-/** A shard as its folder holds it. */
 export interface SavedShard extends SavedRun {
   /** As it was named. */
   directory: string

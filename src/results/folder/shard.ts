@@ -1,7 +1,6 @@
 /** A part of the cells of a plan, so that several machines share a run. */
 import {z} from 'zod'
 
-/** Which part. */
 export interface Shard {
   /** From 1 to `count`. */
   index: number
@@ -14,9 +13,9 @@ export const MOST_SHARDS = 100_000
 
 /** What a manifest says of a run that is a part of its plan. */
 export const shardOfRun = z.object({
-  index: z.number().int().positive().describe('Number of the part, from 1 to `count`.'),
-  count: z.number().int().positive().describe('Number of parts of the plan.'),
-  cells: z.number().int().nonnegative().describe('Cells of this part.'),
+  index: z.int().positive().describe('Number of the part, from 1 to `count`.'),
+  count: z.int().positive().describe('Number of parts of the plan.'),
+  cells: z.int().nonnegative().describe('Cells of this part.'),
 })
 export type ShardOfRun = z.infer<typeof shardOfRun>
 

@@ -10,12 +10,11 @@ const SUMMARY_SCHEMA = 'rfa.summary/1'
 /** The summary's file name inside a run directory. */
 const SUMMARY_FILE = 'summary.json'
 
-/** How the cells of a run ended. */
 export const runCounts = z.object({
-  total: z.number().int().nonnegative().describe('Cells with a record.'),
-  completed: z.number().int().nonnegative().describe('Cells that were measured.'),
-  skipped: z.number().int().nonnegative().describe('Cells that do not apply to their method.'),
-  failed: z.number().int().nonnegative().describe('Cells that ended in an error.'),
+  total: z.int().nonnegative().describe('Cells with a record.'),
+  completed: z.int().nonnegative().describe('Cells that were measured.'),
+  skipped: z.int().nonnegative().describe('Cells that do not apply to their method.'),
+  failed: z.int().nonnegative().describe('Cells that ended in an error.'),
 })
 export type RunCounts = z.infer<typeof runCounts>
 
@@ -30,7 +29,6 @@ export const runSummary = z.object({
 })
 type RunSummary = z.infer<typeof runSummary>
 
-/** Counts records by how their cells ended. */
 export function countRecords(records: readonly Pick<CellRecord, 'status'>[]): RunCounts {
   const counts = {total: records.length, completed: 0, skipped: 0, failed: 0}
   for (const {status} of records) counts[status]++

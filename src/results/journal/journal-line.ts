@@ -67,12 +67,7 @@ export function damagedLine(where: string, text: string, fault: LineFault): RfaE
     fault === 'no JSON'
       ? describe(text.length > 40 ? `${text.slice(0, 40)}…` : text)
       : `one that ends with ${describe(text.slice(-ENDING))}`
-  return expected(
-    'BAD_FILE',
-    where,
-    EXPECTED[fault],
-    got,
-    'restore the file from a copy',
-    'repeat the command of the run with --resume: cells of damaged lines run again, the file as it is now is kept',
-  )
+  const other =
+    'repeat the command of the run with --resume: cells of damaged lines run again, the file as it is now is kept'
+  return expected('BAD_FILE', where, EXPECTED[fault], got, 'restore the file from a copy', other)
 }

@@ -14,7 +14,6 @@ import {parseRecord} from './parse-record.js'
 /** The journal's file name inside a run directory. */
 export const JOURNAL_FILE = 'records.jsonl'
 
-/** How a journal is read. */
 export interface ReadOptions {
   /**
    * Whether each line must have a checksum, as manifests say. Default: those behind the first that has one; lines of
@@ -88,7 +87,6 @@ export function newest(records: readonly CellRecord[]): CellRecord[] {
   return [...byName.values()]
 }
 
-/** An open journal to be read. */
 export interface JournalSource extends ReadOptions {
   path: string
   file: FileHandle

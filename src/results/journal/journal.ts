@@ -46,7 +46,6 @@ export interface Journal {
   close(): Promise<void>
 }
 
-/** How a journal is opened. */
 export interface OpenOptions extends Pick<ReadOptions, 'checked'> {
   /** The directory's lock, if the caller has it already; closing the journal releases it. */
   lock?: Lock | undefined
@@ -184,26 +183,20 @@ function journalOf(
 async function requireUntouched(target: JournalFile): Promise<void> {
   const {path, file, size} = target
   if (!(await isInPlace(file, path))) {
-    throw expected(
-      'NOT_WRITABLE',
-      path,
-      'the journal that this run writes',
-      'none, or another file',
-      'it was moved or deleted during the run: put it back if you can, and continue with `resume`',
-    )
+    const what = 'the journal that this run writes'
+    const remedy =
+      'it was moved or deleted during the run: put it back if you can, and continue with `resume`'
+    throw expected('NOT_WRITABLE', path, what, 'none, or another file', remedy)
   }
   const there = await file.stat()
   if (there.isFile() && there.size !== size) throw changedError(target, `${there.size} bytes`)
 }
 
 function changedError({path, size}: JournalFile, got: string): RfaError {
-  return expected(
-    'NOT_WRITABLE',
-    path,
-    `the ${size} bytes that this run found and wrote`,
-    got,
-    'another program changed the file during the run: stop that program, then continue with `resume`; damaged or missing cells run again',
-  )
+  const what = `the ${size} bytes that this run found and wrote`
+  const remedy =
+    'another program changed the file during the run: stop that program, then continue with `resume`; damaged or missing cells run again'
+  return expected('NOT_WRITABLE', path, what, got, remedy)
 }
 
 /** Lines, then one flush; what a full disk took of them is cut off again. */

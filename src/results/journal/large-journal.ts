@@ -58,11 +58,8 @@ export function requireHeapFor(
   limit = getHeapStatistics().heap_size_limit,
 ): void {
   if (records <= Math.max(MOST_RECORDS, limit / BYTES_PER_RECORD)) return
-  throw expected(
-    'TOO_LARGE',
-    path,
-    `at most ${(records - 1).toLocaleString('en-US')} records with the heap that Node allows here, ${Math.floor(limit / 2 ** 20)} MiB`,
-    'more',
-    'allow a larger heap: NODE_OPTIONS=--max-old-space-size=16384, in MiB, where the machine has so much memory',
-  )
+  const what = `at most ${(records - 1).toLocaleString('en-US')} records with the heap that Node allows here, ${Math.floor(limit / 2 ** 20)} MiB`
+  const remedy =
+    'allow a larger heap: NODE_OPTIONS=--max-old-space-size=16384, in MiB, where the machine has so much memory'
+  throw expected('TOO_LARGE', path, what, 'more', remedy)
 }

@@ -48,13 +48,11 @@ export function parseWith<T>(
 export function unknownSchema(where: string, name: unknown, known: readonly string[]): RfaError {
   const family = typeof name === 'string' ? name.split('/')[0] : undefined
   const newer = known.some(schema => schema.split('/')[0] === family)
-  return expected(
-    'UNKNOWN_SCHEMA',
-    where,
-    `schema ${known.join(' or ')}`,
-    name === undefined ? 'none' : describe(name),
-    newer ? 'it was written by another version of rfa: use that one' : 'it is not a file of rfa',
-  )
+  const got = name === undefined ? 'none' : describe(name)
+  const remedy = newer
+    ? 'it was written by another version of rfa: use that one'
+    : 'it is not a file of rfa'
+  return expected('UNKNOWN_SCHEMA', where, `schema ${known.join(' or ')}`, got, remedy)
 }
 
 /** The `schema` of parsed JSON, if it is an object that has one. */

@@ -17,7 +17,6 @@ interface Owner {
   started: string | null
 }
 
-/** A lock file as it was found. */
 export interface FoundLock {
   /** `null` in a file without readable content: one that is being written, or was left half-written. */
   owner: Owner | null

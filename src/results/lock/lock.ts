@@ -110,25 +110,17 @@ async function refuseIfHeld(path: string, {owner, beatMs}: FoundLock): Promise<v
 }
 
 function heldError(path: string, owner: string, remedy: string): RfaError {
-  return expected(
-    'NOT_WRITABLE',
-    path,
-    'a folder that no other rfa writes into',
-    `one locked by ${owner}`,
-    'wait for it, or choose another `output`',
-    remedy,
-  )
+  const what = 'a folder that no other rfa writes into'
+  const advice = 'wait for it, or choose another `output`'
+  return expected('NOT_WRITABLE', path, what, `one locked by ${owner}`, advice, remedy)
 }
 
 function lostLock(path: string): RfaError {
-  return expected(
-    'NOT_WRITABLE',
-    path,
-    'the lock that this run has taken',
-    'none, or the lock of another rfa',
-    'the folder was moved or deleted during the run, or another rfa took it: check its place',
-    'to continue it, repeat the command with `output` and `resume`',
-  )
+  const what = 'the lock that this run has taken'
+  const remedy =
+    'the folder was moved or deleted during the run, or another rfa took it: check its place'
+  const other = 'to continue it, repeat the command with `output` and `resume`'
+  return expected('NOT_WRITABLE', path, what, 'none, or the lock of another rfa', remedy, other)
 }
 
 /**

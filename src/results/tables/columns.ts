@@ -1,6 +1,5 @@
 import {z} from 'zod'
 
-/** One column of a table of records. */
 export interface Column {
   /** The path's parts joined by `_`. */
   name: string

@@ -48,13 +48,9 @@ export function filledTable(
   const columns = table.columns()
   const rows = records.flatMap(record => table.rows(record))
   if (rows.length === 0) return {columns, rows}
-  return {
-    columns: columns.filter(column => rows.some(row => cellValue(column, row) !== '')),
-    rows,
-  }
+  return {columns: columns.filter(column => rows.some(row => cellValue(column, row) !== '')), rows}
 }
 
-/** The schemas that a table is made of. */
 export interface TableSchemas {
   cell: z.ZodObject
   result: z.ZodObject

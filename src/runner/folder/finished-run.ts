@@ -52,7 +52,6 @@ export interface TableOptions {
   requested?: readonly RequestedTable[]
 }
 
-/** Experiment and plan of a run. */
 type Own = Pick<PlannedRun, 'experiment' | 'plan'>
 
 /** Writes what the journal holds as tables. @throws {FaultyRun} when that fails */

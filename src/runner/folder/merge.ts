@@ -21,7 +21,6 @@ import {type CellRecord, endedRecords, type Plan} from '../../results/record.js'
 import {type ExperimentRun, runOf, saveTables, type TableOptions} from './finished-run.js'
 import {wayOf} from './mixed-backends.js'
 
-/** How shards are joined. */
 export interface MergeOptions extends TableOptions {
   /** Folder of the merged run, new or empty; made when it is needed. */
   directory: string | (() => Promise<string>)
@@ -31,7 +30,6 @@ export interface MergeOptions extends TableOptions {
   onWarning?: ((text: string) => void) | undefined
 }
 
-/** Shards that are parts of one run. */
 export interface MergedRun {
   shards: readonly SavedShard[]
   manifest: RunManifest
@@ -161,14 +159,10 @@ async function incomplete({shards, manifest, records, missing}: MergedRun): Prom
   const more = missing.length - labels.length
   const names = [...labels, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
   const ended = endedRecords(records).length
-  return expected(
-    'FILE_MISSING',
-    'merge',
-    `a record of each of the ${plural(ended + missing.length, 'cell')} of the plan`,
-    `${ended}; missing: ${names}`,
-    ...advice(shards),
-    'merge what there is with --partial; --resume then runs the rest in one place',
-  )
+  const what = `a record of each of the ${plural(ended + missing.length, 'cell')} of the plan`
+  const got = `${ended}; missing: ${names}`
+  const other = 'merge what there is with --partial; --resume then runs the rest in one place'
+  return expected('FILE_MISSING', 'merge', what, got, ...advice(shards), other)
 }
 
 /** What would make the missing records: shards that have none yet, then those that have not ended. */

@@ -35,9 +35,8 @@ export const dryRunSchema = (plan: z.ZodType<Plan>) =>
   z.object({
     schema: z.literal(DRY_RUN_SCHEMA).describe('Name and version of this format.'),
     plan: plan.describe('The plan as it would run.'),
-    cells: z.number().int().describe('Number of cells that would run.'),
+    cells: z.int().describe('Number of cells that would run.'),
     kept_cells: z
-      .number()
       .int()
       .describe('Cells that the run to continue has already; they are not computed again.'),
     predicted_seconds: z
@@ -165,7 +164,6 @@ function gibibytes(size: number): string {
 /** Cells that the terminal lists. */
 const LISTED = 40
 
-/** What `--dry-run` prints. */
 export function dryRunReport(run: DryRun): Block[] {
   const {plan, cells, cell_labels: labels} = run
   const time = waitingTime(run.predicted_seconds * 1e9)

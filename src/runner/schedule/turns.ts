@@ -1,7 +1,6 @@
 import type {NextTurn} from '../../experiments/experiment.js'
 import {type RandomStream, randomStream, shuffled} from '../../random/index.js'
 
-/** A place that waits for its turn. */
 interface Waiting {
   place: Place
   /** Whether it has yet to prepare. */
@@ -94,10 +93,8 @@ export class Turns {
   #next(): Waiting | undefined {
     if (this.#line.length === 0) {
       const came = this.#later.splice(0)
-      const computing = shuffled(
-        came.filter(({prepares}) => !prepares),
-        this.#order,
-      )
+      const able = came.filter(({prepares}) => !prepares)
+      const computing = shuffled(able, this.#order)
       // the others before the one that computed last
       if (computing[0]?.place === this.#last) computing.push(computing.shift()!)
       this.#line = [...came.filter(({prepares}) => prepares), ...computing]

@@ -37,12 +37,8 @@ export function realTimeClass(path = '/proc/self/stat'): string | undefined {
  */
 export function requireOrdinaryClass(experiment: string, found = realTimeClass()): void {
   if (found === undefined) return
-  throw expected(
-    'UNSUPPORTED',
-    experiment,
-    'an ordinary scheduling class',
-    `${found}, in which threads that wait for each other take the processors from all other programs and do not end`,
-    'start it without chrt',
-    'nice -n -5 gives it more of a busy machine',
-  )
+  const what = 'an ordinary scheduling class'
+  const got = `${found}, in which threads that wait for each other take the processors from all other programs and do not end`
+  const other = 'nice -n -5 gives it more of a busy machine'
+  throw expected('UNSUPPORTED', experiment, what, got, 'start it without chrt', other)
 }

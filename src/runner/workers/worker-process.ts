@@ -189,13 +189,8 @@ export class WorkerProcess {
 /** @throws {FILE_MISSING} when the worker's script is not there, which would fail every cell */
 export function requireWorker({workerPath: path = workerPath()}: WorkerOptions): void {
   if (existsSync(path)) return
-  throw expected(
-    'FILE_MISSING',
-    path,
-    'the built worker',
-    'nothing',
-    'build the project: npm run build',
-  )
+  const remedy = 'build the project: npm run build'
+  throw expected('FILE_MISSING', path, 'the built worker', 'nothing', remedy)
 }
 
 function timeoutError(timeoutMs: number | null): CellError {

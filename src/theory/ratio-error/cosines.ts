@@ -16,7 +16,6 @@ import type {PositiveHead, SampledQueries} from './types.js'
  */
 export type CosineHead = Omit<PositiveHead, 'exponents' | 'longKeysCount' | 'paired'>
 
-/** Errors over the queries of a head. */
 export interface CosineErrors {
   /** For each M the sum over queries of |output - exact|^2 of each draw, `[N / M]`. */
   drawn: Float64Array[]

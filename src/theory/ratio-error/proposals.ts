@@ -25,7 +25,6 @@ export interface ProposalHead extends PlainHead {
   axis: 'query' | 'proposal'
 }
 
-/** What is drawn. */
 export interface DrawnProposals {
   /** C, at most the tokens of either side. */
   count: number

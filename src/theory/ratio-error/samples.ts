@@ -114,7 +114,6 @@ export function spreadOf({headDim, exponents}: PositiveHead): Float64Array {
   return Float64Array.from({length: headDim}, (_, d) => Math.sqrt(1 - 4 * (exponents?.[d] ?? 0)))
 }
 
-/** Of all views. */
 interface AllVotes {
   /** f(w), `[rows, views, Dv]`. */
   says: Float64Array

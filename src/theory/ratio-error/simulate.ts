@@ -15,7 +15,6 @@ export interface Judged {
   exact: Float64Array
 }
 
-/** What is drawn. */
 export interface Drawn {
   /** N random rows w, `[N, D]`; every M of them that stand together are a draw. */
   rows: Float64Array

@@ -17,7 +17,6 @@ export type SeenKeys = Pick<
   'key' | 'value' | 'headDim' | 'valueDim' | 'longKeysCount'
 >
 
-/** What is weighed. */
 export interface Weighed {
   /** v of each row, `[rows, D]`. */
   rows: Float64Array

@@ -2,6 +2,7 @@ import {describe, expect, it} from 'vitest'
 import {leastOf} from '../../../src/report/best.js'
 import {type ColumnSpec, table} from '../../../src/report/document.js'
 import {renderMarkdown} from '../../../src/report/markdown.js'
+import {significant} from '../../../src/report/numbers.js'
 import {MOST_ROWS} from '../../../src/report/table.js'
 import {renderTable} from '../../../src/report/terminal-table.js'
 
@@ -47,4 +48,14 @@ describe('a table of many rows', () => {
     expect(whole.all).toBeUndefined()
     expect(renderMarkdown([whole])).not.toContain('evenly')
   })
+})
+
+it('leaves a sparse column out where all of its cells are missing, and only there', () => {
+  const columns: ColumnSpec<number | null>[] = [
+    {title: 'row', cell: () => 'one'},
+    {title: 'known', cell: value => significant(value), sparse: true},
+  ]
+  const titles = (values: (number | null)[]) => table(columns, values).columns.map(own => own.title)
+  expect(titles([null, null])).toEqual(['row'])
+  expect(titles([null, 0])).toEqual(['row', 'known'])
 })

@@ -79,7 +79,7 @@ describe('renderTerminal', () => {
     const block = table(
       [
         {title: 'preset', align: 'left', cell: () => 'hku'},
-        {title: 'quirk', align: 'left', flexible: true, priority: 1, cell: () => quirk},
+        {title: 'quirk', flexible: true, priority: 1, cell: () => quirk},
       ],
       [{}],
     )

@@ -5,11 +5,7 @@ import {fusedKeyValueDecoder} from './fused-cache.js'
 import {statefulDecoder} from './stateful.js'
 import type {DecoderShape} from './tokens.js'
 
-/**
- * Exact attention over a growing cache of keys and values.
- *
- * @param logitScale - multiplies q.k
- */
+/** Exact attention over a growing cache of keys and values. @param logitScale - multiplies q.k */
 export function keyValueDecoder(shape: DecoderShape, logitScale: number): Decoder {
   const fused = fusedKeyValueDecoder(shape, logitScale)
   if (fused) return fused

@@ -41,7 +41,6 @@ export function featureDecoder(
   })
 }
 
-/** The sums with one more key. */
 function withKey(
   {state, normalizer, logScale}: Sums,
   features: TokenFeatures,

@@ -146,11 +146,7 @@ function sides({query, key}: Pick<TokenFeatures, 'query' | 'key'>): {
 }
 
 function explicitSide(map: TokenMap | ScaledMap): Side {
-  return {
-    input: token => mapTokens(map, token),
-    recipe: {kind: 'explicit'},
-    projection: undefined,
-  }
+  return {input: token => mapTokens(map, token), recipe: {kind: 'explicit'}, projection: undefined}
 }
 
 function recipeSide(recipe: FeatureRecipe, projection: tf.Tensor3D | undefined): Side {

@@ -42,12 +42,10 @@ export interface TokenFeatures {
   keyLogWeight?: ((tokens: tf.Tensor4D) => tf.Tensor3D) | undefined
 }
 
-/** Whether a map is a recipe. */
 export function isRecipe(map: object): map is FeatureRecipe {
   return 'kind' in map
 }
 
-/** Whether keys come with log weights. */
 export function weighsKeys({key, keyLogWeight}: Pick<TokenFeatures, 'key' | 'keyLogWeight'>) {
   return keyLogWeight !== undefined || 'scaled' in key
 }
@@ -69,7 +67,6 @@ export interface KeyFeatures {
   logWeight?: tf.Tensor3D | undefined // [B, H, n]
 }
 
-/** The features of keys with their log weights. */
 export function mapKeys(
   {key, keyLogWeight}: Pick<TokenFeatures, 'key' | 'keyLogWeight'>,
   tokens: tf.Tensor4D,

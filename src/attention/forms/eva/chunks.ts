@@ -8,7 +8,6 @@ import {mapLandmarks} from '../landmarks.js'
 import {noiseDeviation} from '../options.js'
 import {type EvaOptions, proposalOf} from './options.js'
 
-/** Chunks as keys and values. */
 export interface ChunkTokens {
   /** Mean keys, mapped, `[B, H, C, D]`. */
   key: tf.Tensor4D

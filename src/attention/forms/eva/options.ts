@@ -1,6 +1,6 @@
 /** Options of EVA, and what follows from them for a call of given length. */
 import {z} from 'zod'
-import {RfaError} from '../../../errors.js'
+import {expected} from '../../../errors.js'
 import {noiseScale, tokenCount as size} from '../options.js'
 import {type Partition, type PartitionOptions, partition} from './partition.js'
 
@@ -87,11 +87,8 @@ function gridOf(
   if (gridWidth === null) return [1, length]
   if (!causal && length % gridWidth === 0) return [length / gridWidth, gridWidth]
   const found = causal ? 'a causal call' : `${length} tokens`
-  throw new RfaError(
-    'UNSUPPORTED',
-    `eva.gridWidth: expected whole rows of ${gridWidth} tokens, not causal, got ${found}`,
-    {suggestions: ['leave gridWidth out']},
-  )
+  const what = `whole rows of ${gridWidth} tokens, not causal`
+  throw expected('UNSUPPORTED', 'eva.gridWidth', what, found, 'leave gridWidth out')
 }
 
 /** Side of a chunk, so that there are at most `numFeatures` (with whole windows, rounded down). */

@@ -9,7 +9,6 @@ interface Interval {
   end: number
 }
 
-/** What {@link partition} cuts. */
 export interface PartitionOptions {
   /** Rows and columns; a sequence of N tokens is `[1, N]`. */
   grid: readonly [number, number]
@@ -52,7 +51,6 @@ export function partition(options: PartitionOptions): Partition {
   return options.causal ? causalPartition(options) : gridPartition(options)
 }
 
-/** Cuts of one axis. */
 interface AxisCuts {
   windows: Interval[]
   /** Of each window, what is seen one by one. */

@@ -126,11 +126,7 @@ function withOne(x: tf.Tensor4D, map: tf.Tensor4D | undefined): tf.Tensor4D {
   return tf.reshape(extended, [1, batch * heads, length, headDim + 1])
 }
 
-/**
- * Logarithms of the features themselves, times M^(1/2), of canonical x.
- *
- * @returns `[B, H, n, M]`
- */
+/** Logarithms of the features themselves, times M^(1/2), of canonical x. @returns `[B, H, n, M]` */
 export function logExponential(
   x: tf.Tensor4D,
   side: 'query' | 'key',

@@ -1,7 +1,7 @@
 /** The forms that every estimator with generalised exponential features has in common. */
 
 import {z} from 'zod'
-import {RfaError} from '../../../errors.js'
+import {expected, type RfaError} from '../../../errors.js'
 import {tf} from '../../../tf.js'
 import {softmaxKernel} from '../../../theory/kernels.js'
 import {averaged, type Moments, relativeKurtosis} from '../../../theory/moments.js'
@@ -44,7 +44,6 @@ const PREFIX = 64
 /** Options of every estimator with generalised exponential features. */
 export const exponentialOptions = {
   prefix: z
-    .number()
     .int()
     .nonnegative()
     .default(PREFIX)
@@ -293,9 +292,7 @@ function momentsOfVectors(vectors: readonly Float64Array[]) {
 }
 
 function needsCalibration(method: string): RfaError {
-  return new RfaError(
-    'UNSUPPORTED',
-    `${method}: expected calibration for decoding, got none: its features are set by statistics before the first token`,
-    {suggestions: ['give calibration: {query, key}, e.g. the tokens of a prompt']},
-  )
+  const got = 'none: its features are set by statistics before the first token'
+  const remedy = 'give calibration: {query, key}, e.g. the tokens of a prompt'
+  return expected('UNSUPPORTED', method, 'calibration for decoding', got, remedy)
 }

@@ -89,7 +89,6 @@ export function product(a: Float64Array, b: Float64Array): Float64Array {
   return out
 }
 
-/** The transpose. */
 export function transposed(a: Float64Array): Float64Array {
   const n = Math.sqrt(a.length)
   return a.map((_, at) => a[(at % n) * n + Math.floor(at / n)]!)

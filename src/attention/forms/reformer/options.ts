@@ -3,19 +3,12 @@ import {z} from 'zod'
 import {tokenCount} from '../options.js'
 
 export const reformerOptions = z.object({
-  rounds: z
-    .number()
-    .int()
-    .positive()
-    .max(64)
-    .default(4)
-    .describe('hash rounds, each with other rotations'),
+  rounds: z.int().positive().max(64).default(4).describe('hash rounds, each with other rotations'),
   chunkSize: tokenCount
     .nullable()
     .default(null)
     .describe('tokens per chunk; null: numFeatures. A query sees two chunks a round'),
   buckets: z
-    .number()
     .int()
     .positive()
     .max(2 ** 16)

@@ -126,10 +126,8 @@ function shiftedFeatures(
     ),
     [batch, heads, length, count],
   )
-  const roots = tf.tensor4d(
-    exponents.map(a => Math.sqrt(1 - 4 * a)),
-    [batch, heads, 1, 1],
-  )
+  const numbers = exponents.map(a => Math.sqrt(1 - 4 * a))
+  const roots = tf.tensor4d(numbers, [batch, heads, 1, 1])
   // of keys: the maximum of w.x over everything, times the B of each head
   const shift =
     side === 'query' ? tf.max(projected, -1, true) : tf.mul(tf.max(tf.div(projected, roots)), roots)

@@ -6,7 +6,6 @@ const FLOAT = 4
 /** Width of the feed-forward part over that of the model. */
 export const EXPANSION = 4
 
-/** Sizes that a layer depends on. */
 export type LayerCell = Pick<
   BenchCell,
   'batch' | 'heads' | 'kv_heads' | 'seq_len' | 'head_dim' | 'value_dim' | 'seed'

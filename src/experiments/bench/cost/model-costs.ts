@@ -1,4 +1,3 @@
-/** The cost of a whole model. */
 import type {CallShape} from '../../../attention/index.js'
 import {footprint, type MeteredBackend} from '../../../attention/internal.js'
 import {estimatorNamed} from '../../../attention/names.js'
@@ -12,12 +11,10 @@ import {type Decode, decodeFlops, stateBytes} from './decode-costs.js'
 
 const FLOAT = 4
 
-/** What costs depend on. */
 export type ModelSize = Pick<Model, 'sizes'> & {
   facts: Pick<Model['facts'], 'layers' | 'causal' | 'vocabulary' | 'width'>
 }
 
-/** A cell with what it computes. */
 interface ModelRun {
   cell: BenchCell
   method: ResolvedMethod
@@ -40,7 +37,6 @@ export function modelFlops({cell, method, shape}: ModelRun, {facts, sizes}: Mode
   return products + exchanged * own + (facts.layers - exchanged) * others
 }
 
-/** All weights, in bytes. */
 export function weightBytes({facts, sizes}: ModelSize): number {
   return FLOAT * (facts.layers * sizes.layer + sizes.head)
 }

@@ -6,7 +6,6 @@ import {decodeFlops} from './decode-costs.js'
 import {layerFlops} from './layer-costs.js'
 import {type ModelSize, modelFlops} from './model-costs.js'
 
-/** The call that a cell times. */
 export function benchShape(
   cell: Pick<
     BenchCell,

@@ -31,14 +31,13 @@ const breakdownPart = z.object({
   ),
   share_high: nullableNumber.describe('Upper end of that interval.'),
   samples_ns: z.array(z.number()).meta(ns('Every timed run, in order.')),
-  turn_runs: z.array(z.number().int()).describe('Number of runs in each turn.'),
+  turn_runs: z.array(z.int()).describe('Number of runs in each turn.'),
 })
 export type BreakdownPart = z.infer<typeof breakdownPart>
 
 /** A part as a line of a table: single times stand in the journal. */
 export const partRow = breakdownPart.omit({samples_ns: true, turn_runs: true})
 
-/** Where the time of a forward goes. */
 export const breakdown = z.object({
   parts: z
     .array(breakdownPart)

@@ -5,7 +5,6 @@ const FLOAT = 4
 
 /** Heads of keys and values, in plans and cells. */
 export const kvHeadsField = z
-  .number()
   .int()
   .positive()
   .optional()
@@ -13,7 +12,6 @@ export const kvHeadsField = z
     'Hkv, heads of keys and values, which divide H. As no kernel here shares heads, each is repeated for the H / Hkv heads of queries that it serves inside the timed region, as a model without a kernel for it does; a decode repeats those of each token, so that its state has H heads. Absent: the same number as `heads`.',
   )
 
-/** Heads of a cell or a plan. */
 export interface Heads {
   heads: number
   kv_heads?: number | undefined
@@ -24,7 +22,6 @@ export function areGrouped({heads, kv_heads}: Heads): boolean {
   return kv_heads === undefined || heads % kv_heads === 0
 }
 
-/** Heads of keys and values. */
 export function keyHeads({heads, kv_heads}: Heads): number {
   return kv_heads ?? heads
 }

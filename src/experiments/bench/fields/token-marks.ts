@@ -6,7 +6,7 @@ const ns = (description: string) => ({unit: 'ns', description})
 
 /** What timed decodes say of one number of tokens so far. */
 export const decodeMark = z.object({
-  tokens: z.number().int().positive().describe('t, tokens so far.'),
+  tokens: z.int().positive().describe('t, tokens so far.'),
   total_ns: z
     .number()
     .meta(
@@ -34,7 +34,6 @@ export const decodeMark = z.object({
     description: 'Tokens from the second to this one over the time they take, of each sequence.',
   }),
   state_bytes: z
-    .number()
     .int()
     .meta({unit: 'bytes', description: 'Memory held between this token and the next.'}),
   total_samples_ns: z.array(z.number()).meta(ns('Time up to this token in every timed run.')),

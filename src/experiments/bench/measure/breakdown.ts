@@ -11,10 +11,8 @@ import {type Clock, monotonic, type Others, type Timing} from './timing.js'
 /** Runs of a part in each turn: at most `runs`, or for `ns`; one at least. */
 const TURN = {runs: 10, ns: 5e6}
 
-/** A part of a forward, as it is timed. */
 export interface TimedPart {
   part: BreakdownPart['part']
-  /** Whether every forward has it. */
   inWhole: boolean
   /** Does it once; what it makes is disposed of, as that of the whole is. */
   run(): void
@@ -93,7 +91,6 @@ function noParts(none: string): Breakdown {
   return {parts: [], ...sumFields(null), none}
 }
 
-/** A call with parts to time. */
 export interface BrokenDown {
   tensors: readonly [tf.Tensor4D, tf.Tensor4D, tf.Tensor4D]
   options: Parameters<typeof attendInputs>[3]
@@ -111,7 +108,6 @@ export interface Breaking {
   end(whole: Timing): Breakdown
 }
 
-/** Gets the parts of a call ready. */
 export function startBreakdown(call: BrokenDown): Breaking {
   const found = partsOfCall(call)
   if (typeof found === 'string') return {watch: others => others, end: () => noParts(found)}

@@ -101,7 +101,6 @@ export async function runBenchCell(
   }
 }
 
-/** Times forward passes. */
 async function timeForward(
   timed: Forward,
   backend: BackendName,

@@ -29,7 +29,6 @@ function orElse<T>(otherwise: T, action: () => T): T {
   }
 }
 
-/** Watches the machine from now on. */
 export interface Watch {
   /** Reads the clock of the processors; between timed runs. */
   look(): void
@@ -48,7 +47,6 @@ export function looking(yieldTurn: YieldTurn | undefined, watch: Watch): YieldTu
   )
 }
 
-/** Starts watching. */
 export function watchConditions(sources: Sources = SYSTEM): Watch {
   const before = {load: sources.load(), time: processorTime(sources)}
   const clocks: number[] = []

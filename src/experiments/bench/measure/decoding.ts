@@ -7,7 +7,6 @@ import type {TimingProtocol} from '../schema.js'
 import {ofProcesses, processMedians} from '../times/processes.js'
 import {type Clock, monotonic, type Timing, timeMeasured, type Watches} from './timing.js'
 
-/** Query, key and value of one token. */
 export type Token = readonly [query: tf.Tensor, key: tf.Tensor, value: tf.Tensor]
 
 /** What passes one token after the other. */
@@ -37,7 +36,6 @@ export function stepper(decoder: Decoder, tokens: readonly Token[]): Stepper {
   }
 }
 
-/** What is decoded. */
 export interface Decoding {
   /** What stands before its first token; made and disposed of outside the timed region. */
   make(): Stepper

@@ -78,7 +78,6 @@ export async function runEngineCell(
 /** Models of this process; each ends when its input does, with this process at the latest. */
 const models = new Map<string, Promise<TransformersModel>>()
 
-/** The model of all cells of this process. */
 function sharedModel({model, device}: ModelCell, threads: number): Promise<TransformersModel> {
   const key = JSON.stringify([model, device, threads])
   const known = models.get(key) ?? openTransformers(model.folder, {threads, device, timed: true})

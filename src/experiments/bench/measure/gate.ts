@@ -11,7 +11,6 @@ import {attendOptions} from '../../axes.js'
 import {featureDimOf, RAW_TARGET, type ResolvedMethod} from '../../method.js'
 import type {BenchCell, BenchResult} from '../schema.js'
 
-/** Rows of the prefix that is checked. */
 export const GATE_ROWS = 96
 /** Standard deviation of q and k: small norms, at which every estimator is well-conditioned. */
 const GATE_SCALE = 0.5
@@ -36,7 +35,6 @@ export async function passGate(
   })
 }
 
-/** What is judged. */
 export interface Candidate {
   /** What an error calls it. */
   name: string

@@ -48,10 +48,8 @@ export function newSource(
   })
 }
 
-/** A cell with a model. */
 export type ModelCell = BenchCell & Required<Pick<BenchCell, 'model' | 'layers'>>
 
-/** A cell as one with a model, if it has one. */
 export function modelCell(cell: BenchCell): ModelCell | undefined {
   const {model, layers} = cell
   return model && layers && {...cell, model, layers}

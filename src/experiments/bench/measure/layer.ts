@@ -26,10 +26,8 @@ export function makeLayer(cell: LayerCell): Layer {
   const draw = (name: string, rows: number, columns: number, scale: number) => {
     const values = new Float32Array(rows * columns)
     randomStream(seed, `bench.layer.${name}`).fillNormals(values)
-    return tf.tensor2d(
-      values.map(value => scale * value),
-      [rows, columns],
-    )
+    const scaled = values.map(value => scale * value)
+    return tf.tensor2d(scaled, [rows, columns])
   }
   const weights = (name: string, rows: number, columns: number) =>
     draw(name, rows, columns, rows ** -0.5)

@@ -11,7 +11,6 @@ import type {ModelCell} from './inputs.js'
 import {type LoadedModel, loadedModel, readyModel, readySteps} from './model.js'
 import {type Others, type TimedCell, timeRuns} from './timing.js'
 
-/** What is timed of a model, and what it is. */
 type TimedModel = TimedCell &
   Pick<BenchResult, 'model_kind' | 'model_layers' | 'projection_ns' | 'work_flops'>
 

@@ -115,9 +115,7 @@ const ONE_RUN = (): Budget => ({runs: 1, ns: 0})
 /** No limit: the number of runs is one. */
 const FOREVER_NS = Number.MAX_SAFE_INTEGER
 
-/**
- * The same of runs that are timed in part: making ready and putting away do not count.
- */
+/** The same of runs that are timed in part: making ready and putting away do not count. */
 export async function timeMeasured(
   measure: Measure,
   protocol: TimingProtocol,
@@ -129,10 +127,8 @@ export async function timeMeasured(
     const waited = runWait?.()
     const times = [await measure(false, ONE_RUN)].flat()
     const wait = waited?.() ?? 0
-    see(
-      taken,
-      times.map(elapsed => (wait < elapsed ? elapsed - wait : elapsed)),
-    )
+    const computed = times.map(elapsed => (wait < elapsed ? elapsed - wait : elapsed))
+    see(taken, computed)
   }
   for (let i = 0; i < protocol.warmup_runs; i++) await warmUp()
   let next = await yieldTurn?.()

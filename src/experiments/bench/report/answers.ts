@@ -2,7 +2,7 @@
 import {endsOf, isTold} from '../../../answers/index.js'
 import {groupBy} from '../../../report/groups.js'
 import {nanoseconds, ratioWithInterval} from '../../../report/numbers.js'
-import {listed} from '../../../report/words.js'
+import {capital, listed} from '../../../report/words.js'
 import type {CrossoverAnswer} from '../../../results/findings.js'
 import type {Estimate} from '../../../stats/index.js'
 import {methodLabel} from '../../labels.js'
@@ -15,14 +15,12 @@ import {fastestExact, type Line, linesByBackend, type Shape, shapeLines} from '.
 import {shareSentence} from './lines/model.js'
 import {rowsInOrder, shapesOf} from './lines/variants.js'
 
-/** Everything that answers are made from. */
 export interface View {
   /** By batch size. */
   shapes: readonly Shape[]
   times: PairedTimes
 }
 
-/** The lines of a benchmark. */
 export function benchView(records: readonly BenchRecord[]): View {
   const shapes = shapesOf(records)
   const times = new PairedTimes(shapes.flat())
@@ -146,10 +144,8 @@ const ORDER: readonly CrossoverAnswer[] = ['overtakes', 'faster', 'mixed', 'slow
 function crossoverSentences(lines: readonly Line[]): string[] {
   const told = lines.filter(({gains}) => [...gains.values()].some(isTold))
   const found = told.flatMap(({name, crossover}) => (crossover ? [{name, ...crossover}] : []))
-  const groups = groupBy(
-    found.toSorted((a, b) => ORDER.indexOf(a.answer) - ORDER.indexOf(b.answer)),
-    ({statement}) => statement,
-  )
+  const inTurn = found.toSorted((a, b) => ORDER.indexOf(a.answer) - ORDER.indexOf(b.answer))
+  const groups = groupBy(inTurn, ({statement}) => statement)
   return groups.map(group => {
     const {statement} = group[0]!
     const names = listed(group.map(({name}) => name))
@@ -182,14 +178,9 @@ function backendSentences(shape: Shape, times: PairedTimes): string[] {
     )
     const own = `the speed of ${main[0]!.backend}`
     return [
-      `${placeStart(found[0]!.row)} ${lines[0]!.backend} runs at ${speeds.join(' to ')} ${own}.`,
+      `${capital(placeText(found[0]!.row))} ${lines[0]!.backend} runs at ${speeds.join(' to ')} ${own}.`,
     ]
   })
-}
-
-function placeStart(row: TimedRecord): string {
-  const place = placeText(row)
-  return `${place[0]!.toUpperCase()}${place.slice(1)}`
 }
 
 /** Of a layer, or a model: how much there is to gain. */

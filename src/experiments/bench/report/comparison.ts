@@ -45,7 +45,6 @@ const MEMORY: Quantity = {
   legend: {runs: COUNTED, methods: COUNTED},
 }
 
-/** How benchmarks are compared. */
 export const benchComparison: Comparison<BenchCell, TimedRecord> = {
   quantities: [TIME, MEMORY],
   measured({seed, backend, threads, timing, lengths, breakdown, plugin, model, ...cell}) {

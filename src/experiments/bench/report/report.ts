@@ -29,7 +29,6 @@ import {
   unsettledItems,
 } from './tables/notes.js'
 
-/** Blocks of a whole benchmark. */
 export function benchReport(records: readonly BenchRecord[]): Block[] {
   const completed = records.filter(record => record.status === 'completed')
   const times = new PairedTimes(completed)
@@ -82,17 +81,13 @@ function section(records: readonly TimedRecord[], times: PairedTimes): Block[] {
   ]
 }
 
-/**
- * Columns of the times.
- *
- * @param all - records of the same shape, in which the exact forms are looked up
- */
+/** Columns of the times. @param all - records of the same shape, in which the exact forms are looked up */
 function timeColumns(all: readonly TimedRecord[], times: PairedTimes): ColumnSpec<TimedRecord>[] {
   // the exact forms have separate columns: the tiled one is the fair rival, the other the usual one
   const against = (baseline: string): ColumnSpec<TimedRecord> => ({
     title: `vs ${baseline}`,
     cell: row => ratioText(speedUp(row, all, baseline, times)),
-    tells: row => speedUp(row, all, baseline, times) !== null,
+    sparse: true,
   })
   const backends = backendColumns(all, times)
   return [
@@ -124,30 +119,19 @@ const RESOURCE_COLUMNS: readonly ColumnSpec<TimedRecord>[] = [
     priority: 2,
     cell: ({result}) => bytes(result.live_bytes),
     best: LEAST_LIVE,
-    tells: ({result}) => result.live_bytes !== null,
+    sparse: true,
   },
-  {
-    title: 'RSS growth',
-    priority: 3,
-    cell: row => bytes(residentGrowth(row)),
-    tells: row => residentGrowth(row) !== null,
-  },
+  {title: 'RSS growth', priority: 3, cell: row => bytes(residentGrowth(row)), sparse: true},
   {
     title: 'GFLOP/s',
     priority: 5,
     cell: ({result: {work_flops, median_ns}}) =>
       work_flops === 0 ? MISSING : significant(work_flops / median_ns),
-    tells: ({result}) => result.work_flops > 0,
+    sparse: true,
   },
-  {
-    title: '% of peak',
-    priority: 6,
-    cell: row => peakShare(row) ?? MISSING,
-    tells: row => peakShare(row) !== null,
-  },
+  {title: '% of peak', priority: 6, cell: row => peakShare(row) ?? MISSING, sparse: true},
 ]
 
-/** Fewest runs with a tenth of at least one. */
 const LEAST_FOR_TENTH = 10
 
 /** How far runs lie apart. */
@@ -157,7 +141,7 @@ const SPREAD_COLUMNS: readonly ColumnSpec<TimedRecord>[] = [
     priority: 4,
     cell: ({result: {runs, samples_ns}}) =>
       runs < LEAST_FOR_TENTH ? MISSING : nanoseconds(quantile(samples_ns, 0.1)),
-    tells: ({result}) => result.runs >= LEAST_FOR_TENTH,
+    sparse: true,
   },
   {
     title: 'quartiles',
@@ -166,7 +150,7 @@ const SPREAD_COLUMNS: readonly ColumnSpec<TimedRecord>[] = [
       hasQuartiles(result)
         ? `${nanoseconds(result.q1_ns)} - ${nanoseconds(result.q3_ns)}`
         : MISSING,
-    tells: ({result}) => hasQuartiles(result),
+    sparse: true,
   },
   {title: 'runs', priority: 5, cell: ({result}) => String(result.runs)},
   {
@@ -215,10 +199,7 @@ function trendBlocks(found: readonly Growing[]): Block[] {
         {title: 'method', align: 'left', cell: ({label}) => label},
         {title: 'lengths', cell: ({growth: {lengths}}) => `${lengths[0]}..${lengths.at(-1)}`},
         {title: 'slope', cell: ({growth}) => slopeText(growth)},
-        {
-          title: 'R^2',
-          cell: ({growth: {r2}}) => significant(r2, 4),
-        },
+        {title: 'R^2', cell: ({growth: {r2}}) => significant(r2, 4)},
       ],
       found,
     ),

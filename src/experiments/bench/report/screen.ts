@@ -28,7 +28,6 @@ import {conditionSentences, interruptedItems} from './tables/notes.js'
 
 /** Lines that the answer may take; its first sentence stands in any case. */
 const ANSWER_LINES = 4
-/** Warnings that it has room for. */
 const MOST_WARNINGS = 3
 
 /** A line in the table. */
@@ -77,7 +76,6 @@ function noVerdict(records: readonly BenchRecord[]): string[] | undefined {
     : undefined
 }
 
-/** What was timed, in one line. */
 function titleOf({shapes}: View): string {
   const rows = shapes.flatMap(({lines}) => lines.flatMap(({records}) => records))
   const {cell} = rows[0]!
@@ -195,12 +193,7 @@ function columnsOf(
         short: {cell: ({line}) => cellText(line, length, ratioRange)},
       }),
     ),
-    {
-      title: 'grows as',
-      align: 'left',
-      cell: ({line}) => growthText(line),
-      tells: ({line}) => line.growth !== null,
-    },
+    {title: 'grows as', align: 'left', cell: ({line}) => growthText(line), sparse: true},
     ...(isDecode ? decodeColumns(lengths.at(-1)!) : []),
   ]
 }

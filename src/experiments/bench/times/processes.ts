@@ -94,7 +94,6 @@ function slices<T>(values: readonly T[], lengths: readonly number[]): T[][] {
   })
 }
 
-/** Sums of consecutive parts. */
 function partSums(values: readonly number[], lengths: readonly number[]): number[] {
   return slices(values, lengths).map(part => part.reduce((sum, x) => sum + x, 0))
 }

@@ -19,7 +19,6 @@ export interface LengthFacts extends Omit<InputFacts, 'sizes'> {
   shape: ForwardShape
 }
 
-/** What cells run on. */
 export interface Machine {
   backend: MeteredBackend
 }

@@ -53,7 +53,6 @@ const REPLICATE_SECONDS = 1e-3
 /** Seconds for each entry of an output that is held against the exact one, its queries, keys and values read. */
 const ENTRY_SECONDS = {native: 4e-9, others: 2e-8}
 
-/** What judges replicates. */
 interface Judging {
   replicates: number
   backend: MeteredBackend

@@ -8,7 +8,6 @@ interface HeldBlock extends Pick<ErrorSweepCell, 'layer' | 'seq_len' | 'scale'> 
   exactName: string
 }
 
-/** A context in memory. */
 interface Kept {
   id: string
   input: string

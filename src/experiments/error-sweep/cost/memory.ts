@@ -50,7 +50,6 @@ export interface SweepCalls {
   projectedWidth: number
 }
 
-/** Peak of the process of a sweep's cell. */
 export function sweepProcessBytes(
   {backend, method, shape}: ProcessOfCell,
   {

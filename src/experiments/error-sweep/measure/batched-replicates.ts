@@ -32,7 +32,6 @@ export function replicatesTogether(
   return Math.max(1, Math.min(fitting, cell.replicates, MOST))
 }
 
-/** The tensors of calls of one cell. */
 export interface SweepTensors {
   /** `[B, n H, L, D]` */
   query: tf.Tensor4D

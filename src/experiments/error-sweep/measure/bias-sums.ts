@@ -3,7 +3,6 @@ import {type CosineErrors, LARGEST_SPREAD} from '../../../theory/ratio-error/cos
 import type {PositiveHead} from '../../../theory/ratio-error/types.js'
 import {COUNTS} from '../curve.js'
 
-/** Draws of one head. */
 interface DrawnHead {
   head: Pick<PositiveHead, 'query' | 'headDim' | 'valueDim'>
   /** Queries that each sampled one stands for. */

@@ -42,7 +42,6 @@ import {
 } from './summary.js'
 import {targetOf} from './truth.js'
 
-/** Runs one cell of an error sweep. */
 export async function runErrorSweepCell(
   cell: ErrorSweepCell,
   how: CellContext = {},

@@ -42,11 +42,6 @@ export interface SweepContext {
 export const KEPT_CONTEXTS = 3
 const contexts = new Map<string, {inputKey: string; made: Promise<SweepContext>}>()
 
-/** What cells of one context have in common. */
-function contextKey(cell: ErrorSweepCell, target: ExactTarget): string {
-  return JSON.stringify([inputKey(cell), target])
-}
-
 /** What contexts that differ only in their target have in common. */
 function inputKey(cell: ErrorSweepCell): string {
   const {input, layer, seq_len, scale, logit_scale, seed} = cell
@@ -55,7 +50,7 @@ function inputKey(cell: ErrorSweepCell): string {
 
 /** The context of a cell under a target, from the cache where it is there. */
 export function contextOf(cell: ErrorSweepCell, target: ExactTarget): Promise<SweepContext> {
-  const key = contextKey(cell, target)
+  const key = JSON.stringify([inputKey(cell), target])
   const known = contexts.get(key)
   if (known) return known.made
   const made = makeContext(cell, target)
@@ -124,7 +119,7 @@ async function scaledInput(cell: ErrorSweepCell): Promise<AttentionInput> {
 /** The input that was loaded last: cells of other scales and targets follow. */
 let last: {key: string; input: Promise<AttentionInput>} | undefined
 
-/** Queries, keys and values of a cell before they are scaled. @throws what {@link loadInput} throws */
+/** Queries, keys and values of a cell before they are scaled. */
 export function unscaledInput({
   input: spec,
   layer,

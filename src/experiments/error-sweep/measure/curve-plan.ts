@@ -7,7 +7,6 @@ import type {ErrorSweepCell} from '../schema.js'
 /** Rows of other distributions have other errors; nothing is known of how far. */
 const COVERED: readonly DrawPoint['projection'][] = ['iid', 'orth']
 
-/** Whether theory covers rows of a projection. */
 export function coversRows(projection: DrawPoint['projection']): boolean {
   return COVERED.includes(projection)
 }
@@ -78,12 +77,10 @@ export function rowWork({
 /** Which features rows make. */
 type Features = Pick<ResolvedMethod, 'estimator'>
 
-/** Whether the features of a method are sines and cosines. */
 export function isCosine({estimator}: Features): boolean {
   return estimator.cosineHead !== undefined
 }
 
-/** Whether a method draws proposals. */
 export function hasProposals({estimator}: Features): boolean {
   return estimator.proposalHead !== undefined
 }
@@ -94,7 +91,6 @@ export function proposalCounts({queryLen, keyLen}: Pick<Sizes, 'queryLen' | 'key
   return COUNTS.filter((count, k) => k === 0 || count < 2 * tokens)
 }
 
-/** Rows that proposals draw. */
 export function proposalRows(sizes: Pick<Sizes, 'queryLen' | 'keyLen'>): number {
   return proposalCounts(sizes).reduce((sum, count) => sum + drawsOf(count) * count, 0)
 }

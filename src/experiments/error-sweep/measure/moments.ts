@@ -11,7 +11,6 @@ interface Estimate {
   standardError: number | null
 }
 
-/** The two parts of the mean squared error. */
 export interface ErrorSplit {
   biasSquared: Estimate
   variance: Estimate

@@ -65,7 +65,6 @@ function* headsOf(
   }
 }
 
-/** What a head is drawn with. */
 interface Draws {
   counts: readonly number[]
   /** Queries that stand for all. */

@@ -90,7 +90,6 @@ function notAsked(heads: number): Curves {
   return {all: curve, perHead: Array.from({length: heads}, () => curve), biasSquared: errors}
 }
 
-/** How much is drawn. */
 interface Draws {
   /** Largest M that is drawn. */
   most: number

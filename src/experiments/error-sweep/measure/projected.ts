@@ -17,7 +17,6 @@ export interface ProjectedErrors {
   residual_error: number | null
 }
 
-/** What is held against what. */
 interface Projecting {
   input: AttentionInput
   /** The exact output, `[heads, L, Dv]` of each sequence after the other, of judged queries. */

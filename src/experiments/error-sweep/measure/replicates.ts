@@ -46,7 +46,6 @@ export interface Replicate {
   rows: (RowMetrics & {errors?: RowErrors}) | undefined
 }
 
-/** What is run, and against what. */
 export interface ReplicateRequest {
   cell: ErrorSweepCell
   method: ResolvedMethod
@@ -64,7 +63,6 @@ export interface ModelSplits {
   residual: ErrorSplit | undefined
 }
 
-/** Runs all replicates of a cell. */
 export function replicateRuns(request: ReplicateRequest) {
   const {cell, context, target} = request
   const {truth, exactSums, input, logitScale} = context
@@ -185,7 +183,6 @@ function tunedOption({tuned, cell}: ReplicateRequest, replicate: number) {
   return tuned && {tuned: tunedCall(tuned, cell.layer, replicate)}
 }
 
-/** What one replicate gave. */
 interface Drawn {
   /** Rows of Dv + 1, those that are judged, until the next replicate. */
   estimate: Float32Array
@@ -242,11 +239,8 @@ function firstCopies(inputs: AttendInputs<Options>, copies: number, of: number) 
   const part = <Heads extends tf.Tensor>(x: Heads, axis: number): Heads => {
     const size = [...x.shape]
     size[axis] = (size[axis]! * copies) / of
-    return tf.slice(
-      x,
-      x.shape.map(() => 0),
-      size,
-    )
+    const zeros = x.shape.map(() => 0)
+    return tf.slice(x, zeros, size)
   }
   const {query, key, value, projection} = inputs
   return {

@@ -1,6 +1,5 @@
 /** Distances between rows of attention weights, gathered tile by tile of keys. */
 
-/** Metrics of one replicate's rows. */
 export interface RowMetrics {
   row_kl_nats: number
   row_total_variation: number

@@ -14,7 +14,6 @@ import {DISTANCE_BYTES, ExactRows, RowDistances, type RowMetrics} from './row-di
 /** What sampling queries adds to a metric of one replicate: its standard error; `NaN` of a single query in a head of several. */
 export type RowErrors = Record<keyof typeof ROW_METRICS, number>
 
-/** What is compared, and what it is held against. */
 export interface SampleRequest {
   input: AttentionInput
   exact: ExactOptions
@@ -156,7 +155,6 @@ export class RowSample {
   }
 }
 
-/** Sum of squared deviations from the mean. */
 function squaredSpread(values: Float64Array): number {
   const mean = values.reduce((sum, x) => sum + x, 0) / values.length
   return values.reduce((sum, x) => sum + (x - mean) ** 2, 0)

@@ -49,7 +49,6 @@ export function rowMetricBytes(shape: ForwardShape, replicates: number): number 
   return rows * (8 * tileKeys(shape) + 2 * 8 + distances)
 }
 
-/** What is compared, and what it is held against. */
 export interface RowRequest {
   input: AttentionInput
   exact: ExactOptions

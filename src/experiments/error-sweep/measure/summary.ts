@@ -40,7 +40,6 @@ function summaryOf(name: string, values: readonly number[]) {
   return summarise(values, {worst: SIMILARITIES.includes(name) ? 'low' : 'high'})
 }
 
-/** Metrics over replicates. */
 export function summaries(replicates: readonly Replicate[]) {
   return perMetric(OUTPUT_METRICS, name =>
     summaryOf(
@@ -341,10 +340,8 @@ export function modelMeans(
   }: {replicates: readonly Pick<Replicate, 'all' | 'model'>[]; modelSplits: ModelSplits},
 ): Pick<ErrorSweepResult, 'token_mean_split' | 'projected_split' | 'residual_split'> {
   const of = (name: keyof typeof MODEL_METRICS, split: ErrorSplit | undefined) => {
-    const known = measured(
-      replicates.map(({model}) => model),
-      name,
-    )
+    const models = replicates.map(({model}) => model)
+    const known = measured(models, name)
     if (!known || !split) return null
     const {unknown: _, ...parts} = partsOf(method, {
       replicates,
@@ -360,7 +357,6 @@ export function modelMeans(
   }
 }
 
-/** What bias and variance come from. */
 interface SquaredErrors {
   replicates: readonly Pick<Replicate, 'all'>[]
   /** Of each replicate. */

@@ -16,7 +16,6 @@ import {averageRoundingMse} from '../../../theory/rounding.js'
 import {matchedTarget, RAW_TARGET, type ResolvedMethod} from '../../method.js'
 import type {ErrorSweepCell} from '../schema.js'
 
-/** What a cell is held against. */
 export function targetOf(
   {target}: Pick<ErrorSweepCell, 'target'>,
   method: ResolvedMethod,
@@ -95,11 +94,7 @@ export interface Yardstick {
   rounding: number
 }
 
-/**
- * Mean squared error of the mean of the values in view of each query, for every head.
- *
- * @param exact - `[B H, L, Dv]`
- */
+/** Mean squared error of the mean of the values in view of each query, for every head. @param exact - `[B H, L, Dv]` */
 export function yardsticks(
   input: AttentionInput,
   exact: Float64Array,

@@ -39,10 +39,8 @@ export function errorSweepReport(records: readonly ErrorSweepRecord[]): Block[] 
   const sections = evenly(all, MOST_SECTIONS)
   const rankings = sections.map(rankingsOf)
   const tables = sections.flatMap(tablesOf)
-  const mostRows = fairShare(
-    tables.map(({rows}) => rows),
-    MOST_ROWS,
-  )
+  const lengths = tables.map(({rows}) => rows)
+  const mostRows = fairShare(lengths, MOST_ROWS)
   const shown = tables.flatMap(({rows}) => evenly(sorted(rows), mostRows))
   const limits = new Map(tables.flatMap(own => [...own.limits]))
   const blocks = sections.flatMap((own, at) => section(own, {rankings: rankings[at]!, mostRows}))
@@ -72,7 +70,6 @@ function leftOut(shown: number, all: number): Block[] {
   ]
 }
 
-/** What tables of a section show. */
 interface Tables {
   /** Of all rows of the section. */
   rankings: readonly Ranking[]
@@ -115,10 +112,7 @@ function tablesOf(records: readonly CompletedSweep[]): ErrorTable[] {
 
 const NO_LIMITS: Limits = new Map()
 
-/**
- * The errors against one target, by method, projection and number of features, with what stands
- * out in them.
- */
+/** The errors against one target, by method, projection and number of features, with what stands out in them. */
 function targetBlocks(own: ErrorTable, {rankings, mostRows}: Tables): Block[] {
   const {limits} = own
   const {target} = own.rows[0]!.cell
@@ -225,11 +219,7 @@ function statisticsBlocks(firsts: readonly CompletedSweep[]): Block[] {
     {
       ...table<HeadRow>(
         [
-          {
-            title: 'layer',
-            cell: ({layer}) => String(layer),
-            tells: () => firsts.length > 1,
-          },
+          {title: 'layer', cell: ({layer}) => String(layer), tells: () => firsts.length > 1},
           {title: 'head', cell: ({head}) => head},
           number('E|x|^2', own => own.query_norm2),
           number('E|y|^2', own => own.key_norm2),

@@ -3,7 +3,7 @@ import {type Block, heading, list} from '../../../report/document.js'
 import {spanOf} from '../../../report/groups.js'
 import {errorWithInterval, plural} from '../../../report/numbers.js'
 import {fittedScreen} from '../../../report/screen.js'
-import {listed} from '../../../report/words.js'
+import {cut, listed} from '../../../report/words.js'
 import {LEAST_FOR_INTERVAL} from '../../../stats/index.js'
 import {variantLabel} from '../../labels.js'
 import {troubleSentences} from '../../trouble.js'
@@ -13,12 +13,12 @@ import {byError, methodsOf, rankingOf, standingOf, tellsNothing} from './errors/
 import {contrastOf, measuredLabel, type Place, placesOf} from './groups/places.js'
 import {answerSentences} from './sentences/answer.js'
 import {overTexts} from './tables/columns.js'
-import {limitsOf, methodsTable} from './tables/methods-table.js'
+import {limitsOf} from './tables/limits.js'
+import {methodsTable} from './tables/methods-table.js'
 import {inputNotes, precisionNotes, roundingNotes} from './tables/notes.js'
 import {placesTable} from './tables/places-table.js'
 import {rowSentence} from './tables/row-columns.js'
 
-/** Rows of a table, and notes. */
 const [MOST_ROWS, MOST_NOTES] = [9, 3]
 
 /** Characters of a note. */
@@ -45,7 +45,7 @@ export function errorSweepScreen(records: readonly ErrorSweepRecord[]): Block[] 
       const more = rest.length > 0 ? [`The details have ${listed(rest)}.`] : []
       return {blocks: table.blocks(rows), below: [legend(places), ...more]}
     },
-    notes: notes.slice(0, MOST_NOTES).map(shortNote),
+    notes: notes.slice(0, MOST_NOTES).map(note => cut(note, NOTE)),
     yielding: true,
   })
 }
@@ -55,25 +55,22 @@ function counted(count: number, noun: string): string[] {
   return count > 0 ? [plural(count, `more ${noun}`)] : []
 }
 
-function shortNote(note: string): string {
-  return note.length > NOTE ? `${note.slice(0, NOTE - 3)}...` : note
-}
-
 /** What to be wary of, the gravest first. */
 function screenNotes(
   records: readonly ErrorSweepRecord[],
   completed: readonly CompletedSweep[],
   places: readonly Place[],
 ): string[] {
+  const best = bestOf(places)
   const ofPlaces = [...new Set(places.flatMap(([first]) => inputNotes(first)))]
   return [
     ...troubleSentences(records),
-    ...textsNote(places),
+    ...textsNote(best),
     ...ofPlaces,
     ...roundingNotes(completed),
     ...limitNotes(completed),
     ...precisionNotes(completed),
-    ...rowMetricsNote(places),
+    ...(best ? rowSentence(best) : []),
   ]
 }
 
@@ -87,24 +84,21 @@ function limitNotes(completed: readonly CompletedSweep[]): string[] {
   return [`${listed(alone)}: only compared with what they converge to; see the details`]
 }
 
-/** The mean over texts of the best method of one place. */
-function textsNote([first, ...others]: readonly Place[]): string[] {
-  if (!first || others.length > 0 || tellsNothing(first)) return []
-  const [best] = byError(first.filter(row => standingOf(row) === 'better'))
+/** The best method of one place. */
+function bestOf([first, ...others]: readonly Place[]): CompletedSweep | undefined {
+  if (!first || others.length > 0 || tellsNothing(first)) return undefined
+  return byError(first.filter(row => standingOf(row) === 'better'))[0]
+}
+
+/** Its mean over texts. */
+function textsNote(best: CompletedSweep | undefined): string[] {
   const over = best && overTexts(best)
-  if (!best || !over) return []
+  if (!over) return []
   const draws = isDrawn(best) ? ` and ${plural(replicatesOf(best), 'draw')}` : ''
   const error = errorWithInterval(over.mean, over.low, over.high)
   return [
     `over ${best.result.batch} texts${draws}: ${variantLabel(best.cell)} is ${error} off on average`,
   ]
-}
-
-/** What became of the rows of the best method of one place. */
-function rowMetricsNote([first, ...others]: readonly Place[]): string[] {
-  if (!first || others.length > 0 || tellsNothing(first)) return []
-  const [best] = byError(first.filter(row => standingOf(row) === 'better'))
-  return best ? rowSentence(best) : []
 }
 
 /** What the numbers of the table are. */

@@ -7,7 +7,6 @@ import {causalLabel, cornerText, inputsLabel} from '../../labels.js'
 import {logitSizeName} from '../../logit-scale.js'
 import type {CompletedInputs, InputsRecord} from '../schema.js'
 
-/** A head with the layer that it is of. */
 export type HeadRow = CompletedInputs['result']['per_head'][number] & {layer: number | undefined}
 
 function completed(records: readonly InputsRecord[]): CompletedInputs[] {

@@ -39,11 +39,7 @@ function headTable(rows: readonly HeadRow[]): Block {
   })
   return table<HeadRow>(
     [
-      {
-        title: 'layer',
-        cell: ({layer}) => String(layer),
-        tells: ({layer}) => layer !== undefined,
-      },
+      {title: 'layer', cell: ({layer}) => String(layer), tells: ({layer}) => layer !== undefined},
       {title: 'head', cell: ({head}) => String(head)},
       number('E|x|^2', ({statistics}) => statistics.query_norm2),
       number('E|y|^2', ({statistics}) => statistics.key_norm2),

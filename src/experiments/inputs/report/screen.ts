@@ -16,7 +16,6 @@ import {
   productName,
 } from './heads.js'
 
-/** Failed layers that are named. */
 const MOST_FAILURES = 2
 
 /** What is said of an input in at most 20 lines: its heads, or of several layers a line each. */

@@ -117,7 +117,6 @@ function passingSquares(tokens: TokenBatch, make: () => tf.Tensor, blocks?: numb
   return squares
 }
 
-/** A value for each kind of error. */
 export function forEachError<T>(
   of: (name: AttentionErrorName) => T,
 ): Record<AttentionErrorName, T> {

@@ -21,7 +21,6 @@ import {nativeEngine} from './native.js'
 import {errorsOf, partsOf} from './parts.js'
 import {transformersEngine} from './transformers.js'
 
-/** Runs one cell of a swap. */
 export async function runSwapCell(
   cell: SwapCell,
   how: CellContext = {},

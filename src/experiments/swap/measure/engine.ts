@@ -47,13 +47,11 @@ export interface Engine extends MeasuredTexts {
 /** Layers of a cell that are exchanged all at once. */
 export interface Run {
   cell: SwapCell
-  /** Learned parameters. */
   tuned: TunedFile | undefined
   /** Called after each layer of each batch of each draw. */
   onStep?: (() => void) | undefined
 }
 
-/** What exchanged layers do. */
 export interface Exchanged {
   /** Squared distances of the outputs of the last layer from the original's: draws, in each the batches, `[B L]`. */
   distances: Float32Array[][]

@@ -5,7 +5,6 @@ import type {Effect, SwapResult} from '../schema.js'
 /** A set of layers that was run, with what it loses. */
 type TriedSet = SwapResult['tried_sets'][number]
 
-/** What a search found, and how. */
 interface Search {
   /** In the order of layers; empty where no layer keeps the budget. */
   chosen: number[]

@@ -25,7 +25,6 @@ export function similarities(texts: Embeddings): Similarities {
   return {count, values}
 }
 
-/** Inner product. */
 export function dot(a: Float32Array, b: Float32Array): number {
   let sum = 0
   for (let i = 0; i < a.length; i++) sum += a[i]! * b[i]!

@@ -29,7 +29,6 @@ import {textMeans} from './next-tokens.js'
 import {RelativeSquares} from './squares.js'
 import {overTokens, requireFinite} from './token-squares.js'
 
-/** The original on the texts of a plan. */
 interface Original extends MeasuredTexts {
   model: TransformersModel
   batches: readonly (MeasuredBatch & {tokens: TokenBatch})[]
@@ -40,7 +39,7 @@ interface Original extends MeasuredTexts {
 
 let kept: {key: string; made: Promise<Original>} | undefined
 
-/** The engine of a cell, in a process that is kept for the next cells. @throws what opening the model throws */
+/** The engine of a cell, in a process that is kept for the next cells. */
 export async function transformersEngine(
   cell: SwapCell,
   how: CellContext,

@@ -72,7 +72,6 @@ function leastLoss(rows: readonly CompletedSwap[]): string {
     : `${name} loses least: ${interval(least.loss)}.`
 }
 
-/** Columns of the first screen. */
 export function budgetColumns(rows: readonly CompletedSwap[]): ColumnSpec<CompletedSwap>[] {
   const ofSet = (cell: (row: CompletedSwap) => string) => (row: CompletedSwap) =>
     exchangedLayers(row).length > 0 ? cell(row) : MISSING
@@ -84,7 +83,6 @@ export function budgetColumns(rows: readonly CompletedSwap[]): ColumnSpec<Comple
     },
     {
       title: 'layers',
-      align: 'left',
       flexible: true,
       cell: row => numbersText(exchangedLayers(row), row.result.model_layers),
     },
@@ -105,7 +103,6 @@ export function triedSets(rows: readonly CompletedSwap[]): Block[] {
         {title: 'method', align: 'left', cell: ({row}) => variantLabel(row.cell)},
         {
           title: 'layers',
-          align: 'left',
           flexible: true,
           cell: ({row, set}) => numbersText(set, row.result.model_layers),
         },

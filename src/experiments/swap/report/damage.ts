@@ -31,11 +31,7 @@ const UNITS = {
     unit: 'nats per token',
     axis: 'nats per token more than the original',
   },
-  encoder: {
-    title: '1 - cosine',
-    unit: 'of cosine',
-    axis: '1 - cosine to the original embedding',
-  },
+  encoder: {title: '1 - cosine', unit: 'of cosine', axis: '1 - cosine to the original embedding'},
 }
 
 /** Nats added per token, or 1 - cosine of embeddings. */
@@ -97,7 +93,6 @@ export function isExact(row: CompletedSwap): boolean {
   return exchanged && cell.num_features === null && off != null && off < ROUNDING
 }
 
-/** Whether the method averages V. */
 export function isAverage({cell}: CompletedSwap): boolean {
   return cell.method === YARDSTICK
 }

@@ -12,7 +12,6 @@ import {damageOf, isExact} from './damage.js'
 /** Rows below which a rank correlation says nothing. */
 const LEAST_ROWS = 6
 
-/** Errors as axes call them. */
 const AXES: Record<AttentionErrorName, string> = {
   rel_l2: 'relative L2 error of attention outputs',
   token_mean_rel_l2: 'relative L2 error of the mean of attention outputs over tokens',

@@ -11,7 +11,6 @@ import {damageOverErrors} from './error-figure.js'
 import {positionFigures} from './positions.js'
 import {isOneByOne, sensitivityFigures} from './sensitivity.js'
 
-/** Sets of layers that have figures. */
 const MOST_SETS = 4
 
 /** A heat map of single layers, or four figures for each set of layers; damage over errors of attention first. */

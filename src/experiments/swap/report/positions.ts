@@ -31,7 +31,6 @@ export function positionTables(rows: readonly CompletedSwap[]): Block[] {
   ]
 }
 
-/** The longest list of bins. */
 function binsOf(rows: readonly CompletedSwap[]): readonly Bin[] {
   const lists = rows.map(({result}) => result.positions)
   return lists.toSorted((a, b) => b.length - a.length)[0] ?? []

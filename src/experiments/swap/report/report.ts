@@ -9,7 +9,6 @@ import {positionTables, ROW_NAMES} from './positions.js'
 import {damageColumns, itemName, predictsClasses, swapSentences, titleOf} from './screen.js'
 import {isOneByOne, sensitivityTable} from './sensitivity.js'
 
-/** Blocks of the whole report. */
 export function swapReport(records: readonly SwapRecord[]): Block[] {
   const completed = records.filter(record => record.status === 'completed')
   const searched = completed[0]?.cell.budget !== undefined

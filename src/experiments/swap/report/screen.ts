@@ -29,9 +29,8 @@ import {isOneByOne, sensitivityTable} from './sensitivity.js'
 /** Rows of the table, and reasons why there are no others. */
 const [MOST_ROWS, MOST_REASONS] = [9, 2]
 
-/** Blocks of the first screen. */
 export function swapScreen(records: readonly SwapRecord[]): Block[] {
-  const rows = completedOf(records)
+  const rows = records.filter(record => record.status === 'completed')
   const [first] = rows
   const notes = troubleItems(records).slice(0, MOST_REASONS)
   if (!first) return list(notes)
@@ -60,7 +59,6 @@ function mainTable(all: readonly CompletedSwap[]): ReturnType<Screen['table']> {
   }
 }
 
-/** What was measured. */
 export function titleOf({cell, result}: CompletedSwap): string {
   const {model_layers, heads, head_dim, texts_read, tokens_read, texts_left_out, pooled_by} = result
   const sizes = `${plural(model_layers, 'layer')}, ${plural(heads, 'head')} of ${head_dim}`
@@ -86,7 +84,7 @@ function engineText({engine}: CompletedSwap['result']): string {
 
 /** The answer: the least damage and that of averaging V; the layers that lose least and most; or the layers within a budget. */
 export function swapSentences(records: readonly SwapRecord[]): string[] {
-  const rows = completedOf(records)
+  const rows = records.filter(record => record.status === 'completed')
   const [first] = rows
   if (!first) return []
   const {result} = first
@@ -215,10 +213,8 @@ function layerSentence(sets: readonly (readonly CompletedSwap[])[]): string {
     return `${where}, no layer loses measurably with its best method: all intervals reach down to 0.`
   }
   if (free.length === 0) return `${where}, ${named(least)} loses least and ${named(most)} most.`
-  const layers = layersText(
-    free.map(({cell}) => cell.layers[0]!).toSorted((a, b) => a - b),
-    Infinity,
-  )
+  const numbers = free.map(({cell}) => cell.layers[0]!).toSorted((a, b) => a - b)
+  const layers = layersText(numbers, Infinity)
   const verb = free.length > 1 ? 'do' : 'does'
   return `${where}, ${layers} ${verb} not lose measurably with the best method; ${named(most)} loses most.`
 }
@@ -245,10 +241,7 @@ export function damageColumns(
         layersText(exchangedLayers(row), row.result.model_layers).replace(/^layers? /, ''),
       tells: () => sets.size > 1,
     },
-    {
-      title: damageOf(rows[0]!).title,
-      cell: row => shown(row, interval(damageOf(row).effect)),
-    },
+    {title: damageOf(rows[0]!).title, cell: row => shown(row, interval(damageOf(row).effect))},
     ...(causal ? CAUSAL_COLUMNS : ENCODER_COLUMNS),
     ...(rows.some(predictsClasses) ? [CLASS_COLUMN] : []),
     {
@@ -281,8 +274,4 @@ const CLASS_COLUMN: ColumnSpec<CompletedSwap> = {
 /** Whether the model says a class for each text. */
 export function predictsClasses({result}: CompletedSwap): boolean {
   return result.encoder_effects?.class_agreement != null
-}
-
-function completedOf(records: readonly SwapRecord[]): CompletedSwap[] {
-  return records.filter(record => record.status === 'completed')
 }

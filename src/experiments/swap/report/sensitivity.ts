@@ -8,7 +8,6 @@ import {variantLabel} from '../../labels.js'
 import type {CompletedSwap, Effect} from '../schema.js'
 import {damageOf, interval, isEstimate, isExact, two} from './damage.js'
 
-/** The loss of one layer by itself. */
 interface LayerLoss {
   row: CompletedSwap
   layer: number

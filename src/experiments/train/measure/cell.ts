@@ -1,4 +1,3 @@
-/** One training run. */
 import {lookAgain} from '../../../attention/internal.js'
 import {useBackend} from '../../../backends/index.js'
 import {optimiserOf, type SmallModel, startWeights} from '../../../model/trained/index.js'
@@ -13,7 +12,6 @@ import {cellAttention, stateSize} from './attention.js'
 import {openTask} from './task.js'
 import {train} from './train.js'
 
-/** Runs one cell. */
 export async function runTrainCell(
   cell: TrainCell,
   how: CellContext = {},
@@ -57,7 +55,6 @@ export async function runTrainCell(
   }
 }
 
-/** The model that learns a task. */
 function modelOf({model, key_dim: headDim}: TrainCell, task: Task, gated: boolean): SmallModel {
   return {...model, headDim, gated, vocabulary: task.vocabulary, length: task.length}
 }

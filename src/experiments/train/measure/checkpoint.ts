@@ -11,7 +11,7 @@ import {curvePoint} from '../schema.js'
 
 /** What a run has besides its weights. */
 const progress = z.object({
-  taken: z.number().int(),
+  taken: z.int(),
   seconds: z.number(),
   losses: z.number(),
   curve: z.array(curvePoint),

@@ -12,14 +12,12 @@ import {finiteOrNull} from '../../../stats/index.js'
 import {type Examples, NO_LABEL} from '../../../tasks/index.js'
 import type {Score} from '../schema.js'
 
-/** A model with its weights and its attention. */
 export interface Learner {
   model: SmallModel
   weight: WeightOf
   attend: CausalAttention
 }
 
-/** Logits of the places that have a label, and the labels. */
 function labelledLogits(
   {model, weight, attend}: Learner,
   {count, length, tokens, labels}: Examples,
@@ -57,13 +55,9 @@ export function scoreOf(learner: Learner, examples: Examples, batch: number): Sc
     total += labels.length
   }
   const finite = Number.isFinite(nats)
-  return {
-    accuracy: finite ? right / total : null,
-    bits: finiteOrNull(nats / total / Math.LN2),
-  }
+  return {accuracy: finite ? right / total : null, bits: finiteOrNull(nats / total / Math.LN2)}
 }
 
-/** Some of the sequences. */
 export function someExamples(examples: Examples, first: number, most: number): Examples {
   const {length} = examples
   const count = Math.min(most, examples.count - first)

@@ -1,4 +1,3 @@
-/** The task of a cell. */
 import {expected} from '../../../errors.js'
 import {readTexts} from '../../../inputs/texts.js'
 import {TASKS, type Task, type TaskSettings, type TrainTask} from '../../../tasks/index.js'

@@ -1,4 +1,3 @@
-/** The steps of a run. */
 import type {Optimiser} from '../../../model/trained/index.js'
 import {finiteOrNull} from '../../../stats/index.js'
 import type {Task} from '../../../tasks/index.js'
@@ -18,7 +17,6 @@ const MAX_GRADIENT_NORM = 1
 /** Time between two states that are kept, in ms: what an interruption may cost. */
 const CHECKPOINT_MS = 30_000
 
-/** What a run trains. */
 export interface Training {
   cell: TrainCell
   task: Task

@@ -9,15 +9,14 @@ import {methodLabel} from '../../labels.js'
 import {asCalled} from '../guards.js'
 import type {CurvePoint, TrainRecord} from '../schema.js'
 import {type MethodRow, measureOf, methodRows} from './rows.js'
-import {completedOf, trainColumns} from './screen.js'
+import {trainColumns} from './screen.js'
 import {scoreText, taskText} from './texts.js'
 
-/** Tasks that have figures of their own. */
 const MOST_TASKS = 4
 
 /** Of each task scores over the state, losses and scores over steps and over time; of several numbers of pairs, accuracy over them. */
 export function trainFigures(records: readonly TrainRecord[]): Figure[] {
-  const rows = methodRows(completedOf(records))
+  const rows = methodRows(records.filter(record => record.status === 'completed'))
   const tasks = groupBy(rows, ({task}) => JSON.stringify(task)).slice(0, MOST_TASKS)
   return [
     ...overPairs(rows),
@@ -31,7 +30,6 @@ export function trainFigures(records: readonly TrainRecord[]): Figure[] {
   ]
 }
 
-/** A row as a point. */
 function pointOf(row: MethodRow, x: number) {
   const {low, high} = row.interval
   const facts = [row.label, taskText(row.task), scoreText(row.task, row.mean)]
@@ -78,10 +76,8 @@ function overState(rows: readonly MethodRow[]): Figure[] {
 /** A method without M, which its points differ by. */
 function variantOf({runs}: MethodRow, rows: readonly MethodRow[]): string {
   const {cell} = runs[0]!
-  const called = asCalled(
-    cell,
-    rows.map(row => row.runs[0]!.cell),
-  )
+  const cells = rows.map(row => row.runs[0]!.cell)
+  const called = asCalled(cell, cells)
   return [methodLabel(called), ...(cell.projection === null ? [] : [cell.projection])].join(' ')
 }
 

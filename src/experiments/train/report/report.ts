@@ -5,12 +5,11 @@ import {backendItems} from '../../labels.js'
 import {ordinaryGuard} from '../guards.js'
 import type {CompletedTrain, TrainRecord} from '../schema.js'
 import {type MethodRow, measureOf, methodRows} from './rows.js'
-import {completedOf, titleOf, trainColumns, trainSentences, trainTrouble} from './screen.js'
+import {titleOf, trainColumns, trainSentences, trainTrouble} from './screen.js'
 import {scoreText, shortTask} from './texts.js'
 
-/** Blocks of the whole report. */
 export function trainReport(records: readonly TrainRecord[]): Block[] {
-  const completed = completedOf(records)
+  const completed = records.filter(record => record.status === 'completed')
   const rows = methodRows(completed)
   if (rows.length === 0) return list(trainTrouble(records))
   return [
@@ -93,7 +92,7 @@ function runColumns(rows: readonly MethodRow[]): ColumnSpec<RunRow>[] {
     {
       title: 'diverged in step',
       cell: ({run}) => String(run.result.diverged_step ?? MISSING),
-      tells: ({run}) => run.result.diverged_step !== null,
+      sparse: true,
     },
   ]
 }

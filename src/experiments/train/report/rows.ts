@@ -7,7 +7,6 @@ import {methodLabel, projectionLabel} from '../../labels.js'
 import {asCalled} from '../guards.js'
 import type {CompletedTrain, Score, TrainCell} from '../schema.js'
 
-/** The runs of a method on a task. */
 export interface MethodRow {
   task: TrainTask
   /** As tables have it: with everything that distinguishes it from other methods. */

@@ -13,9 +13,8 @@ import {isSwept, standings} from './verdict.js'
 /** Tasks that sentences speak of, and reasons why there are no other rows. */
 const [MOST_TASKS, MOST_REASONS] = [3, 2]
 
-/** Blocks of the first screen. */
 export function trainScreen(records: readonly TrainRecord[]): Block[] {
-  const completed = completedOf(records)
+  const completed = records.filter(record => record.status === 'completed')
   const rows = methodRows(completed)
   const notes = trainTrouble(records).slice(0, MOST_REASONS)
   if (rows.length === 0) return list(notes)
@@ -35,7 +34,6 @@ export function trainScreen(records: readonly TrainRecord[]): Block[] {
   })
 }
 
-/** What was trained, and on what. */
 export function titleOf(rows: readonly CompletedTrain[]): string {
   const {cell} = rows[0]!
   const {layers, width, heads, mlp, convolution} = cell.model
@@ -53,7 +51,7 @@ export function titleOf(rows: readonly CompletedTrain[]): string {
 
 /** The answer: the best method of each task, which are worse, and which learned nothing. */
 export function trainSentences(records: readonly TrainRecord[]): string[] {
-  const rows = methodRows(completedOf(records))
+  const rows = methodRows(records.filter(record => record.status === 'completed'))
   if (rows.length === 0) return []
   const tasks = groupBy(rows, ({task}) => JSON.stringify(task))
   const answers = tasks.slice(0, MOST_TASKS).flatMap(own => taskSentences(own, tasks.length > 1))
@@ -80,7 +78,6 @@ function taskSentences(rows: readonly MethodRow[], named: boolean): string[] {
   ]
 }
 
-/** Whether a method has no score at all. */
 function allDiverged({diverged, runs}: MethodRow): boolean {
   return diverged === runs.length
 }
@@ -136,7 +133,6 @@ function placed(place: string, sentence: string): string {
   return place === '' ? sentence : `${place}${sentence[0]!.toLowerCase()}${sentence.slice(1)}`
 }
 
-/** Columns of methods. */
 export function trainColumns(rows: readonly MethodRow[]): ColumnSpec<MethodRow>[] {
   const tasks = new Set(rows.map(({task}) => JSON.stringify(task))).size
   return [
@@ -155,7 +151,7 @@ export function trainColumns(rows: readonly MethodRow[]): ColumnSpec<MethodRow>[
     {
       title: 'left plateau',
       cell: ({left, runs}) => (left === null ? MISSING : `${left}/${runs.length}`),
-      tells: ({left}) => left !== null,
+      sparse: true,
     },
     {title: 'state', cell: stateText},
     {title: 'CPU s', cell: row => significant(cpuSeconds(row), 2)},
@@ -181,8 +177,4 @@ function stateText({runs}: MethodRow): string {
 export function trainTrouble(records: readonly TrainRecord[]): string[] {
   const cells = records.map(({cell}) => cell)
   return troubleItems(records.map(record => ({...record, cell: asCalled(record.cell, cells)})))
-}
-
-export function completedOf(records: readonly TrainRecord[]): CompletedTrain[] {
-  return records.filter(record => record.status === 'completed')
 }

@@ -3,7 +3,6 @@ import {significant} from '../../../report/numbers.js'
 import {TASKS, type TrainTask} from '../../../tasks/index.js'
 import {measureOf} from './rows.js'
 
-/** A task in a few words. */
 export function taskText(task: TrainTask): string {
   return tasksText([task])
 }

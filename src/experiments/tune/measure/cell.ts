@@ -23,7 +23,6 @@ import {countsOf, type LayerInput, type Split, someTexts, splitInput} from './sp
 import {drawsOf, errorsOf, lossOf, rowsLossOf, stepOptions} from './task.js'
 import {variantErrors} from './variants.js'
 
-/** Runs one cell. */
 export async function runTuneCell(
   cell: TuneCell,
   how: CellContext = {},
@@ -163,7 +162,6 @@ async function learnCell(
   }
 }
 
-/** The random vectors that are learned. */
 function drawnRows(cell: TuneCell, {heads, headDim}: HeadSizes): tf.Tensor | undefined {
   const {projection, num_features, draw} = cell
   if (!hasLearnedRows({learned: cell.learn}) || projection === null) return undefined

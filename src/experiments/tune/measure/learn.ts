@@ -11,7 +11,6 @@ const LOOK_EVERY = 5
 /** Looks without a lower error after which learning ends. */
 const PATIENCE = 4
 
-/** What is to be learned. */
 export interface Task {
   /** Where learning starts; disposed of. */
   start: Parameters
@@ -27,7 +26,6 @@ export interface Task {
   goesOn(step: number): Promise<boolean>
 }
 
-/** What was learned. */
 export interface Lesson
   extends Pick<TuneResult, 'curve' | 'steps_taken' | 'best_step' | 'stopped'> {
   /** Those of the lowest held-out error, owned by who asked. */
@@ -79,9 +77,7 @@ export async function learn(task: Task): Promise<Lesson> {
     if (stopped !== 'steps') break
   }
   disposeState(state)
-  return {
-    ...{parameters: best.parameters, curve, steps_taken: step, best_step: best.step, stopped},
-  }
+  return {parameters: best.parameters, curve, steps_taken: step, best_step: best.step, stopped}
 }
 
 /** One step. @returns the state after it, to be disposed of; the loss before it */

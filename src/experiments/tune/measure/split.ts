@@ -17,7 +17,6 @@ export interface LayerInput extends AttentionInput {
   original?: AttentionInput | undefined
 }
 
-/** An input in two. */
 export interface Split {
   by: 'texts' | 'tokens'
   learned: LayerInput
@@ -133,7 +132,6 @@ function tokens({shape, data}: AttentionArray, first: number, count: number): At
   return {shape: [1, heads, count, dim], data: out}
 }
 
-/** Texts and tokens of an input. */
 export function countsOf(input: AttentionInput): {texts: number; tokens: number} {
   return {texts: sizesOf(input).batch, tokens: judgedQueries(input)}
 }

@@ -9,7 +9,6 @@ import type {Parameters} from './parameters.js'
 import {numbersOf, type Problem} from './problem.js'
 import {drawsOf, errorsOf, textErrorsOf} from './task.js'
 
-/** Everything that variants are measured with. */
 export interface Measured {
   cell: TuneCell
   sizes: HeadSizes

@@ -5,7 +5,7 @@ import {significant} from '../../../report/numbers.js'
 import {mean} from '../../../stats/index.js'
 import type {CompletedTune, TuneRecord} from '../schema.js'
 import {layersOf} from './rows.js'
-import {completedOf, titleOf} from './screen.js'
+import {titleOf} from './screen.js'
 
 function lossText(value: number, {loss}: CompletedTune['cell']): string {
   return loss === 'rows' ? `${significant(value)} nats` : `${significant(100 * value)} %`
@@ -13,7 +13,7 @@ function lossText(value: number, {loss}: CompletedTune['cell']): string {
 
 /** Held-out errors of each layer over the steps that were taken. */
 export function tuneFigures(records: readonly TuneRecord[]): Figure[] {
-  const rows = completedOf(records)
+  const rows = records.filter(record => record.status === 'completed')
   if (rows.length === 0) return []
   const isRows = rows[0]!.cell.loss === 'rows'
   const what = isRows

@@ -5,11 +5,10 @@ import {mean} from '../../../stats/index.js'
 import {backendItems, troubleItems} from '../../labels.js'
 import {type CompletedTune, type TuneRecord, VARIANTS} from '../schema.js'
 import {layersOf, relL2, variantRows} from './rows.js'
-import {columnsOf, completedOf, meaning, titleOf, tuneSentences} from './screen.js'
+import {columnsOf, meaning, titleOf, tuneSentences} from './screen.js'
 
-/** Blocks of the whole report. */
 export function tuneReport(records: readonly TuneRecord[]): Block[] {
-  const rows = completedOf(records)
+  const rows = records.filter(record => record.status === 'completed')
   if (rows.length === 0) return list(troubleItems(records))
   return [
     heading(2, titleOf(rows)),
@@ -29,11 +28,7 @@ function cellColumns(rows: readonly CompletedTune[]): ColumnSpec<CompletedTune>[
   const errorOf = (row: CompletedTune, variant: 'untuned' | 'tuned') =>
     percentOf(relL2([row], variant) ?? Number.NaN)
   return [
-    {
-      title: 'layer',
-      cell: ({cell}) => String(cell.layer ?? MISSING),
-      tells: ({cell}) => cell.layer !== undefined,
-    },
+    {title: 'layer', cell: ({cell}) => String(cell.layer ?? MISSING), sparse: true},
     {
       title: 'draw',
       cell: ({cell}) => String(cell.draw ?? 'all'),

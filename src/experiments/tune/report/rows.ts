@@ -11,7 +11,6 @@ import {
 } from '../../../stats/index.js'
 import {type CompletedTune, VARIANTS, type Variant, type VariantError} from '../schema.js'
 
-/** The errors of a variant. */
 export interface VariantRow {
   variant: Variant
   /** As tables have it. */
@@ -24,10 +23,7 @@ export interface VariantRow {
   squares: readonly (readonly number[])[]
 }
 
-const LABELS: Partial<Record<Variant, string>> = {
-  mean_value: 'averaging V',
-  zero: 'zero output',
-}
+const LABELS: Partial<Record<Variant, string>> = {mean_value: 'averaging V', zero: 'zero output'}
 
 /** A row for each variant that was measured, the lowest error first. */
 export function variantRows(rows: readonly CompletedTune[]): VariantRow[] {
@@ -50,9 +46,7 @@ export function variantRows(rows: readonly CompletedTune[]): VariantRow[] {
   }).toSorted((a, b) => (a.all.mean ?? Infinity) - (b.all.mean ?? Infinity))
 }
 
-/**
- * Error of a variant over that of another one, on the same draws and texts; ends are `NaN` with a single text.
- */
+/** Error of a variant over that of another one, on the same draws and texts; ends are `NaN` with a single text. */
 export function errorRatio({squares: a}: VariantRow, {squares: b}: VariantRow): Estimate {
   const {value, low, high} = ratioOfMeans(a, b).estimate
   const isKnown = a[0]!.length > 1

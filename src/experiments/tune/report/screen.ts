@@ -14,9 +14,8 @@ import {errorRatio, layersOf, type VariantRow, variantRows} from './rows.js'
 /** Layers with a column, and reasons why there are no others. */
 const [MOST_LAYERS, MOST_REASONS] = [6, 2]
 
-/** Blocks of the first screen. */
 export function tuneScreen(records: readonly TuneRecord[]): Block[] {
-  const rows = completedOf(records)
+  const rows = records.filter(record => record.status === 'completed')
   const notes = troubleItems(records).slice(0, MOST_REASONS)
   if (rows.length === 0) return list(notes)
   return fittedScreen({
@@ -41,7 +40,6 @@ export function meaning(rows: readonly CompletedTune[]): string {
   return `rel L2 over all heads; ${intervals}`
 }
 
-/** What was learned, and on what. */
 export function titleOf(rows: readonly CompletedTune[]): string {
   const {cell, result} = rows[0]!
   const learned = {temperature: 'temperatures', maps: 'maps', rows: 'random vectors'}
@@ -66,7 +64,7 @@ export function titleOf(rows: readonly CompletedTune[]): string {
 
 /** The answer: held-out errors before and after, those of rivals, and what it costs. */
 export function tuneSentences(records: readonly TuneRecord[]): string[] {
-  const rows = completedOf(records)
+  const rows = records.filter(record => record.status === 'completed')
   if (rows.length === 0) return []
   const found = new Map(variantRows(rows).map(row => [row.variant, row]))
   const average = found.get('mean_value')?.all.mean ?? Infinity
@@ -188,8 +186,4 @@ export function percent({mean, low, high}: MeanInterval): string {
   )
   const isPoint = low === null || high === null || low === high
   return isPoint ? `${own} %` : `${own} % [${from}, ${to}]`
-}
-
-export function completedOf(records: readonly TuneRecord[]): CompletedTune[] {
-  return records.filter(record => record.status === 'completed')
 }

@@ -53,7 +53,6 @@ export interface Batch {
   operations: number
 }
 
-/** The batches of a projection's draws. */
 export function batchOf(drawing: Drawing): Batch {
   const {estimator, options, projection} = drawing
   const {num_features: numFeatures, head_dim: headDim} = drawing.cell

@@ -15,7 +15,6 @@ import {LOG_DRAWS, type LogSummary, logSummary} from './logarithms.js'
 import {drawRows} from './sequential.js'
 import {isWithoutSpread, type ProjectionRow, type Theory} from './spread.js'
 
-/** Runs one cell of a variance experiment. */
 export async function runVarianceCell(
   cell: VarianceCell,
   how: CellContext = {},

@@ -49,7 +49,6 @@ export function estimateRequest(
   }
 }
 
-/** How rows are tilted. */
 export interface Tilted {
   tilt: RowTilt
   /** z, by its coordinates in the plane or whole. */
@@ -86,7 +85,6 @@ export function kernelEstimates(
   return out
 }
 
-/** Estimates of draws that have weights. */
 export interface WeightedEstimates {
   estimates: Float64Array
   weights: Float64Array

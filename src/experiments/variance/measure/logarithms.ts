@@ -5,7 +5,6 @@ import type {VarianceResult} from '../schema.js'
 /** Draws of a row that is not measured: quantiles take few. */
 export const LOG_DRAWS = 256
 
-/** What a record holds of them. */
 export type LogSummary = NonNullable<VarianceResult['per_projection'][number]['logarithms']>
 
 /**

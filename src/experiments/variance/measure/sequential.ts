@@ -74,7 +74,6 @@ export function drawRows(
   }
 }
 
-/** A projection, and how it is drawn. */
 interface Kind {
   name: string
   tilted: Tilted | undefined

@@ -22,7 +22,6 @@ export function varianceAnswers(methods: readonly MethodJudgement[]): string[] {
 
 type Answer = Verdict['answer']
 
-/** The methods of an answer. */
 function withAnswer(all: readonly [string, Judgement][], answer: Answer): string[] {
   return all.filter(([, {verdict}]) => verdict.answer === answer).map(([method]) => method)
 }
@@ -86,18 +85,12 @@ export function effectOf({verdict: {answer, measured, low}}: Judgement): Effect 
 }
 
 function sentenceOf(effect: Effect, rows: string, of: string): string {
-  switch (effect) {
-    case 'lower':
-      return `Compared with iid rows, ${rows} lower the variance of ${of}`
-    case 'raise':
-      return `Compared with iid rows, ${rows} raise the variance of ${of}`
-    case 'raise some':
-      return `Compared with iid rows, ${rows} raise the variance of ${of} for some pairs`
-    case 'inconclusive':
-      return `Whether ${rows} lower the variance of ${of} is inconclusive`
-    case 'not measured':
-      return `Too few draws to compare ${rows} with iid rows for ${of}`
-  }
+  if (effect === 'inconclusive')
+    return `Whether ${rows} lower the variance of ${of} is inconclusive`
+  if (effect === 'not measured') return `Too few draws to compare ${rows} with iid rows for ${of}`
+  const verb = effect === 'lower' ? 'lower' : 'raise'
+  const some = effect === 'raise some' ? ' for some pairs' : ''
+  return `Compared with iid rows, ${rows} ${verb} the variance of ${of}${some}`
 }
 
 function ownersText(names: readonly string[], all: number): string {

@@ -9,7 +9,6 @@ import type {CompletedVariance, VarianceCell} from '../schema.js'
 const LEGEND =
   'Variance of the kernel estimate over the square of its expectation. B/A: with a 95 % interval from the standard errors of both variances, taken as independent: of shared draws it is too wide, unless they gave the same variance: then nothing differs. p: of the same, adjusted for all lines (Holm).'
 
-/** How variance experiments are compared. */
 export const varianceComparison: Comparison<VarianceCell, CompletedVariance> = {
   quantities: [
     {

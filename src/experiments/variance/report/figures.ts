@@ -65,7 +65,6 @@ function overNorms(records: readonly CompletedVariance[]): Figure[] {
 /** Two norms make no curve. */
 const FEWEST_NORMS = 3
 
-/** What a figure goes over. */
 interface Axis {
   label: string
   of(record: CompletedVariance): number
@@ -78,7 +77,7 @@ interface Axis {
 /** The angle, or the difference. */
 function axisOf([record]: readonly CompletedVariance[]): Axis {
   const label = record?.cell.difference_norm === undefined ? 'angle, degrees' : '|x-y|'
-  return {label, least: 2, of: xOf, place: placeOf}
+  return {label, least: 2, of: ({cell}) => cell.difference_norm ?? cell.angle_deg, place: placeOf}
 }
 
 /** What all pairs of a figure share, in words. */
@@ -124,10 +123,6 @@ function ends(values: readonly number[]): [number, number][] {
   ]
 }
 
-function xOf({cell}: CompletedVariance): number {
-  return cell.difference_norm ?? cell.angle_deg
-}
-
 function labelOf({record: {cell}, own}: Row): string {
   return `${methodLabel(cell)} ${rowsText(own)}`
 }
@@ -163,25 +158,13 @@ function pointOf({record, own}: Row, kind: 'ratio_to_iid' | 'exact_ratio', axis:
 
 const COLUMNS: readonly ColumnSpec<Row>[] = [
   {title: 'method', align: 'left', cell: ({record: {cell}}) => methodLabel(cell)},
-  {
-    title: 'projection',
-    align: 'left',
-    cell: ({own}) => rowsText(own),
-  },
+  {title: 'projection', align: 'left', cell: ({own}) => rowsText(own)},
   {title: 'norm', cell: ({record: {cell}}) => normText(cell)},
   {title: 'angle', cell: ({record: {cell}}) => angleText(cell)},
-  {
-    title: '|x-y|',
-    cell: ({record: {cell}}) => significant(cell.difference_norm),
-    tells: ({record: {cell}}) => cell.difference_norm !== undefined,
-  },
+  {title: '|x-y|', cell: ({record: {cell}}) => significant(cell.difference_norm), sparse: true},
   {
     title: 'over iid',
     cell: ({own}) => withInterval(own.ratio_to_iid, own.ratio_low, own.ratio_high),
   },
-  {
-    title: 'closed form',
-    cell: ({own}) => significant(own.exact_ratio),
-    tells: ({own}) => own.exact_ratio !== null,
-  },
+  {title: 'closed form', cell: ({own}) => significant(own.exact_ratio), sparse: true},
 ]

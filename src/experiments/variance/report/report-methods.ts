@@ -108,22 +108,8 @@ const COLUMNS: readonly ColumnSpec<Beside>[] = [
   {title: 'M', priority: 3, cell: ({record}) => String(record.cell.num_features)},
   {title: 'F', priority: 3, cell: ({record}) => String(record.result.feature_dim)},
   ...pairColumns<Beside>(),
-  {
-    title: 'equal M',
-    priority: 2,
-    cell: row => measuredText(row, 1),
-    tells: ({ratio}) => ratio !== null,
-  },
-  {title: 'exact, M', cell: row => exactText(row, 1), tells: ({exact}) => exact !== null},
-  {
-    title: 'equal F',
-    priority: 2,
-    cell: row => measuredText(row, row.features),
-    tells: ({ratio}) => ratio !== null,
-  },
-  {
-    title: 'exact, F',
-    cell: row => exactText(row, row.features),
-    tells: ({exact}) => exact !== null,
-  },
+  {title: 'equal M', priority: 2, cell: row => measuredText(row, 1), sparse: true},
+  {title: 'exact, M', cell: row => exactText(row, 1), sparse: true},
+  {title: 'equal F', priority: 2, cell: row => measuredText(row, row.features), sparse: true},
+  {title: 'exact, F', cell: row => exactText(row, row.features), sparse: true},
 ]

@@ -7,25 +7,13 @@ import {backendItems, methodLabel, troubleItems} from '../../labels.js'
 import {isIndependent} from '../measure/exact.js'
 import {closedFormVariance, isRounding} from '../measure/rounding.js'
 import {rowsText} from '../pair-text.js'
-import {
-  type CompletedVariance,
-  mostDraws,
-  type VarianceRecord,
-  type VarianceResult,
-} from '../schema.js'
+import {type CompletedVariance, mostDraws, type VarianceRecord} from '../schema.js'
 import {methodBlocks} from './report-methods.js'
 import {pairColumns} from './report-pairs.js'
 import {tailBlocks} from './report-tails.js'
-import {biasBound, varianceVerdicts} from './verdicts.js'
+import {biasBound, type Row as ProjectionRow, rowsOf, varianceVerdicts} from './verdicts.js'
 
-/** One projection of one cell. */
-interface Row {
-  /** Method, budget, norm and angle. */
-  cell: CompletedVariance['cell']
-  /** Closed forms of that pair of vectors. */
-  result: VarianceResult
-  /** What this projection measured. */
-  own: VarianceResult['per_projection'][number]
+interface Row extends ProjectionRow {
   /** Its mean is further from the expectation than chance explains. */
   biased: boolean
 }
@@ -87,11 +75,10 @@ function section(records: readonly CompletedVariance[], bound: number): Block[] 
       ({cell}) => cell.angle_deg,
     ],
   )
-  const rows = sorted.flatMap(({cell, result}) =>
-    result.per_projection.map(own => {
-      return {cell, result, own, biased: own.bias_z !== null && Math.abs(own.bias_z) > bound}
-    }),
-  )
+  const rows = rowsOf(sorted).map((row): Row => {
+    const {bias_z} = row.own
+    return {...row, biased: bias_z !== null && Math.abs(bias_z) > bound}
+  })
   return [
     heading(2, `Kernel estimates, D=${head_dim}${size}, ${drawText} replicates${signs}`),
     table(oneSize ? COLUMNS.filter(column => column !== SIZE) : COLUMNS, rows),
@@ -117,48 +104,23 @@ const COLUMNS: readonly ColumnSpec<Row>[] = [
   {title: 'kernel', priority: 3, cell: ({result}) => significant(result.expectation)},
   {title: 'closed form', cell: closedFormText},
   {title: 'variance', cell: varianceText},
-  {
-    title: 'error',
-    priority: 6,
-    cell: errorText,
-    tells: ({own}) => own.variance !== null && own.variance_relative_standard_error !== null,
-  },
-  {
-    title: 'z',
-    priority: 2,
-    cell: ({own}) => significant(own.exact_z),
-    tells: ({own}) => own.exact_z !== null,
-  },
+  {title: 'error', priority: 6, cell: errorText, sparse: true},
+  {title: 'z', priority: 2, cell: ({own}) => significant(own.exact_z), sparse: true},
   {
     title: 'vs iid',
     priority: 1,
     cell: ({own}) => withInterval(own.ratio_to_iid, own.ratio_low, own.ratio_high),
-    tells: ({own}) => own.ratio_to_iid !== null,
+    sparse: true,
   },
-  {
-    title: 'exactly',
-    priority: 1,
-    cell: ({own}) => significant(own.exact_ratio),
-    tells: ({own}) => own.exact_ratio !== null,
-  },
-  {
-    title: 'bound',
-    priority: 4,
-    cell: ({own}) => significant(own.theorem_bound),
-    tells: ({own}) => own.theorem_bound !== null,
-  },
+  {title: 'exactly', priority: 1, cell: ({own}) => significant(own.exact_ratio), sparse: true},
+  {title: 'bound', priority: 4, cell: ({own}) => significant(own.theorem_bound), sparse: true},
   {
     title: 'bias z',
     priority: 2,
     cell: ({own, biased}) => `${significant(own.bias_z)}${biased ? ' *' : ''}`,
-    tells: ({own}) => own.bias_z !== null,
+    sparse: true,
   },
-  {
-    title: 'rel MSE',
-    priority: 4,
-    cell: ({own}) => significant(own.relative_mse),
-    tells: ({own}) => own.relative_mse !== null,
-  },
+  {title: 'rel MSE', priority: 4, cell: ({own}) => significant(own.relative_mse), sparse: true},
 ]
 
 /** Of these rows; of i.i.d. ones, in brackets, where that is all that is known. */

@@ -50,7 +50,6 @@ function rankOf({unbiased, theory, projections}: MethodJudgement): number {
   return answers.includes('cannot_be_told') ? 1 : 2
 }
 
-/** What was drawn, in one line. */
 function titleOf(records: readonly CompletedVariance[]): string {
   const cells = records.map(({cell}) => cell)
   const numbers = (of: (cell: CompletedVariance['cell']) => number) => [...new Set(cells.map(of))]
@@ -85,7 +84,6 @@ function projectionsOf(methods: readonly MethodJudgement[]): string[] {
   return [...new Set(all)]
 }
 
-/** Columns of as many random matrices as fit. */
 function columnsThatFit(names: readonly string[], rows: readonly MethodJudgement[]) {
   for (let count = names.length; ; count--) {
     const columns = (flexible: boolean) => columnsOf(names.slice(0, count), flexible)
@@ -103,7 +101,7 @@ function columnsOf(names: readonly string[], flexible: boolean): ColumnSpec<Meth
       short: {title: 'as theory'},
       align: 'left',
       cell: ({theory}) => (theory ? countText(theory) : MISSING),
-      tells: ({theory}) => theory !== undefined,
+      sparse: true,
     },
     ...names.map((name): ColumnSpec<MethodJudgement> => {
       const found = ({projections}: MethodJudgement) =>

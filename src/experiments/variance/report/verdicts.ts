@@ -16,8 +16,11 @@ import {
 
 /** One projection of one cell. */
 export interface Row {
+  /** Method, budget, norm and angle. */
   cell: CompletedVariance['cell']
+  /** Closed forms of that pair of vectors. */
   result: VarianceResult
+  /** What this projection measured. */
   own: VarianceResult['per_projection'][number]
 }
 
@@ -102,7 +105,8 @@ export function biasBound(records: readonly VarianceRecord[]): number {
   return boundOf(rowsOf(records), bias)
 }
 
-function rowsOf(records: readonly VarianceRecord[]): Row[] {
+/** The rows of those that completed. */
+export function rowsOf(records: readonly VarianceRecord[]): Row[] {
   const completed = records.filter(record => record.status === 'completed')
   return completed.flatMap(({cell, result}) =>
     result.per_projection.map(own => ({cell, result, own})),

@@ -4,7 +4,6 @@ import {neighbour, type Place} from './neighbours.js'
 /** Pixels within which a pointer means a point. */
 const REACH = 20
 
-/** A point of a drawing. */
 interface Point extends Place {
   element: SVGElement
   facts: string

@@ -45,10 +45,7 @@ export async function runPeerCell(
   const gate = process === 0 ? await passPeerGate(peer, {cell, method}) : null
   const found = await timePeer(peer, {cell, method}, others)
   const computedBy = {backend: name, instruction_set, threads, processes: 1}
-  return {
-    status: 'completed',
-    result: {...computedBy, peer: {version, python}, gate, ...found},
-  }
+  return {status: 'completed', result: {...computedBy, peer: {version, python}, gate, ...found}}
 }
 
 /** Peers of this process, by names and threads; each ends when its input does, with this process at the latest. */
@@ -156,7 +153,6 @@ function caseOf(cell: BenchCell, {estimator, options}: ResolvedMethod): PeerCase
   return {...peerCaseOf(cell), file: {path, library, options}}
 }
 
-/** A cell as its peer is asked for it. */
 export function peerCaseOf({seq_len, peer = '', ...cell}: BenchCell): PeerCase {
   const {method, causal, batch, heads, head_dim, value_dim} = cell
   const decode = cell.mode === 'decode'

@@ -2,7 +2,7 @@
 import {join} from 'node:path'
 import {z} from 'zod'
 import {PRESET_NAMES} from '../../../../attention/names.js'
-import {RfaError} from '../../../../errors.js'
+import {expected, type RfaError} from '../../../../errors.js'
 import {packageRoot} from '../../../../package.js'
 import {type Ask, startPython} from '../../../../plugins/python/asking.js'
 import type {ChildCommand} from '../../../../plugins/python/conversation.js'
@@ -16,10 +16,8 @@ const facts = z.object({
   python: z.string(),
   instruction_set: z.string().nullable(),
 })
-/** What a peer says of itself. */
 export type PeerFacts = z.infer<typeof facts>
 
-/** What a peer is to run. */
 export interface PeerCase {
   method: string
   /** Which of its forms; the ordinary one where none is named. */
@@ -101,10 +99,7 @@ export async function startPeer(command: ChildCommand, startMs?: number): Promis
     pid,
     facts: own,
     ask,
-  } = await startPython(command, facts, {
-    missing: why => missing(command, why),
-    startMs,
-  })
+  } = await startPython(command, facts, {missing: why => missing(command, why), startMs})
   return {
     facts: own,
     pid,
@@ -117,7 +112,7 @@ export async function startPeer(command: ChildCommand, startMs?: number): Promis
       const data = parts.map(part => new Uint8Array(part.buffer, part.byteOffset, part.byteLength))
       const bytes = data.reduce((sum, {length}) => sum + length, 0)
       const request = {do: 'make', case: {...given, projected: projection !== undefined}, bytes}
-      const {id} = await ask(request, z.object({id: z.number().int()}), data)
+      const {id} = await ask(request, z.object({id: z.int()}), data)
       return madeCase(ask, id)
     },
     stop: talk.stop,
@@ -133,7 +128,7 @@ function madeCase(ask: Ask, id: number): MadeCase {
   return {
     async output() {
       const {output} = await ask({do: 'output', id}, z.object({output: z.base64()}))
-      return floatsOf(Buffer.from(output, 'base64'))
+      return new Float32Array(Uint8Array.from(Buffer.from(output, 'base64')).buffer)
     },
     async time(budget) {
       const answer = z.object({ns: z.array(z.number().positive()).min(1).max(budget.runs)})
@@ -145,20 +140,17 @@ function madeCase(ask: Ask, id: number): MadeCase {
   }
 }
 
-function floatsOf(bytes: Uint8Array): Float32Array {
-  return new Float32Array(Uint8Array.from(bytes).buffer)
-}
-
 function missing({name, command}: ChildCommand, why: string): RfaError {
-  return new RfaError(
+  const remedies = [
+    'pip install torch --index-url https://download.pytorch.org/whl/cpu (Linux), or pip install torch',
+    'RFA_PYTHON=PATH names the Python of an environment that has it',
+    'leave out --peers',
+  ]
+  return expected(
     'BACKEND_MISSING',
-    `${name}: expected a Python with PyTorch, got ${command}: ${why}`,
-    {
-      suggestions: [
-        'pip install torch --index-url https://download.pytorch.org/whl/cpu (Linux), or pip install torch',
-        'RFA_PYTHON=PATH names the Python of an environment that has it',
-        'leave out --peers',
-      ],
-    },
+    name,
+    'a Python with PyTorch',
+    `${command}: ${why}`,
+    ...remedies,
   )
 }

@@ -7,13 +7,12 @@ import {groupBy} from '../../../../report/groups.js'
 import {bytes, nanoseconds, withInterval} from '../../../../report/numbers.js'
 import type {Fit} from '../../../../results/findings.js'
 import {type Estimate, finiteOrNull, heightAmong} from '../../../../stats/index.js'
-import {variantLabel} from '../../../labels.js'
 import {BASELINES, PASS_THROUGH} from '../../fields/baselines.js'
 import {headsText} from '../../fields/grouped.js'
 import type {BenchRecord, TimedRecord} from '../../schema.js'
 import {PairedTimes} from '../../times/paired-times.js'
 import {medianOf} from '../../times/time-estimates.js'
-import {backendMarks, backendName, backendsOf} from '../lines/backends.js'
+import {backendName, backendsOf, lineLabel} from '../lines/backends.js'
 import {fastestExact} from '../lines/lines.js'
 import {ratioText, rowsInOrder, shapesOf, VARIANT_COLUMNS} from '../lines/variants.js'
 import {benchFits} from './fits.js'
@@ -152,7 +151,7 @@ function figureOf(
 ): Figure[] {
   const {name, title, caption, x, y, isFitted} = quantity
   const found = isFitted ? fits.filter(({keys}) => rows.some(({key}) => keys.includes(key))) : []
-  const series = groupBy(rows, row => labelOf(row, rows))
+  const series = groupBy(rows, row => lineLabel(row, rows))
     .map(own => {
       const line = seriesOf(quantity, own, rows)
       const fit = found.find(({keys}) => keys.includes(own[0]!.key))
@@ -176,12 +175,6 @@ function figureOf(
   ]
 }
 
-function labelOf(row: TimedRecord, all: readonly TimedRecord[]): string {
-  const {cell} = row
-  const variant = variantLabel(cell, cell.redraw === 'fixed' ? [] : [`redraw ${cell.redraw}`])
-  return [variant, ...backendMarks(row, all)].join(' ')
-}
-
 /** @param all - records of the figure */
 function seriesOf(
   quantity: Quantity,
@@ -192,7 +185,7 @@ function seriesOf(
   const {method, projection} = cell
   const points = own.flatMap(quantity.points).toSorted((a, b) => a.x - b.x)
   const second = result.backend !== backendsOf(all)[0] && {open: true}
-  return {label: labelOf(own[0]!, all), method, projection, points, ...second}
+  return {label: lineLabel(own[0]!, all), method, projection, points, ...second}
 }
 
 /** The line with its exponent, and rings where it passes exact forms. */
@@ -265,9 +258,9 @@ interface PointRow {
 }
 
 function columnsOf({x, y}: Quantity, all: readonly TimedRecord[]): ColumnSpec<PointRow>[] {
-  const variant = [...VARIANT_COLUMNS, ...backendName(all)].map(({title, align, cell, tells}) => ({
-    ...{title, cell: ({row}: PointRow) => cell(row)},
-    ...(align && {align}),
+  const columns = [...VARIANT_COLUMNS, ...backendName(all)]
+  const variant = columns.map(({title, align = 'right', sparse = false, cell, tells}) => ({
+    ...{title, align, sparse, cell: ({row}: PointRow) => cell(row)},
     ...(tells && {tells: ({row}: PointRow) => tells(row)}),
   }))
   return [

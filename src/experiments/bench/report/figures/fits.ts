@@ -1,17 +1,15 @@
 /** Growth and crossovers of a benchmark as data. */
 import {isSettledSlope} from '../../../../answers/index.js'
 import type {Findings, Fit} from '../../../../results/findings.js'
-import {variantLabel} from '../../../labels.js'
 import {kvHeadsOf} from '../../fields/grouped.js'
 import type {BenchRecord, TimedRecord} from '../../schema.js'
 import {PairedTimes} from '../../times/paired-times.js'
-import {backendMarks} from '../lines/backends.js'
+import {lineLabel} from '../lines/backends.js'
 import {machineVerdictOf} from '../lines/machine-verdict.js'
 import {type Growth, type Trend, trends} from '../lines/trends.js'
 import {rowsInOrder, shapesOf} from '../lines/variants.js'
 import {decodeCrossover, exactDecode} from '../tables/decode-report.js'
 
-/** What the records of a benchmark say together. */
 export function benchFindings(records: readonly BenchRecord[]): Findings {
   const machine = machineVerdictOf(records)
   return {fits: benchFits(records), ...(machine && {machine})}
@@ -69,7 +67,7 @@ function whyNoSlope(growth: Growth | null): Fit['no_slope'] {
 
 function decodeFits(rows: readonly TimedRecord[], times: PairedTimes): Fit[] {
   return rows.map(row => ({
-    variant: [variantLabel(row.cell), ...backendMarks(row, rows)].join(' '),
+    variant: lineLabel(row, rows),
     mode: 'decode',
     shape: shapeOf(row),
     keys: [row.key],

@@ -23,6 +23,13 @@ export function backendMarks({result}: TimedRecord, all: readonly TimedRecord[])
   return backendsOf(all).length > 1 ? [`on ${result.backend}`] : []
 }
 
+/** A variant in one line: all that distinguishes it from others. @param all - of the table or the figure */
+export function lineLabel(row: TimedRecord, all: readonly TimedRecord[]): string {
+  const {redraw} = row.cell
+  const variant = variantLabel(row.cell, redraw === 'fixed' ? [] : [`redraw ${redraw}`])
+  return [variant, ...backendMarks(row, all)].join(' ')
+}
+
 /** A time of the first backend over that of the row, for the same cell; `null` without one, or for that backend itself. */
 export function backendGain(
   row: TimedRecord,
@@ -56,8 +63,5 @@ export function backendColumns(
   const [first, ...others] = backendsOf(all)
   if (others.length === 0) return {name: [], gain: []}
   const gain = (row: TimedRecord) => backendGain(row, all, times, timeOf)
-  return {
-    name: backendName(all),
-    gain: [{title: `vs ${first}`, cell: row => ratioText(gain(row))}],
-  }
+  return {name: backendName(all), gain: [{title: `vs ${first}`, cell: row => ratioText(gain(row))}]}
 }

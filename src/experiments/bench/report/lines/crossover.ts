@@ -11,7 +11,6 @@ export interface Point {
   gain: Estimate
 }
 
-/** What lengths say together. */
 export interface Crossover {
   answer: CrossoverAnswer
   /** From which length on it is faster; `null` for every other answer than `overtakes`. */

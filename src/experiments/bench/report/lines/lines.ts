@@ -30,7 +30,6 @@ export interface Line {
   crossover: Crossover | null
 }
 
-/** Lines of one shape. */
 export interface Shape {
   lines: readonly Line[]
   /** Lengths, or tokens so far, rising. */
@@ -82,7 +81,6 @@ function marksOf(records: readonly TimedRecord[]): TimedRecord[] {
   )
 }
 
-/** Lengths that were asked for. */
 function lengthsOf(rows: readonly TimedRecord[]): number[] {
   const all = rows.flatMap(({cell}) => cell.lengths ?? [cell.seq_len])
   return [...new Set(all)].sort((a, b) => a - b)

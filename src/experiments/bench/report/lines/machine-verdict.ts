@@ -10,7 +10,6 @@ import {waitingShare} from '../../times/time-estimates.js'
 /** Fewest turns that have a slowest tenth. */
 const LEAST_TURNS = 6
 
-/** What is known of the whole run. */
 type Facts = Omit<MachineVerdict, 'verdict' | 'signs' | 'statement'>
 
 /** @returns `undefined` for records of earlier versions, which say nothing of the machine */

@@ -7,7 +7,7 @@ import {BASELINES} from '../../fields/baselines.js'
 import type {TimedRecord} from '../../schema.js'
 import type {PairedTimes} from '../../times/paired-times.js'
 import {undisturbedOf} from '../../times/time-estimates.js'
-import {backendMarks} from './backends.js'
+import {lineLabel} from './backends.js'
 import {type Crossover, crossover} from './crossover.js'
 
 /** The line through the times of one variant at its longest lengths. */
@@ -34,7 +34,6 @@ export interface Trend {
   crossovers: (Crossover & {baseline: string})[]
 }
 
-/** A trend with a line. */
 export type Growing = Trend & {growth: Growth}
 
 /**
@@ -68,7 +67,7 @@ export function speedUp(
  */
 export function trends(rows: readonly TimedRecord[], times: PairedTimes): Trend[] {
   return variantsOf(rows).map(variant => ({
-    label: [labelOf(variant[0]!), ...backendMarks(variant[0]!, rows)].join(' '),
+    label: lineLabel(variant[0]!, rows),
     records: variant,
     growth: growthOf(longest(variant), times),
     crossovers: BASELINES.flatMap(baseline => crossoverOf(variant, rows, baseline, times)),
@@ -104,10 +103,8 @@ export function growthOf(variant: readonly TimedRecord[], times: PairedTimes): G
   const lengths = variant.map(({cell}) => cell.seq_len)
   if (lengths.length < 2) return null
   const found = variant.map(undisturbedOf)
-  const line = logLogSlope(
-    lengths,
-    found.map(({value}) => value),
-  )
+  const values = found.map(({value}) => value)
+  const line = logLogSlope(lengths, values)
   return {
     lengths,
     slope: times.exponent(variant),
@@ -119,11 +116,6 @@ export function growthOf(variant: readonly TimedRecord[], times: PairedTimes): G
 function misses({slope, intercept}: PowerLaw, x: number, {low, high}: Estimate): boolean {
   const y = Math.exp(intercept) * x ** slope
   return y < low || y > high
-}
-
-/** A variant in one line: everything that distinguishes it from the others in a chart. */
-function labelOf({cell}: TimedRecord): string {
-  return variantLabel(cell, cell.redraw === 'fixed' ? [] : [`redraw ${cell.redraw}`])
 }
 
 /** From which length on the variant stays faster than an exact form; nothing for the exact forms themselves. */

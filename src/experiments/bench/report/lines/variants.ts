@@ -60,7 +60,7 @@ export const VARIANT_COLUMNS: readonly ColumnSpec<TimedRecord>[] = [
     align: 'left',
     priority: 1,
     cell: ({cell}) => projectionLabel(cell) ?? MISSING,
-    tells: ({cell}) => cell.projection !== null,
+    sparse: true,
   },
   {
     title: 'redraw',
@@ -68,15 +68,11 @@ export const VARIANT_COLUMNS: readonly ColumnSpec<TimedRecord>[] = [
     cell: ({cell}) => (cell.projection === null ? MISSING : cell.redraw),
     tells: ({cell}) => cell.redraw !== 'fixed',
   },
-  {
-    title: 'M',
-    cell: ({cell}) => String(cell.num_features ?? MISSING),
-    tells: ({cell}) => cell.num_features !== null,
-  },
+  {title: 'M', cell: ({cell}) => String(cell.num_features ?? MISSING), sparse: true},
   {
     title: 'F',
     cell: ({result}) => (result.feature_dim > 0 ? String(result.feature_dim) : MISSING),
-    tells: ({result}) => result.feature_dim > 0,
+    sparse: true,
   },
 ]
 

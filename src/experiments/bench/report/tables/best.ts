@@ -11,7 +11,6 @@ type Rule = BestRule<TimedRecord>
 
 const TIES = 'the 95 % interval of the ratio holds 1'
 
-/** Least time of a call of each length. */
 export function leastTime(times: PairedTimes): Rule {
   return leastOf({
     what: 'lowest time at its L',

@@ -8,7 +8,6 @@ import type {TimedRecord} from '../../schema.js'
 import {backendMarks} from '../lines/backends.js'
 import {ratioText, timeText} from '../lines/variants.js'
 
-/** What the parts are. */
 export const BREAKDOWN_LEGEND =
   'parts are timed alone, each with the finished input that the part before it gives; draw: the projection, part of the sum only where every call draws; repeat: keys and values copied to heads of queries; features: the feature map of queries and keys; contraction: keys with values, then queries; guard: the denominator made safe, and the division. In the log domain the division is part of the contraction; its bidirectional form materialises no features, only norms of keys. Fused kernels do several parts at once: sum / whole above 1 is what they save.'
 

@@ -4,13 +4,12 @@ import {isSettled} from '../../../../answers/index.js'
 import {type Block, type ColumnSpec, heading, list, table} from '../../../../report/document.js'
 import {bytes, MISSING, nanoseconds, significant} from '../../../../report/numbers.js'
 import type {Estimate} from '../../../../stats/index.js'
-import {variantLabel} from '../../../labels.js'
 import {BASELINES} from '../../fields/baselines.js'
 import {headsText, keyHeads} from '../../fields/grouped.js'
 import type {DecodeMark} from '../../fields/token-marks.js'
 import type {TimedRecord} from '../../schema.js'
 import type {PairedTimes} from '../../times/paired-times.js'
-import {backendColumns, backendMarks, byBackend} from '../lines/backends.js'
+import {backendColumns, byBackend, lineLabel} from '../lines/backends.js'
 import {type Crossover, crossover} from '../lines/crossover.js'
 import {decodeTo} from '../lines/decode-to.js'
 import {modelText} from '../lines/model.js'
@@ -18,7 +17,6 @@ import {ratioText, timeText, VARIANT_COLUMNS} from '../lines/variants.js'
 import {leastState, leastToken, leastTotal} from './best.js'
 import {oddityItems, shareText, unsettledItem} from './notes.js'
 
-/** What the columns of decodes are. */
 export const DECODE_LEGEND =
   'to t: time of the tokens up to the t-th, without the first one, in which a decoder is made ready (column first); token: time of one token there, for all sequences; state: bytes kept between tokens, in a cache with room for all keys and values.'
 
@@ -59,7 +57,6 @@ export function exactDecode(
   return exact === row ? undefined : exact
 }
 
-/** The mark of a row at a number of tokens. */
 function markAt({result}: TimedRecord, tokens: number): DecodeMark | undefined {
   return result.marks?.find(mark => mark.tokens === tokens)
 }
@@ -69,7 +66,6 @@ function totalOf({total_ns, total_low_ns, total_high_ns}: DecodeMark): Estimate 
   return estimateOf(total_ns, total_low_ns, total_high_ns)
 }
 
-/** Time of one token at a mark. */
 function tokenOf({token_ns, token_low_ns, token_high_ns}: DecodeMark): Estimate {
   return estimateOf(token_ns, token_low_ns, token_high_ns)
 }
@@ -139,11 +135,7 @@ function totalColumns(rows: readonly TimedRecord[], times: PairedTimes): ColumnS
       priority: 3,
       cell: atLast(({tokens_per_second}) => significant(tokens_per_second)),
     },
-    {
-      title: 'first',
-      priority: 4,
-      cell: ({result}) => nanoseconds(result.first_token_ns ?? null),
-    },
+    {title: 'first', priority: 4, cell: ({result}) => nanoseconds(result.first_token_ns ?? null)},
   ]
 }
 
@@ -153,11 +145,11 @@ function gainColumn(
   title: string,
   times: PairedTimes,
 ): ColumnSpec<TimedRecord> {
-  const gain = (row: TimedRecord) => {
+  const cell = (row: TimedRecord) => {
     const exact = exactDecode(row, all)
-    return exact ? decodeGain(row, exact, tokens, times) : null
+    return ratioText(exact ? decodeGain(row, exact, tokens, times) : null)
   }
-  return {title, cell: row => ratioText(gain(row)), tells: row => gain(row) !== null}
+  return {title, cell, sparse: true}
 }
 
 /** Time of one token by those so far. */
@@ -167,7 +159,7 @@ function latencyBlocks(rows: readonly TimedRecord[]): Block[] {
     heading(3, 'Time of one token, by the tokens so far'),
     table(
       [
-        {title: 'method', align: 'left', cell: row => nameOf(row, rows)},
+        {title: 'method', align: 'left', cell: row => lineLabel(row, rows)},
         ...marks.map(
           (tokens, at): ColumnSpec<TimedRecord> => ({
             title: String(tokens),
@@ -203,11 +195,13 @@ function gainBlocks(
   if (found.length === 0) return []
   const columns = lengths.map(tokens => gainColumn(own, tokens, `to ${tokens}`, times))
   return [
-    heading(3, `Speed-up over ${nameOf(exact, all)}`),
-    table([{title: 'method', align: 'left', cell: row => nameOf(row, all)}, ...columns], found),
+    heading(3, `Speed-up over ${lineLabel(exact, all)}`),
+    table([{title: 'method', align: 'left', cell: row => lineLabel(row, all)}, ...columns], found),
     ...list(
       found.flatMap(row =>
-        decodeCrossover(row, exact, times).map(({statement}) => `${nameOf(row, all)} ${statement}`),
+        decodeCrossover(row, exact, times).map(
+          ({statement}) => `${lineLabel(row, all)} ${statement}`,
+        ),
       ),
     ),
   ]
@@ -225,10 +219,6 @@ export function decodeCrossover(
   })
   const baseline = exact.cell.method
   return points.length === 0 ? [] : [{baseline, ...crossover(points, baseline)}]
-}
-
-function nameOf(row: TimedRecord, all: readonly TimedRecord[]): string {
-  return [variantLabel(row.cell), ...backendMarks(row, all)].join(' ')
 }
 
 function unsettled(rows: readonly TimedRecord[], times: PairedTimes): string[] {

@@ -7,18 +7,16 @@ const ns = (description: string) => ({unit: 'ns', description})
 /** One timed run, of a decode at one of its marks. */
 export const sampleRow = z.object({
   turn: z
-    .number()
     .int()
     .nullable()
     .describe('Turn of the cell, from 1: between turns, others computed. Empty: not recorded.'),
-  run: z.number().int().describe('Timed run, from 1, in the order of time.'),
-  tokens: z.number().int().optional().describe('t, tokens so far, of a decode.'),
+  run: z.int().describe('Timed run, from 1, in the order of time.'),
+  tokens: z.int().optional().describe('t, tokens so far, of a decode.'),
   time_ns: z.number().meta(ns('Time of the run; of a decode from behind its first token to t.')),
   token_ns: z.number().optional().meta(ns('Time of one token there, of a decode.')),
 })
 export type SampleRow = z.infer<typeof sampleRow>
 
-/** What of a result its samples stand in. */
 interface Sampled {
   samples_ns: readonly number[]
   turn_runs: readonly number[]

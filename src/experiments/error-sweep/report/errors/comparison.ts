@@ -29,7 +29,6 @@ export function leadingErrors(row: CompletedSweep): readonly (number | null)[] |
   return replicateMetricsOf(row)?.[LEADING]
 }
 
-/** How error sweeps are compared. */
 export const errorSweepComparison: Comparison<ErrorSweepCell, CompletedSweep> = {
   quantities: [
     {
@@ -107,12 +106,9 @@ export function errorLine(
   if (!shared) return {...line, ...unpairedRatio(other, own, EQUAL)}
   const rounding = roundingOf(a)
   const drawn = isDrawn(a) || isDrawn(b)
-  const alike = own.length === other.length && own.every((x, at) => near(x, other[at]!, rounding))
+  const near = (x: number, at: number) => Math.abs(x - other[at]!) <= rounding
+  const alike = own.length === other.length && own.every(near)
   return {...line, ...(drawn && !alike ? pairedRatio(other, own) : exactly(line, rounding))}
-}
-
-function near(a: number, b: number, rounding: number): boolean {
-  return Math.abs(a - b) <= rounding
 }
 
 /** Why the errors of two cells cannot be compared. */

@@ -36,7 +36,6 @@ import {
 /** Most rows of a table for which all pairs are tested; above, intervals of medians decide, and replicates are not read. */
 const MOST_TESTED = 128
 
-/** One row against another. */
 export interface Compared {
   a: CompletedSweep
   b: CompletedSweep
@@ -97,7 +96,6 @@ function tableKey(row: CompletedSweep): string {
 }
 const tableKeys = new WeakMap<CompletedSweep, string>()
 
-/** The ranking of rows of one table. */
 export function rankingOf(rows: readonly CompletedSweep[]): Ranking {
   const measured = rows.filter(row => leadingError(row).median !== null && !isRounding(row))
   const errors = measured.length > MOST_TESTED ? () => undefined : remembered(errorsOf)
@@ -184,7 +182,6 @@ function isWorseThanAverage({cell, result}: CompletedSweep): boolean {
   return cell.method !== YARDSTICK && (result.mse_over_mean_value ?? 0) > 1
 }
 
-/** What a row costs. */
 interface Size {
   name: 'F' | 'M'
   size: number
@@ -210,7 +207,6 @@ export function errorOf(row: CompletedSweep): number {
  */
 export type Standing = 'yardstick' | 'broken' | 'exact' | 'unusable' | 'worse' | 'better'
 
-/** How a row did. */
 export function standingOf(row: CompletedSweep): Standing {
   const {means_unknown, mse_over_mean_value} = row.result
   const {median, max} = leadingError(row)
@@ -227,7 +223,6 @@ export function isOfZero({result: {mse, not_finite_pct, rel_l2}}: CompletedSweep
   return rel_l2.min === null && not_finite_pct.max === 0 && mse.max !== null
 }
 
-/** Rows by how they did. */
 export function byStanding(
   rows: readonly CompletedSweep[],
 ): Readonly<Record<Standing, readonly CompletedSweep[]>> {

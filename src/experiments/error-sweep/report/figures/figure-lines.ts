@@ -85,7 +85,7 @@ export function linesOf(
     const label = labelOf(variable, own[0]!)
     const look = {method, projection, ...scaleLook(variable, own[0]!, records)}
     if (!predicted) return [{label, ...look, points}]
-    return [{label: predictedLabel(label), ...look, points, computed: true}]
+    return [{label: `${label}, predicted`, ...look, points, computed: true}]
   })
 }
 
@@ -153,10 +153,6 @@ function scaleLook(
 /** Scales of queries and keys, the largest first. */
 export function scalesOf(records: readonly CompletedSweep[]): number[] {
   return [...new Set(records.map(({cell}) => cell.scale))].sort((a, b) => b - a)
-}
-
-function predictedLabel(label: string): string {
-  return `${label}, predicted`
 }
 
 /** What averaging V gets wrong at a place. */

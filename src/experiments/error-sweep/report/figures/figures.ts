@@ -7,9 +7,9 @@ import type {FeatureAxis, Figure, Guide, Series} from '../../../../report/figure
 import {groupBy, spanOf} from '../../../../report/groups.js'
 import {significant, withInterval} from '../../../../report/numbers.js'
 import {YARDSTICK} from '../../../averaging.js'
-import {inputLabel} from '../../../labels.js'
 import type {CompletedSweep, ErrorSweepRecord} from '../../schema.js'
 import {lowestError, type Ranking, rankingsWith} from '../errors/ranking.js'
+import {placeFacts} from '../groups/places.js'
 import {VARIANT_COLUMNS} from '../tables/columns.js'
 import {positionFigures} from '../tables/positions.js'
 import {
@@ -62,7 +62,6 @@ export function errorSweepFigures(
   ]
 }
 
-/** What is drawn in one figure. */
 interface Drawn {
   variable: Variable
   records: readonly CompletedSweep[]
@@ -140,13 +139,14 @@ function figureOf(
   const predicted = linesOf(variable, drawn, span, true)
   const guides = levels.flatMap(own => averageGuide(own, span))
   const limit = limitOf(measured, guides)
+  const differing = [variable.varied, ...(variable.byScale ? (['scale'] as const) : [])]
   const left = [
     ...(shown.length < all.length ? [`Of ${all.length} records ${shown.length} are drawn.`] : []),
     ...(count > MOST_FIGURES ? [`Of ${count} such figures ${MOST_FIGURES} are shown.`] : []),
   ]
   return {
     name: variable.name,
-    title: [variable.title, ...placeOf(variable, records[0]!)].join(', '),
+    title: [variable.title, ...placeFacts(records[0]!, differing)].join(', '),
     caption: [captionOf(predicted.length > 0, limit), ...left].join(' '),
     x: {label: variable.label, scale: 'log'},
     y: {
@@ -204,20 +204,6 @@ function atMostFeatures(records: readonly CompletedSweep[]): CompletedSweep[] {
   return records.filter(({cell}) => (cell.num_features ?? most) === most)
 }
 
-/** What all points of a figure share, in words. */
-function placeOf(variable: Variable, {cell, result}: CompletedSweep): string[] {
-  const {input, layer, target, causal, scale} = cell
-  const isOneScale = variable.varied !== 'scale' && !variable.byScale
-  return [
-    inputLabel(input),
-    ...(layer === undefined ? [] : [`layer ${layer}`]),
-    ...(variable.varied === 'seq_len' ? [] : [`L=${result.query_len}`]),
-    ...(scale === 1 || !isOneScale ? [] : [`q and k times ${significant(scale)}`]),
-    ...(causal ? ['causal'] : []),
-    ...(target === 'raw' ? [] : ['from random vectors alone']),
-  ]
-}
-
 function pointTable(
   variable: Variable,
   records: readonly CompletedSweep[],
@@ -241,11 +227,7 @@ function pointTable(
       cell: ({result: {rel_l2}}) => withInterval(rel_l2.median, rel_l2.low, rel_l2.high),
       best: lowestError(rankings),
     },
-    {
-      title: 'predicted',
-      cell: ({result}) => significant(result.predicted_rel_l2),
-      tells: ({result}) => result.predicted_rel_l2 !== null,
-    },
+    {title: 'predicted', cell: ({result}) => significant(result.predicted_rel_l2), sparse: true},
   ]
   return table(columns, records, MOST_ROWS)
 }

@@ -14,7 +14,6 @@ const [MOST_VARIANTS, MOST_ROWS] = [16, 64]
 /** Facts of a cell that are the same all over a figure. */
 const SHARED = ['seq_len', 'scale', 'logit_scale', 'causal', 'target'] as const
 
-/** What the rows of tiles are. */
 interface Kind {
   /** Of the figure's file. */
   name: string
@@ -106,10 +105,7 @@ function figureOf(kind: Kind, records: readonly CompletedSweep[]): Figure[] {
       table: table(
         [
           {title: kind.label, align: 'left', cell: ([name]) => name!},
-          ...variants.map((title, at) => ({
-            title,
-            cell: (row: readonly string[]) => row[at + 1]!,
-          })),
+          ...variants.map((title, at) => ({title, cell: (row: readonly string[]) => row[at + 1]!})),
         ],
         rowsOf(names, variants, tiles),
       ),

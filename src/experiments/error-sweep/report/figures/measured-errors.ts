@@ -1,8 +1,7 @@
-import {significant} from '../../../../report/numbers.js'
 import {YARDSTICK} from '../../../averaging.js'
-import {inputLabel} from '../../../labels.js'
 import type {MeasuredError} from '../../../measured.js'
 import type {ErrorSweepRecord} from '../../schema.js'
+import {placeFacts} from '../groups/places.js'
 import {averageError} from './figure-lines.js'
 
 /** Errors against exact attention, without those of averaging V, which each of them has. */
@@ -12,14 +11,7 @@ export function measuredErrors(records: readonly ErrorSweepRecord[]): MeasuredEr
     const {cell, result} = record
     const {median: value, low, high} = result.rel_l2
     if (cell.target !== 'raw' || cell.method === YARDSTICK || value === null) return []
-    const {input, layer, scale} = cell
-    const place = [
-      inputLabel(input),
-      ...(layer === undefined ? [] : [`layer ${layer}`]),
-      `L=${result.query_len}`,
-      ...(scale === 1 ? [] : [`q and k times ${significant(scale)}`]),
-      ...(cell.causal ? ['causal'] : []),
-    ].join(', ')
+    const place = placeFacts(record).join(', ')
     const sizes = {length: result.query_len, headDim: result.head_dim}
     return [{cell, ...sizes, value, low, high, place, average: averageError(record) ?? null}]
   })

@@ -31,7 +31,6 @@ export function placeKey({cell}: CompletedSweep): string {
   return JSON.stringify([input, seq_len, scale, logit_scale, causal, layer])
 }
 
-/** In what places differ. */
 export interface PlaceAxis {
   title: string
   align: 'left' | 'right'
@@ -108,7 +107,6 @@ export function contrastOf(places: readonly Place[]): PlaceAxis['contrast'] {
   return places.length === 2 && others.length === 0 ? axis?.contrast : undefined
 }
 
-/** The axes in which places differ. */
 export function axesOf(places: readonly Place[]): PlaceAxis[] {
   const firsts = places.map(([first]) => first)
   const ofLayers = new Set(firsts.map(({cell}) => cell.layer))
@@ -151,6 +149,22 @@ export function measuredLabel(places: readonly Place[]): string {
   return `${name}: ${parts.join(', ')}`
 }
 
+/** What rows at one place have in common, in words. @param without - what is left out */
+export function placeFacts(
+  {cell, result}: CompletedSweep,
+  without: readonly (keyof CompletedSweep['cell'])[] = [],
+): string[] {
+  const {input, layer, scale, causal, target} = cell
+  return [
+    inputLabel(input),
+    ...(layer === undefined ? [] : [`layer ${layer}`]),
+    ...(without.includes('seq_len') ? [] : [`L=${result.query_len}`]),
+    ...(scale === 1 || without.includes('scale') ? [] : [`q and k times ${significant(scale)}`]),
+    ...(causal && !without.includes('causal') ? ['causal'] : []),
+    ...(target === 'raw' ? [] : ['from random vectors alone']),
+  ]
+}
+
 /** Layers that are named by their numbers. */
 const MOST_NUMBERS = 4
 
@@ -160,14 +174,10 @@ function layersText(layers: readonly number[]): string[] {
 }
 
 function lengths(firsts: readonly CompletedSweep[]): string {
-  const queries = ranged(
-    firsts.map(({result}) => result.query_len),
-    String,
-  )
-  const keys = ranged(
-    firsts.map(({result}) => result.key_len),
-    String,
-  )
+  const queryLens = firsts.map(({result}) => result.query_len)
+  const queries = ranged(queryLens, String)
+  const keyLens = firsts.map(({result}) => result.key_len)
+  const keys = ranged(keyLens, String)
   return queries === keys ? `${queries} tokens` : `${queries} queries, ${keys} keys`
 }
 

@@ -1,6 +1,7 @@
 /** What a sweep answers, in sentences: of its first screen, and of pages. */
 import {byOverlap, differs, endsOf} from '../../../../answers/index.js'
 import {significant} from '../../../../report/numbers.js'
+import {capital} from '../../../../report/words.js'
 import {CLOSE} from '../../../averaging.js'
 import {logitSizeName} from '../../../logit-scale.js'
 import type {CompletedSweep, ErrorSweepRecord} from '../../schema.js'
@@ -57,10 +58,6 @@ function withinSentence(sentence: string): string {
   return /^(The|No|Averaging|This|Exact) /.test(sentence)
     ? `${sentence[0]!.toLowerCase()}${sentence.slice(1)}`
     : sentence
-}
-
-function capital(word: string): string {
-  return `${word[0]!.toUpperCase()}${word.slice(1)}`
 }
 
 /** Why the lowest error of a place is not close to zero. */

@@ -35,7 +35,6 @@ export function legend(records: readonly CompletedSweep[], limits: Limits): stri
   ].join(' ')
 }
 
-/** What the mean over texts is. */
 function textsLegend(records: readonly CompletedSweep[]): string[] {
   if (!records.some(row => overTexts(row) !== null)) return []
   return [
@@ -43,7 +42,6 @@ function textsLegend(records: readonly CompletedSweep[]): string[] {
   ]
 }
 
-/** What errors of queries are. */
 function queriesLegend(records: readonly CompletedSweep[]): string[] {
   if (!records.some(({result}) => result.query_error_p50)) return []
   return ['50, 90, 99 % of queries: their rows of outputs have at most this relative error.']
@@ -160,7 +158,6 @@ function withSpread(row: CompletedSweep): string {
   return `${significant(median, digits)} (${least} - ${most})`
 }
 
-/** Digits of a number with an interval. */
 function digitsOf(value: number | null, from: number | null, to: number | null): 2 | 3 {
   return value && from !== null && to !== null && to - from > WIDE * value ? 2 : 3
 }
@@ -296,19 +293,15 @@ export function variantColumns(
 
 /** The same without layers. */
 export const VARIANT_COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
-  {title: 'method', align: 'left', flexible: true, cell: ({cell}) => methodLabel(cell)},
+  {title: 'method', flexible: true, cell: ({cell}) => methodLabel(cell)},
   {
     title: 'projection',
     align: 'left',
     short: {title: 'proj.'},
     cell: ({cell}) => projectionLabel(cell) ?? MISSING,
-    tells: ({cell}) => cell.projection !== null,
+    sparse: true,
   },
-  {
-    title: 'M',
-    cell: ({cell}) => String(cell.num_features ?? MISSING),
-    tells: ({cell}) => cell.num_features !== null,
-  },
+  {title: 'M', cell: ({cell}) => String(cell.num_features ?? MISSING), sparse: true},
 ]
 
 /** All columns of an error table. @param rankings - of its rows @param limits - what they converge to */
@@ -336,7 +329,7 @@ const COLUMNS: readonly [Column, Column, Column, ...Column[]] = [
   {
     title: 'F',
     cell: ({result}) => (result.feature_dim > 0 ? String(result.feature_dim) : MISSING),
-    tells: ({result}) => result.feature_dim > 0,
+    sparse: true,
   },
   {
     title: 'rel L2',
@@ -361,7 +354,7 @@ const COLUMNS: readonly [Column, Column, Column, ...Column[]] = [
     title: 'predicted',
     priority: 1,
     cell: ({result}) => significant(result.predicted_rel_l2),
-    tells: ({result}) => result.predicted_rel_l2 !== null,
+    sparse: true,
   },
   ...MODEL_COLUMNS.map(
     ({title, read}): Column => ({

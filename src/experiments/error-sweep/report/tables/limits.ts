@@ -5,23 +5,23 @@ import {methodLabel, variantLabel} from '../../../labels.js'
 import type {CompletedSweep} from '../../schema.js'
 import {isDrawn, isRounding} from '../errors/comparison.js'
 import {errorOf} from '../errors/ranking.js'
+import {placeKey} from '../groups/places.js'
 
-/** Rows against what each method converges to, by their variant and layer. */
+/** Rows against what each method converges to, by their variant and place. */
 export type Limits = ReadonlyMap<string, CompletedSweep>
 
-/** @param rows - of one input, length, scale and causality */
 export function limitsOf(rows: readonly CompletedSweep[]): Limits {
   const matched = rows.filter(({cell}) => cell.target === 'matched')
   return new Map(matched.map(row => [nameOf(row), row]))
 }
 
 /** The row of the same draws against what they converge to; `undefined`: they estimate softmax itself, or none was measured. */
-function limitOf(limits: Limits, row: CompletedSweep): CompletedSweep | undefined {
+export function limitOf(limits: Limits, row: CompletedSweep): CompletedSweep | undefined {
   return row.cell.target === 'raw' ? limits.get(nameOf(row)) : undefined
 }
 
-function nameOf({cell}: CompletedSweep): string {
-  return `${variantLabel(cell)} ${cell.layer}`
+function nameOf(row: CompletedSweep): string {
+  return `${variantLabel(row.cell)} ${placeKey(row)}`
 }
 
 /** Rows against limits without a row of the same draws against softmax. @param rows - against softmax */
@@ -73,7 +73,6 @@ function finite(value: number): number | null {
   return Number.isFinite(value) ? value : null
 }
 
-/** What the columns are. */
 export function limitsLegend(limits: Limits): string[] {
   if (limits.size === 0) return []
   return [
@@ -84,7 +83,6 @@ export function limitsLegend(limits: Limits): string[] {
   ]
 }
 
-/** What each method converges to. */
 export function limitItems(limits: Limits): string[] {
   const items = [...limits.values()].map(
     ({cell, result}) => `${methodLabel(cell)} converges to ${result.target_label}`,

@@ -4,7 +4,7 @@ import {evenly} from '../../../../report/evenly.js'
 import {groupBy, spanOf} from '../../../../report/groups.js'
 import {errorSpan, MISSING} from '../../../../report/numbers.js'
 import {listed, shortened} from '../../../../report/words.js'
-import {methodLabel, projectionLabel, variantLabel} from '../../../labels.js'
+import {methodLabel, projectionLabel} from '../../../labels.js'
 import type {CompletedSweep} from '../../schema.js'
 import {leadingError, medianOf} from '../errors/comparison.js'
 import {
@@ -18,8 +18,8 @@ import {
 } from '../errors/ranking.js'
 import {type Place, type PlaceAxis, placeKey} from '../groups/places.js'
 import {atLargestFeatures} from '../groups/sections.js'
+import {type Limits, limitOf} from './limits.js'
 
-/** Columns of M. */
 const MOST_COUNTS = 3
 
 /** Characters of a name; more where shorter ones are alike. */
@@ -40,22 +40,10 @@ interface MethodRow {
   note: string
 }
 
-/** What rows of methods are judged by. */
 interface Judged {
   /** Of their places. */
   rankings: readonly Ranking[]
-  /** Errors against what methods converge to, by {@link limitKey}. */
-  limits: ReadonlyMap<string, number>
-}
-
-/** Of each variant that converges to something else than softmax: how far it is off that. */
-export function limitsOf(completed: readonly CompletedSweep[]): Judged['limits'] {
-  const matched = completed.filter(({cell}) => cell.target === 'matched')
-  return new Map(matched.map(row => [limitKey(row), errorOf(row)]))
-}
-
-function limitKey(row: CompletedSweep): string {
-  return `${variantLabel(row.cell)} ${placeKey(row)}`
+  limits: Limits
 }
 
 /**
@@ -79,24 +67,18 @@ export function methodsTable(
     },
     {
       title: 'note',
-      align: 'left',
       flexible: true,
       cell: ({note}) => note,
       tells: ({note}) => note !== '' && places.length === 1,
     },
   ]
-  return {
-    count: all.length,
-    blocks: rows => [table(columns, kept(all, rows))],
-  }
+  return {count: all.length, blocks: rows => [table(columns, kept(all, rows))]}
 }
 
 /** The errors of a place, a column for each M. @param name - of the place, above the first of them */
 function errorColumns(place: Place, name: string | undefined): ColumnSpec<MethodRow>[] {
-  const counts = evenly(
-    [...new Set(place.flatMap(({cell}) => cell.num_features ?? []))].sort((a, b) => a - b),
-    MOST_COUNTS,
-  )
+  const all = [...new Set(place.flatMap(({cell}) => cell.num_features ?? []))].sort((a, b) => a - b)
+  const counts = evenly(all, MOST_COUNTS)
   const key = placeKey(place[0])
   return (counts.length === 0 ? [null] : counts).map((count, at) => {
     const title = count === null ? 'error' : `M=${count}`
@@ -228,9 +210,9 @@ function countsText(some: readonly CompletedSweep[], all: readonly CompletedSwee
 const NEAR = 1 / 3
 
 /** Whether most of an error is what the method converges to. */
-function isNearLimit(row: CompletedSweep, limits: Judged['limits']): boolean {
-  const off = limits.get(limitKey(row))
-  return row.cell.target === 'raw' && off !== undefined && off < NEAR * errorOf(row)
+function isNearLimit(row: CompletedSweep, limits: Limits): boolean {
+  const limit = limitOf(limits, row)
+  return limit !== undefined && errorOf(limit) < NEAR * errorOf(row)
 }
 
 /** Whether averaging V has the lower error beyond doubt. */

@@ -117,8 +117,8 @@ function columnsOf(found: readonly Compared[]): ColumnSpec<Compared>[] {
   const both = (of: (row: CompletedSweep) => number | null) => (row: Compared) =>
     [...new Set([of(row.a) || '-', of(row.b) || '-'])].join(' / ')
   return [
-    {title: 'variant', align: 'left', flexible: true, cell: ({a}) => rowLabel(a)},
-    {title: 'against', align: 'left', flexible: true, cell: ({b}) => rowLabel(b)},
+    {title: 'variant', flexible: true, cell: ({a}) => rowLabel(a)},
+    {title: 'against', flexible: true, cell: ({b}) => rowLabel(b)},
     ...(layered ? [{title: 'layer', cell: ({a}: Compared) => String(a.cell.layer)}] : []),
     {title: 'M', priority: 3, cell: both(({cell}) => cell.num_features)},
     {title: 'F', priority: 2, cell: both(({result}) => result.feature_dim)},
@@ -139,7 +139,6 @@ const SAID: Readonly<Record<Answer, string>> = {
   cannot_be_told: 'is not distinguishable from',
 }
 
-/** Errors by what they are taken against. */
 const AGAINST = {raw: 'error against softmax', matched: 'error from random vectors alone'} as const
 
 /** Which variants err less, of each table of the report. */

@@ -17,10 +17,7 @@ export function placesTable(places: readonly Place[]): CutTable {
       align,
       cell: ({place: [first]}: PlaceAnswer) => shortened(value(first), NAME),
     })),
-    {
-      title: 'lowest error',
-      cell: ({lowest}) => (lowest ? errorSpan(...endsOf(lowest)) : MISSING),
-    },
+    {title: 'lowest error', cell: ({lowest}) => (lowest ? errorSpan(...endsOf(lowest)) : MISSING)},
     {
       title: 'method',
       align: 'left',

@@ -4,13 +4,13 @@ import {evenly} from '../../../../report/evenly.js'
 import type {Figure, Series} from '../../../../report/figures/figure.js'
 import {groupBy} from '../../../../report/groups.js'
 import {significant, withInterval} from '../../../../report/numbers.js'
-import {inputLabel, variantLabel} from '../../../labels.js'
+import {variantLabel} from '../../../labels.js'
 import type {CompletedSweep} from '../../schema.js'
 import {standingOf} from '../errors/ranking.js'
+import {placeFacts} from '../groups/places.js'
 import {atLargestFeatures, sourceOf} from '../groups/sections.js'
 import {variantColumns} from './columns.js'
 
-/** Figures, and lines of one. */
 const [MOST_FIGURES, MOST_LINES] = [12, 8]
 
 /** Rows with errors by position that say something: exact forms have the rounding of float32. */
@@ -23,15 +23,8 @@ function positioned(rows: readonly CompletedSweep[]): CompletedSweep[] {
 /** The median error of the queries of each eighth, at the largest M; nothing where attention is not causal. */
 export function positionBlocks(rows: readonly CompletedSweep[]): Block[] {
   const variants = positioned(rows)
-  const parts = variants[0]?.result.query_errors_by_position?.length ?? 0
-  if (parts === 0) return []
-  const columns = Array.from(
-    {length: parts},
-    (_, at): ColumnSpec<CompletedSweep> => ({
-      title: shareText(at, parts),
-      cell: ({result}) => significant(result.query_errors_by_position?.[at]?.query_error.median),
-    }),
-  )
+  const columns = variants.slice(0, 1).flatMap(partColumns)
+  if (columns.length === 0) return []
   const names = variantColumns(variants)
   return [
     heading(3, 'Error by position of the query, at the largest M'),
@@ -40,6 +33,15 @@ export function positionBlocks(rows: readonly CompletedSweep[]): Block[] {
       'Columns: from where to where in the sequence; median over queries of |estimate - exact| / |exact|, median over draws.',
     ),
   ]
+}
+
+/** A column for each part of the sequence. @param row - any of the table */
+function partColumns({result}: CompletedSweep): ColumnSpec<CompletedSweep>[] {
+  const parts = result.query_errors_by_position ?? []
+  return parts.map((_, at) => ({
+    title: shareText(at, parts.length),
+    cell: row => significant(row.result.query_errors_by_position?.[at]?.query_error.median),
+  }))
 }
 
 /** `0-12 %` */
@@ -60,14 +62,8 @@ export function positionFigures(records: readonly CompletedSweep[]): Figure[] {
 }
 
 function figureOf(variants: readonly CompletedSweep[]): Figure {
-  const {cell, result} = variants[0]!
-  const place = [
-    inputLabel(cell.input),
-    ...(cell.layer === undefined ? [] : [`layer ${cell.layer}`]),
-    `L=${result.query_len}`,
-    ...(cell.scale === 1 ? [] : [`q and k times ${significant(cell.scale)}`]),
-    ...(cell.target === 'raw' ? [] : ['from random vectors alone']),
-  ]
+  // attention is causal here in any case
+  const place = placeFacts(variants[0]!, ['causal'])
   return {
     name: 'error-by-position',
     title: `Error by position of the query, ${place.join(', ')}`,
@@ -80,12 +76,7 @@ function figureOf(variants: readonly CompletedSweep[]): Figure {
     table: table(
       [
         {title: 'variant', align: 'left', cell: row => variantLabel(row.cell)},
-        ...(result.query_errors_by_position ?? []).map(
-          (_, at, all): ColumnSpec<CompletedSweep> => ({
-            title: shareText(at, all.length),
-            cell: row => significant(row.result.query_errors_by_position?.[at]?.query_error.median),
-          }),
-        ),
+        ...partColumns(variants[0]!),
       ],
       variants,
     ),

@@ -39,7 +39,6 @@ export const ROW_COLUMNS: readonly Column[] = [
   },
 ]
 
-/** What the columns are, and the rows that they come from. */
 export function rowsLegend(records: readonly CompletedSweep[]): string[] {
   if (!records.some(({result}) => result.row_total_variation)) return []
   const sampled = groupBy(
