@@ -192,6 +192,12 @@ describe.each(['bert', 'qwen3'] as const)('any model, as %s,', kind => {
       /ids from 0 to 12, got 13/,
     ],
     [
+      'an id below all',
+      (m: Model) => m.embed(batchOf([3, -1])),
+      'BAD_OPTION',
+      /ids from 0 to 12, got -1/,
+    ],
+    [
       'too many tokens',
       (m: Model) => m.embed(batchOf(Array(12).fill(1))),
       'BAD_OPTION',

@@ -105,6 +105,7 @@ const CASES: Record<string, {text: string; code?: string; message?: RegExp; reme
     message: /expected an ES module, with import and export, got a CommonJS file/,
     remedy: /rename it to common\.mjs/,
   },
+  'common.cts': {text: '', message: /got a CommonJS file \(it ends in \.cts\)/},
   'common/exports.js': {
     text: 'module.exports = {name: "x"}\n',
     message: /got a CommonJS file/,

@@ -1,7 +1,8 @@
 import {expect, it} from 'vitest'
 import {loadEstimators} from '../../../../src/attention/index.js'
+import {useBackend} from '../../../../src/backends/index.js'
 import {hostInputs, SMALL} from '../../../helpers/arrays.js'
-import {twinOfCase} from '../../../helpers/estimator-case.js'
+import {runCase, twinOfCase} from '../../../helpers/estimator-case.js'
 
 await loadEstimators()
 
@@ -16,4 +17,11 @@ it('landmarks and a pseudo-inverse are exact by definition, where every token is
   found.forEach((x, at) => {
     expect(Math.abs(x - exact[at]!)).toBeLessThan(1e-9 * (1 + Math.abs(exact[at]!)))
   })
+})
+
+it('the pseudo-inverse takes six steps by default', async () => {
+  await useBackend('cpu')
+  const out = (options: Record<string, unknown>) =>
+    runCase({method: 'nystrom', sizes: SMALL, options}).out
+  expect(out({})).toEqual(out({iterations: 6}))
 })

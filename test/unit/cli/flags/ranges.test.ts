@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import {describe, expect, it} from 'vitest'
 import {
   ANGLE,
+  CHECK_DRAWS,
   COUNT,
   MAX_VALUES,
   mergeValues,
@@ -166,6 +167,8 @@ describe('parseNumber', () => {
     expect(parseNumber('0', '--warmup', COUNT)).toBe(0)
     expect(parseNumber('0', '--min-time', NON_NEGATIVE_NUMBER)).toBe(0)
     expect(parseNumber('180', '--angles', ANGLE)).toBe(180)
+    expect(parseNumber('100', '--draws', CHECK_DRAWS)).toBe(100)
+    expect(parseNumber('100000', '--draws', CHECK_DRAWS)).toBe(100_000)
   })
 
   it.each([
