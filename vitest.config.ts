@@ -26,12 +26,14 @@ const PROCESSES = [
   'test/cli/{bench-shapes,plugins,program,report-figures}.test.ts',
   'test/faults/no-process-left.test.ts',
   'test/fuzz/runs.test.ts',
-  'test/project/{install,pack-python,tarball,tensorflow,your-estimator}.test.ts',
+  'test/project/{gradients,install,node-version,pack-python,python-environment}.test.ts',
+  'test/project/{setup-tensorflow,tarball,tensorflow,your-estimator}.test.ts',
   'test/unit/experiments.test.ts',
   'test/unit/experiments/bench/measure/{breakdown,forward}.test.ts',
   'test/unit/experiments/bench/measure/peers/peer-cell.test.ts',
   'test/unit/plugins/load.test.ts',
   'test/unit/runner/**/*.test.ts',
+  'test/unit/tf.test.ts',
 ]
 
 /**

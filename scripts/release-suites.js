@@ -48,7 +48,8 @@ const SUITES = {
   'test:processes': [
     ...['vitest.config.ts', 'test/cli', 'test/faults', 'test/fuzz', 'test/project', 'test/unit'],
     'test/helpers',
-    ...['src', 'native', 'package-lock.json', ...PROGRAM.filter(path => !path.startsWith('src/'))],
+    ...['src', 'native', 'scripts', 'package-lock.json'],
+    ...PROGRAM.filter(path => !path.startsWith('src/')),
   ],
   'test:rest:program': [
     ...['test/cli', 'test/faults', 'test/fuzz', 'test/project', 'test/unit', 'test/helpers'],

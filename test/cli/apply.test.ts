@@ -13,14 +13,8 @@ const WROTE = 'wrote out [1, 3, 31, 13] (batch, heads, tokens, Dv) to b.npy'
 
 describe('rfa apply', () => {
   const applied = (not_finite: number): ApplyRecord => ({
-    schema: 'rfa.apply/2',
-    output: 'b.npy',
-    layout: 'bhld',
-    causal: false,
-    method: 'rfa',
-    preset: 'exact',
-    plugin: null,
-    tuned: null,
+    ...{schema: 'rfa.apply/2', output: 'b.npy', layout: 'bhld', causal: false, method: 'rfa'},
+    ...{preset: 'exact', plugin: null, tuned: null},
     ...madeBy({backend: 'cpu', threads: 1}),
     operations: {},
     arrays: [{...APPLIED_ARRAY, not_finite}],
@@ -32,11 +26,7 @@ describe('rfa apply', () => {
     const argv = typed.split(' ')
     const {stdout, stderr} = await run(Apply, 'apply', argv)
     expect(runner.applyEstimator.mock.lastCall?.[0]).toMatchObject({
-      method: 'rfa',
-      output: 'b.npy',
-      scale: 0.25,
-      threads: 2,
-      force: false,
+      ...{method: 'rfa', output: 'b.npy', scale: 0.25, threads: 2, force: false},
       input: {paths: ['a.npz']},
     })
     expect(stdout).toBe('')

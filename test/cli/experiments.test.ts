@@ -219,14 +219,7 @@ describe('an experiment', () => {
     it('tells how to go on once a cell had begun, and not before', async () => {
       runner.runExperiment.mockImplementationOnce(async (_, {onProgress}) => {
         onProgress?.({
-          done: 0,
-          total: 2,
-          label: '',
-          soFar: '',
-          etaMs: 0,
-          share: 0,
-          rough: true,
-          failed: 0,
+          ...{done: 0, total: 2, label: '', soFar: '', etaMs: 0, share: 0, rough: true, failed: 0},
         })
         throw full
       })
@@ -244,12 +237,8 @@ describe('an experiment', () => {
       options.onNote?.('no run yet')
       options.onWarning?.('mixed')
       return {
-        schema: 'rfa.finished-run/1',
-        directory: 'out',
-        manifest: {...BENCH_MANIFEST, plan},
-        records: [],
-        counts: {total: 0, completed: 0, skipped: 0, failed: 0},
-        verdicts: [],
+        ...{schema: 'rfa.finished-run/1', directory: 'out', manifest: {...BENCH_MANIFEST, plan}},
+        ...{records: [], counts: {total: 0, completed: 0, skipped: 0, failed: 0}, verdicts: []},
       }
     })
     expect(untimed((await bench('-o', 'out')).stderr)).toBe(

@@ -10,11 +10,11 @@ import ErrorSweep from '../../commands/error-sweep.js'
 import Methods from '../../commands/methods.js'
 import Report from '../../commands/report.js'
 import Variance from '../../commands/variance.js'
-import type {ErrorSweepPlan} from '../../src/experiments/error-sweep/schema.js'
 import {allExperiments} from '../../src/experiments/index.js'
 import {writeArrays} from '../../src/inputs/files/index.js'
 import {runManifest} from '../../src/results/folder/manifest.js'
 import type {CellRecord, Plan} from '../../src/results/record.js'
+import {sweep as planOf} from '../helpers/plans.js'
 import {BENCH_MANIFEST, BENCH_PLAN, timed} from '../helpers/records/bench.js'
 import {sweep} from '../helpers/records/error-sweep.js'
 import {failed, skipped} from '../helpers/records/outcomes.js'
@@ -165,22 +165,9 @@ function infected<T>(value: T, fits: (whole: unknown) => boolean): T {
   return whole as T
 }
 
-const sweepPlan: ErrorSweepPlan = {
-  experiment: 'error-sweep',
+const sweepPlan = planOf({
   input: {kind: 'file', paths: ['q.npz'], names: {query: 'q', key: 'k', value: 'v'}},
-  methods: [{method: 'elu', preset: 'exact', options: {}}],
-  projections: ['orth'],
-  orth_sign: 'haar',
-  num_features: [16],
-  seq_lens: [64, 128, 256, 512],
-  scales: [1],
-  targets: ['raw'],
-  replicates: 1,
-  causal: false,
-  row_metrics: false,
-  seed: 0,
-  backend: 'auto',
-}
+})
 
 describe('a run folder of somebody else', () => {
   it.each<[Plan, CellRecord]>([

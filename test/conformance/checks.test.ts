@@ -40,14 +40,14 @@ async function expectLaw(method: MethodName, check: string): Promise<void> {
 describe.each(backends)('on %s', backend => {
   beforeAll(() => useBackend(backend))
 
-  // checks take turns: each meets every fifth method on one backend, and every method some check; a step that has a divisor
+  // checks take turns: each meets every ninth method on one backend, and every method some check; a step that has a divisor
   // in common with their number would leave some of them out
   const without = [
     ...(exact.includes(backend) ? [] : BITS),
     ...(backend === 'cpu' ? [] : WITHIN_TWINS),
   ]
   const laws = LAWS.filter(({name}) => !without.includes(name))
-  const own = sample(pairs(laws), backend === THOROUGH ? 5 : 31, 1)
+  const own = sample(pairs(laws), backend === THOROUGH ? 9 : 31, 1)
   // WebAssembly and TensorFlow have the composites of plain JavaScript: a full run takes every third of theirs, too
   const few = FULL && ![THOROUGH, 'cpu'].includes(backend)
   it.each(few ? own.filter((_, at) => at % 3 === 1) : own)('%s: %s', expectLaw)

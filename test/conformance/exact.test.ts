@@ -101,12 +101,10 @@ describe.each(backends)('exact attention on %s', backend => {
     assertWithin('masked tile', out, twin.out.value, twin.out.error)
   })
 
-  it.each([
-    [SMALL, false],
-    [SMALL, true],
-    [TILED, false],
-    [TILED, true],
-  ] as const)(
+  const sums = [SMALL, TILED].flatMap(sizes =>
+    [false, true].map(causal => [sizes, causal] as const),
+  )
+  it.each(casesOn(backend, sums))(
     'the log-sum of each row is that of its logits, key bias and scale included',
     (sizes, causal) => {
       const {batch, heads, queryLen, keyLen, headDim} = sizes

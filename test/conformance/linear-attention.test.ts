@@ -30,12 +30,8 @@ const CHUNK = 64
 const CASES: readonly Case[] = [
   {title: 'bidirectional', queryLen: 13, keyLen: 11, causal: false},
   {
-    title: 'bidirectional, masked, weighted',
-    queryLen: 13,
-    keyLen: 131,
-    causal: false,
-    masked: true,
-    weightRange: 70,
+    ...{title: 'bidirectional, masked, weighted', queryLen: 13, keyLen: 131, causal: false},
+    ...{masked: true, weightRange: 70},
   },
   {title: 'causal, one chunk', queryLen: 63, keyLen: 63, causal: true},
   {title: 'causal, chunk border', queryLen: 65, keyLen: 64, causal: true},
@@ -50,11 +46,7 @@ const CASES: readonly Case[] = [
     weightRange: 70,
   },
   {
-    title: 'causal, masked, weighted',
-    queryLen: 131,
-    keyLen: 127,
-    causal: true,
-    masked: true,
+    ...{title: 'causal, masked, weighted', queryLen: 131, keyLen: 127, causal: true, masked: true},
     weightRange: 9,
   },
   {title: 'causal, gated', queryLen: 131, keyLen: 131, causal: true, gated: true},
@@ -66,21 +58,13 @@ const CASES: readonly Case[] = [
     gated: true,
   },
   {
-    title: 'causal, gated, weighted',
-    queryLen: 131,
-    keyLen: 129,
-    causal: true,
-    gated: true,
+    ...{title: 'causal, gated, weighted', queryLen: 131, keyLen: 129, causal: true, gated: true},
     weightRange: 40,
   },
   {title: 'causal, continued', queryLen: 129, keyLen: 131, causal: true, continued: true},
   {
-    title: 'causal, continued, gated',
-    queryLen: 131,
-    keyLen: 127,
-    causal: true,
-    continued: true,
-    gated: true,
+    ...{title: 'causal, continued, gated', queryLen: 131, keyLen: 127, causal: true},
+    ...{continued: true, gated: true},
   },
 ]
 

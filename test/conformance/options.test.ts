@@ -1,8 +1,10 @@
 import {beforeAll, describe, expect, it} from 'vitest'
-import {loadEstimators} from '../../src/attention/index.js'
+import {loadEstimators, type MethodName} from '../../src/attention/index.js'
+import {estimatorNamed} from '../../src/attention/resolve.js'
 import {useBackend} from '../../src/backends/index.js'
 import {type Sizes, SMALL} from '../helpers/arrays.js'
 import {casesOn, runnableBackends} from '../helpers/backends.js'
+import {decodeCase} from '../helpers/decode.js'
 import {
   caseName,
   type EstimatorCase,
@@ -17,9 +19,33 @@ await loadEstimators()
 
 /** More than two chunks of the causal forms, more queries than keys. */
 const LONG: Sizes = {...SMALL, batch: 1, heads: 1, queryLen: 139, keyLen: 131}
+/** Several windows, chunks and segments, the last one of each cut short. */
+const ODD: Sizes = {...SMALL, queryLen: 35, keyLen: 35, valueDim: 7, numFeatures: 9}
+
+type Variant = Pick<EstimatorCase, 'method' | 'options'> & {sizes?: Sizes}
+
+/** Options of a method on sequences of odd lengths. */
+const odd = (method: MethodName, all: readonly Record<string, unknown>[], sizes = ODD): Variant[] =>
+  all.map(options => ({method, options, sizes}))
+
+/** Chunks that divide windows, that windows divide, and neither; longer than all. */
+const CUTS = [
+  {window: 8, chunkSize: 4},
+  {window: 4, chunkSize: 12},
+  {window: 6, chunkSize: 5},
+  {window: 5, chunkSize: 64},
+].flatMap(cuts => [cuts, {...cuts, overlap: true}, {...cuts, overlap: true, localKeys: 'twice'}])
+/** Other means and inverses than by default. */
+const LANDMARKS = [
+  {landmarks: 'padded'},
+  {landmarks: 'padded', pinvScale: 'batch'},
+  {pinvScale: 'batch'},
+  {iterations: 0},
+  {iterations: 2},
+]
 
 /** Options that act beyond one chunk; on few tokens every option is tried by its own suite. */
-const VARIANTS: readonly Pick<EstimatorCase, 'method' | 'options'>[] = [
+const VARIANTS: readonly Variant[] = [
   {method: 'efficient', options: {causalNormalizer: 'joint'}},
   {method: 'efficient', options: {bucket: 3}},
   {method: 'efficient', options: {bucket: 64, causalNormalizer: 'joint'}},
@@ -44,28 +70,62 @@ const VARIANTS: readonly Pick<EstimatorCase, 'method' | 'options'>[] = [
   {method: 'ra', options: {proposal: 'mean-key', samples: 2}},
   {method: 'ra', options: {proposal: 'softmax-mean', noiseScale: 'official'}},
   {method: 'ra', options: {proposal: 'softmax-mean', sampled: false}},
+  ...odd('eva', CUTS),
+  ...odd('eva', [
+    {window: 3, chunkSize: null},
+    {gridWidth: 7, window: 2, chunkSize: 3},
+    {gridWidth: 7, window: 2, chunkSize: null, overlap: true},
+    {gridWidth: 5, window: 3, chunkSize: 2, overlap: true, localKeys: 'twice'},
+    {gridWidth: 5, window: 1, chunkSize: null, padding: 'zeros', localKeys: 'twice'},
+  ]),
+  ...odd('nystrom', LANDMARKS),
+  ...odd('nystrom', LANDMARKS, {...ODD, keyLen: 17}),
+  ...odd('nystrom', LANDMARKS, {...ODD, queryLen: 4}), // fewer queries than landmarks
+  ...odd('reformer', [
+    {rounds: 2, chunkSize: 1},
+    {rounds: 1, lookBack: 'wrap', chunkSize: 16},
+    {rounds: 2, lookBack: 'wrap', duplicates: 'every-round', chunkSize: 8},
+    {rounds: 2, combine: 'uniform', self: 'too', duplicates: 'every-round', buckets: 4},
+  ]),
 ]
 
-const CASES: EstimatorCase[] = VARIANTS.flatMap(variant => [
-  {...variant, sizes: LONG},
-  {...variant, sizes: LONG, causal: true},
-  {...variant, sizes: LONG, causal: true, masked: true},
-  {...variant, sizes: LONG, masked: true},
-]).filter(given => unsupportedReason(given) === undefined)
+const CASES: EstimatorCase[] = VARIANTS.flatMap(({sizes = LONG, ...variant}): EstimatorCase[] => [
+  {...variant, sizes},
+  {...variant, sizes, causal: true},
+  {...variant, sizes, causal: true, masked: true},
+  {...variant, sizes, masked: true},
+]).filter(
+  // grids have no order in time
+  given =>
+    unsupportedReason(given) === undefined && !(given.causal && 'gridWidth' in {...given.options}),
+)
+
+/** Calls that a decoder can follow: those of few tokens. */
+const DECODED = CASES.filter(
+  ({method, causal, masked, sizes}) =>
+    causal && !masked && sizes === ODD && estimatorNamed(method).supports.decode,
+)
 
 function nameOf(given: EstimatorCase): string {
   return `${caseName(given)} ${JSON.stringify(given.options)}`
 }
 
+function check(given: EstimatorCase, actual: Float32Array): void {
+  const {value, error} = twinOfCase(given).out
+  const {decidable} = assertWithin(nameOf(given), actual, value, error)
+  expect(2 * decidable).toBeGreaterThanOrEqual(value.length)
+}
+
 describe.each(backends)('options on long sequences on %s', backend => {
   beforeAll(() => useBackend(backend))
 
-  it.each(casesOn(backend, CASES).map(given => [nameOf(given), given] as const))(
-    '%s: within rounding of its definition',
-    (name, given) => {
-      const {value, error} = twinOfCase(given).out
-      const {decidable} = assertWithin(name, runCase(given).out, value, error)
-      expect(2 * decidable).toBeGreaterThanOrEqual(value.length)
-    },
-  )
+  const named = (cases: readonly EstimatorCase[]) =>
+    casesOn(backend, cases, 3).map(given => [nameOf(given), given] as const)
+  it.each(named(CASES))('%s: within rounding of its definition', (_, given) => {
+    check(given, runCase(given).out)
+  })
+
+  it.each(named(DECODED))('%s: token by token, within rounding of it', (_, given) => {
+    check(given, decodeCase(given))
+  })
 })

@@ -102,9 +102,13 @@ export interface FolderChanges {
   shards?: number
 }
 
-/** A folder of a tiny model, removed after the test. */
-export async function modelFolder(kind: TinyModel, changes: FolderChanges = {}): Promise<string> {
-  const folder = await newFolder()
+/** A folder of a tiny model, removed after the test unless a place is given. */
+export async function modelFolder(
+  kind: TinyModel,
+  changes: FolderChanges = {},
+  place?: string,
+): Promise<string> {
+  const folder = place ?? (await newFolder())
   writeJson(folder, 'tokenizer.json', tokenizerJson(kind))
   writeJson(folder, 'config.json', CONFIGS[kind])
   const arrays = await weightsOf(folder, changes)

@@ -24,8 +24,8 @@ export function gone(): tf.Tensor4D {
   return x
 }
 
-/** A call that is refused, and how. */
-export type Refusal = [title: string, call: () => unknown, code: RfaError['code'], message: RegExp]
+/** A call that is refused, and how. Default code: BAD_OPTION */
+export type Refusal = [title: string, call: () => unknown, message: RegExp, code?: RfaError['code']]
 
 /** Runs the calls on every backend. @param what - refuses them */
 export function describeRefusals(what: string, refusals: readonly Refusal[]): void {
@@ -34,7 +34,7 @@ export function describeRefusals(what: string, refusals: readonly Refusal[]): vo
     beforeEach(() => tf.engine().startScope())
     afterEach(() => tf.engine().endScope())
 
-    it.each(refusals)('%s', (_title, call, code, message) => {
+    it.each(refusals)('%s', (_title, call, message, code = 'BAD_OPTION') => {
       expect(call).toThrow(expect.objectContaining({code, message: expect.stringMatching(message)}))
     })
   })

@@ -18,20 +18,9 @@ export function exampleTuned(
   {layers = [0], draws = 1}: Sizes = {},
 ): Tuned {
   const tuned: Omit<Tuned, 'layers'> = {
-    method: 'favor-pos',
-    preset: 'exact',
-    options: {},
-    projection: 'orth',
-    numFeatures: 8,
-    causal: false,
-    heads: 2,
-    keyHeads: 2,
-    headDim: 4,
-    learned: 'maps',
-    loss: 'outputs',
-    sequential: false,
-    seed: 0,
-    model: null,
+    ...{method: 'favor-pos', preset: 'exact', options: {}, projection: 'orth', numFeatures: 8},
+    ...{causal: false, heads: 2, keyHeads: 2, headDim: 4, learned: 'maps', loss: 'outputs'},
+    ...{sequential: false, seed: 0, model: null},
     ...facts,
   }
   const ofLayer = (layer: number | undefined, at: number): TunedLayer => ({

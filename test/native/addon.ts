@@ -1,5 +1,6 @@
 /** The addon under test, or the printed reason why these suites are skipped. */
-import {describe, it} from 'vitest'
+import {beforeAll, describe, it} from 'vitest'
+import {useBackend} from '../../src/backends/index.js'
 import type {Addon} from '../../src/backends/native/addon.js'
 import {loadAddon} from '../../src/backends/native/loader.js'
 
@@ -19,4 +20,16 @@ export function describeNative(title: string, body: (addon: Addon) => void): voi
 /** Instruction sets of this machine and build, best first. */
 export function instructionSets(): string[] {
   return 'addon' in loaded ? loaded.addon.runtime().available.split(',') : []
+}
+
+/** Suites on each instruction set in turn. */
+export function describeOnEachIsa(addon: Addon, body: () => void): void {
+  describe.each(instructionSets())('on %s', isa => {
+    beforeAll(async () => {
+      await useBackend('native')
+      addon.selectIsa(isa)
+      return () => addon.selectIsa('')
+    })
+    body()
+  })
 }

@@ -1,23 +1,15 @@
 import * as tf from '@tensorflow/tfjs-core'
 import '@tensorflow/tfjs-core/dist/register_all_gradients.js'
-import {beforeAll, describe, expect, it} from 'vitest'
+import {expect, it} from 'vitest'
 import {
   attention,
-  causalFeatureAttention,
   linearAttention,
   loadEstimators,
   METHOD_NAMES,
   recordOperations,
   softmaxAttention,
 } from '../../src/attention/index.js'
-import {
-  featureMap,
-  type LinearState,
-  linearAttentionRatio,
-  sampleKeys,
-  segmentMeans,
-} from '../../src/attention/kernels/index.js'
-import {optimalMixture} from '../../src/attention/kernels/optimal-mixture.js'
+import {featureMap, linearAttentionRatio} from '../../src/attention/kernels/index.js'
 import {estimatorNamed} from '../../src/attention/resolve.js'
 import {useBackend} from '../../src/backends/index.js'
 import {
@@ -34,7 +26,7 @@ import {type EstimatorCase, outputBound, runCase, twinOfCase} from '../helpers/e
 import {caseOf, formsOf} from '../helpers/methods.js'
 import {addBounds, assertWithin, compare, gamma, U} from '../helpers/rounding.js'
 import {PLAIN, TWINS} from '../helpers/twins/index.js'
-import {describeNative, instructionSets} from './addon.js'
+import {describeNative, describeOnEachIsa} from './addon.js'
 import {guarded} from './guards.js'
 
 await loadEstimators()
@@ -58,13 +50,7 @@ async function onBoth(body: () => tf.Tensor[]) {
 }
 
 describeNative('fused attention', addon => {
-  describe.each(instructionSets())('on %s', isa => {
-    beforeAll(async () => {
-      await useBackend('native')
-      addon.selectIsa(isa)
-      return () => addon.selectIsa('')
-    })
-
+  describeOnEachIsa(addon, () => {
     it('of logits in the thousands is exact softmax still', () => {
       // several blocks of keys: their largest logits lie far apart
       const sizes = {...LONG, keyLen: 593}
@@ -311,86 +297,6 @@ describeNative('fused attention', addon => {
     })
     expect([...out]).toEqual([0, 0, 0, 0, 0, 0])
     expect([...lse]).toEqual([-Infinity, -Infinity, -Infinity])
-  })
-
-  const wrong = [
-    {
-      title: 'keys of another width',
-      call: (q: tf.Tensor4D, _k: tf.Tensor4D, v: tf.Tensor4D) =>
-        softmaxAttention(q, tf.zeros([2, 3, 11, 4]), v),
-      message: /SoftmaxAttention: expected key \[2, 3, 11, 5\], got \[2, 3, 11, 4\]/,
-    },
-    {
-      title: 'a mask of another length',
-      call: (q: tf.Tensor4D, k: tf.Tensor4D, v: tf.Tensor4D) =>
-        linearAttention(q, k, v, {keyMask: tf.ones([2, 7])}),
-      message: /LinearAttention: expected keyMask \[2, 11\], got \[2, 7\]/,
-    },
-    {
-      title: 'features of another length',
-      call: (q: tf.Tensor4D, _k: tf.Tensor4D, v: tf.Tensor4D) =>
-        causalFeatureAttention(q, tf.zeros([2, 3, 11, 6]), v),
-      message: /CausalFeatureAttention: expected keys of 5 columns and 5 features/,
-    },
-    {
-      title: 'a projection of another head dimension',
-      call: (q: tf.Tensor4D, k: tf.Tensor4D, v: tf.Tensor4D) => {
-        const projection = tf.zeros<tf.Rank.R2>([7, 4])
-        const side = (x: tf.Tensor4D) => ({kind: 'relu', x, projection}) as const
-        return linearAttention(side(q), side(k), v)
-      },
-      message: /expected queryProjection \[M, 5\] or \[3, M, 5\], got \[7, 4\]/,
-    },
-    {
-      title: 'features without their projection',
-      call: (q: tf.Tensor4D, k: tf.Tensor4D, v: tf.Tensor4D) =>
-        linearAttention({kind: 'relu', x: q}, {kind: 'relu', x: k}, v),
-      message: /features: expected a projection for the kind relu, got none/,
-    },
-    {
-      title: 'an unknown guard',
-      call: (q: tf.Tensor4D, _k: tf.Tensor4D, v: tf.Tensor4D) =>
-        linearAttentionRatio(q, tf.zeros([2, 3, 11, 5]), v, 'clip:1'),
-      message: /denGuard: expected a guard policy, got "clip:1"/,
-    },
-    {
-      title: 'an initial state without its normalizer',
-      call: (q: tf.Tensor4D, _k: tf.Tensor4D, v: tf.Tensor4D) => {
-        const initialState = {state: tf.zeros([2, 3, 5, 7])} as unknown as LinearState
-        return linearAttention(q, tf.zeros([2, 3, 11, 5]), v, {causal: true, initialState})
-      },
-      message:
-        /LinearAttention: expected an initial state of sums and normalizer, got the sums alone/,
-    },
-    {
-      title: 'to draw from no keys',
-      call: (q: tf.Tensor4D) => sampleKeys(q, tf.zeros([2, 3, 0, 5]), tf.zeros([2, 3, 13, 1])),
-      message: /SampleKeys: expected key of four axes, none empty, got \[2, 3, 0, 5\]/,
-    },
-    {
-      title: 'segments beyond the rows',
-      call: (q: tf.Tensor4D) => segmentMeans(q, [0, 4, 14]),
-      message: /SegmentMeans: expected starts of segments that rise from 0 to 13, got \[0, 4, 14\]/,
-    },
-    {
-      title: 'vectors that proposals do not divide',
-      call: (q: tf.Tensor4D) => {
-        const mixture = {
-          vectors: tf.zeros<tf.Rank.R4>([2, 3, 5, 5]),
-          values: tf.zeros<tf.Rank.R4>([2, 3, 5, 7]),
-          bias: tf.zeros<tf.Rank.R3>([2, 3, 5]),
-          balance: tf.zeros<tf.Rank.R3>([2, 3, 5]),
-          affinity: tf.zeros<tf.Rank.R4>([2, 3, 2, 13]),
-        }
-        return optimalMixture(q, mixture, {scale: 1, coefficient: 1, floor: 0})
-      },
-      message:
-        /OptimalMixture: expected one vector for each of the 2 proposals of affinity, or two/,
-    },
-  ]
-  it.each(wrong)('refuses $title', async ({call, message}) => {
-    await useBackend('native')
-    expect(() => tf.tidy(() => void call(...toTensors(hostInputs(SMALL))))).toThrow(message)
   })
 })
 

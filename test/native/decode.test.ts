@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core'
-import {beforeAll, describe, expect, it} from 'vitest'
+import {expect, it} from 'vitest'
 import {featureDecoder} from '../../src/attention/forms/decoders/features.js'
 import type {TokenMap} from '../../src/attention/forms/decoders/tokens.js'
 import {decoder, loadEstimators, recordOperations} from '../../src/attention/index.js'
@@ -18,7 +18,7 @@ import {
 } from '../helpers/estimator-case.js'
 import {methodsWhere} from '../helpers/methods.js'
 import {assertWithin, gamma} from '../helpers/rounding.js'
-import {describeNative, instructionSets} from './addon.js'
+import {describeNative, describeOnEachIsa} from './addon.js'
 import {guarded} from './guards.js'
 
 await loadEstimators()
@@ -29,13 +29,7 @@ const SHAPES: Sizes[] = [
   {...SMALL, queryLen: 5, keyLen: 5, headDim: 17, valueDim: 33, numFeatures: 1},
   {
     ...SMALL,
-    batch: 1,
-    heads: 1,
-    queryLen: 7,
-    keyLen: 7,
-    headDim: 64,
-    valueDim: 65,
-    numFeatures: 67,
+    ...{batch: 1, heads: 1, queryLen: 7, keyLen: 7, headDim: 64, valueDim: 65, numFeatures: 67},
   },
 ]
 
@@ -57,13 +51,7 @@ function threeHeads(method: EstimatorCase['method']) {
 const STEPS = ['LinearDecode', 'LogFeatureDecode', 'CacheDecode']
 
 describeNative('decode steps', addon => {
-  describe.each(instructionSets())('on %s', isa => {
-    beforeAll(async () => {
-      await useBackend('native')
-      addon.selectIsa(isa)
-      return () => addon.selectIsa('')
-    })
-
+  describeOnEachIsa(addon, () => {
     /** Holds a decoder to the definition; returns the forms of its steps. */
     function checkDecoder(name: string, given: EstimatorCase): [string, string][] {
       const {inputs, projection} = hostCase(given)

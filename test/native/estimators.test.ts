@@ -1,6 +1,5 @@
-import {beforeAll, describe, it} from 'vitest'
+import {it} from 'vitest'
 import {loadEstimators, METHOD_NAMES} from '../../src/attention/index.js'
-import {useBackend} from '../../src/backends/index.js'
 import type {Sizes} from '../helpers/arrays.js'
 import {
   caseName,
@@ -10,7 +9,7 @@ import {
   unsupportedReason,
 } from '../helpers/estimator-case.js'
 import {assertWithin} from '../helpers/rounding.js'
-import {describeNative, instructionSets} from './addon.js'
+import {describeNative, describeOnEachIsa} from './addon.js'
 import {guarded} from './guards.js'
 
 await loadEstimators()
@@ -39,13 +38,7 @@ const SHAPES: readonly Sizes[] = [
 ]
 
 describeNative('fused kernels, outputs pre-filled with NaN between guard zones', addon => {
-  describe.each(instructionSets())('on %s', isa => {
-    beforeAll(async () => {
-      await useBackend('native')
-      addon.selectIsa(isa)
-      return () => addon.selectIsa('')
-    })
-
+  describeOnEachIsa(addon, () => {
     const shapes = SHAPES.map((shape, index) => ({sizes: shape, sharedProjection: index % 2 === 0}))
     for (const given of shapeCases(METHOD_NAMES, shapes)) {
       it(`${caseName(given)} is within rounding of its definition`, context => {

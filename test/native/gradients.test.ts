@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core'
 import '@tensorflow/tfjs-core/dist/register_all_gradients.js'
-import {beforeAll, describe, expect, it} from 'vitest'
+import {expect, it} from 'vitest'
 import {type AttentionOptions, attention, recordOperations} from '../../src/attention/index.js'
 import {
   causalFeatureAttention,
@@ -16,7 +16,7 @@ import {
 import {useBackend} from '../../src/backends/index.js'
 import {normals, randomStream} from '../../src/random/index.js'
 import {assertWithin, ELEMENTARY, gamma} from '../helpers/rounding.js'
-import {describeNative, instructionSets} from './addon.js'
+import {describeNative, describeOnEachIsa} from './addon.js'
 import {guarded} from './guards.js'
 
 type Operation = (inputs: tf.Tensor[]) => tf.Tensor | tf.Tensor[]
@@ -220,12 +220,7 @@ const ROUNDED: [string, string, Operation, number[][]][] = [
 ]
 
 describeNative('gradients of fused operations', addon => {
-  describe.each(instructionSets())('on %s', isa => {
-    beforeAll(() => {
-      addon.selectIsa(isa)
-      return () => addon.selectIsa('')
-    })
-
+  describeOnEachIsa(addon, () => {
     it.each(EXACT)('%s: those of the composite', async (_title, name, operation, shapes) => {
       const {judge, actual, operations} = await onBoth(operation, shapes, whole)
       expect(operations[name]).toBe('fused')

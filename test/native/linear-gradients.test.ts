@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core'
 import '@tensorflow/tfjs-core/dist/register_all_gradients.js'
-import {beforeAll, describe, expect, it} from 'vitest'
+import {describe, expect, it} from 'vitest'
 import {recordOperations} from '../../src/attention/index.js'
 import type {Guard} from '../../src/attention/kernels/guard.js'
 import {
@@ -16,7 +16,7 @@ import {normals, randomStream} from '../../src/random/index.js'
 import {add, type BoundedMatrix, exactly} from '../helpers/bounded.js'
 import {type HeadInputs, linearHead, mapOf} from '../helpers/linear-gradient-twin.js'
 import {assertWithin} from '../helpers/rounding.js'
-import {describeNative, instructionSets} from './addon.js'
+import {describeNative, describeOnEachIsa} from './addon.js'
 import {guarded} from './guards.js'
 
 const [BATCH, HEADS, HEAD_DIM, VALUE_DIM, ROWS] = [2, 3, 7, 5, 11]
@@ -66,11 +66,7 @@ const CASES: Case[] = [
   {
     recipe: {kind: 'trigonometric', unitNorm: true, inputScale: 0.5},
     ...{
-      lengths: [101, 101],
-      causal: true,
-      gates: true,
-      weights: true,
-      mask: true,
+      ...{lengths: [101, 101], causal: true, gates: true, weights: true, mask: true},
       guard: {policy: 'none', bound: 0},
     },
   },
@@ -378,12 +374,7 @@ it.each(MAPS)(
 )
 
 describeNative('gradients of linear attention', addon => {
-  describe.each(instructionSets())('on %s', isa => {
-    beforeAll(() => {
-      addon.selectIsa(isa)
-      return () => addon.selectIsa('')
-    })
-
+  describeOnEachIsa(addon, () => {
     it.each(MAPS)('$kind features, unit vectors: $unitNorm', async map => {
       await useBackend('native')
       guarded(() => holdMapToTwin(map))

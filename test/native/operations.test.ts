@@ -1,11 +1,11 @@
 import * as tf from '@tensorflow/tfjs-core'
 import fc from 'fast-check'
-import {beforeAll, describe, expect, it} from 'vitest'
+import {expect, it} from 'vitest'
 import {useBackend} from '../../src/backends/index.js'
 import {normals, randomStream} from '../../src/random/index.js'
 import {compute} from '../helpers/arrays.js'
 import {assertWithin, ELEMENTARY, gamma, TINY, U} from '../helpers/rounding.js'
-import {describeNative, instructionSets} from './addon.js'
+import {describeNative, describeOnEachIsa} from './addon.js'
 import {guarded} from './guards.js'
 
 /** Normal draws of a shape; the same for the same name. */
@@ -53,12 +53,7 @@ const ARITHMETIC = {
 }
 
 describeNative('tensor operations', addon => {
-  describe.each(instructionSets())('on %s', isa => {
-    beforeAll(() => {
-      addon.selectIsa(isa)
-      return () => addon.selectIsa('')
-    })
-
+  describeOnEachIsa(addon, () => {
     it.each(Object.entries(ELEMENTARY_FUNCTIONS))(
       '%s of any length is within the rounding of both libraries',
       async (name, apply) => {

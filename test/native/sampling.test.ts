@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core'
-import {beforeAll, describe, expect, it} from 'vitest'
+import {expect, it} from 'vitest'
 import {loadEstimators, recordOperations} from '../../src/attention/index.js'
 import {sampleKeys, segmentMeans} from '../../src/attention/kernels/index.js'
 import {optimalMixture} from '../../src/attention/kernels/optimal-mixture.js'
@@ -15,7 +15,7 @@ import {
 } from '../helpers/arrays.js'
 import {type EstimatorCase, runCase, twinOfCase} from '../helpers/estimator-case.js'
 import {assertWithin, gamma} from '../helpers/rounding.js'
-import {describeNative, instructionSets} from './addon.js'
+import {describeNative, describeOnEachIsa} from './addon.js'
 import {guarded} from './guards.js'
 
 await loadEstimators()
@@ -24,13 +24,7 @@ await loadEstimators()
 const LENGTHS = [1, 31, 32, 33, 64, 255, 256, 257, 289, 700]
 
 describeNative('fused sampling', addon => {
-  describe.each(instructionSets())('on %s', isa => {
-    beforeAll(async () => {
-      await useBackend('native')
-      addon.selectIsa(isa)
-      return () => addon.selectIsa('')
-    })
-
+  describeOnEachIsa(addon, () => {
     it.each(LENGTHS)('draws the keys that the composite draws, of %i', async keyLen => {
       const [batch, heads, queryLen, headDim, draws] = [2, 1, 67, 5, 3]
       const shape = [batch, heads, queryLen, headDim] as const

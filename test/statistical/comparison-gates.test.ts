@@ -15,7 +15,7 @@ import {type RandomStream, randomStream} from '../../src/random/index.js'
 import {bonferroniZ, median} from '../../src/stats/index.js'
 import {SLOW} from '../helpers/effort.js'
 import {timed} from '../helpers/records/bench.js'
-import {metric, NO_MODEL_ERRORS, sweep} from '../helpers/records/error-sweep.js'
+import {metric, NO_METRICS, sweep} from '../helpers/records/error-sweep.js'
 
 /** Of the table in the docs; fast runs are the first of them. */
 const DOCUMENTED_RUNS = 2000
@@ -56,15 +56,7 @@ function times(processes: number, between: number): Draw {
 /** Errors of replicates that vary by 10 %. @param shared - replicates of B are those of A, but for 3 % each */
 function errors(replicates: number, shared: boolean): Draw {
   const cell = (rel_l2: number[], seed: number) => {
-    const rest = {mse: [], rel_l1: [], max_abs: [], cosine: [], row_sum_deviation: []}
-    const others = {negative_denominators_pct: [], row_kl_nats: null, row_total_variation: null}
-    const none = {
-      row_top1_agreement: null,
-      row_top8_agreement: null,
-      head_mse: null,
-      sequence_rel_l2: null,
-    }
-    const replicate_metrics = {...rest, ...others, ...none, ...NO_MODEL_ERRORS, rel_l2}
+    const replicate_metrics = {...NO_METRICS, rel_l2}
     return sweep({seed}, {replicate_metrics, rel_l2: metric(median(rel_l2))})
   }
   return (stream, ratio) => {

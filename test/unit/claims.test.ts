@@ -195,18 +195,9 @@ describe('H13', async () => {
   })
 
   it('is refuted with any other', async () => {
-    expect(
-      await verdictOn(
-        'H13',
-        records(norm => 1.2 * truth(norm)),
-      ),
-    ).toBe('refuted')
-    expect(
-      await verdictOn(
-        'H13',
-        records(() => 1),
-      ),
-    ).toBe('refuted')
+    for (const factorOf of [(norm: number) => 1.2 * truth(norm), () => 1]) {
+      expect(await verdictOn('H13', records(factorOf))).toBe('refuted')
+    }
   })
 })
 
@@ -282,18 +273,10 @@ describe('H4 and H5', async () => {
   })
 
   it('are refuted where all are quadratic, or the speed-up shrinks', async () => {
-    expect(
-      await verdictOn(
-        'H5',
-        times(() => 2),
-      ),
-    ).toBe('refuted')
-    expect(
-      await verdictOn(
-        'H4',
-        times(method => (exact(method) ? 1 : 2)),
-      ),
-    ).toBe('refuted')
+    const shrinking = (method: string) => (exact(method) ? 1 : 2)
+    const quadratic = () => 2
+    expect(await verdictOn('H5', times(quadratic))).toBe('refuted')
+    expect(await verdictOn('H4', times(shrinking))).toBe('refuted')
   })
 
   it('are not decided where times are those of a busy machine', async () => {
@@ -328,35 +311,28 @@ describe('H21 and H22', async () => {
   const samplers = (factorOf: (method: string, length: number) => number) => ({
     samplers: benchRecords(plan, (method, length) => 1e6 * factorOf(method, length)),
   })
-  const ra = (factor: number) => samplers(method => (method === 'ra' ? factor : 1))
-  const lara = (factor: number) => samplers(method => (method === 'lara' ? factor : 1))
+  /** @param long - at the longer length. Default: the same */
+  const one =
+    (own: string) =>
+    (factor: number, long = factor) =>
+      samplers((method, length) => (method !== own ? 1 : length > 1000 ? long : factor))
+  const [ra, lara] = [one('ra'), one('lara')]
 
   it.each<[string, ClaimVerdict, ReturnType<typeof ra>]>([
     ['H21', 'holds', ra(2)],
     ['H21', 'refuted', ra(4)],
     ['H21', 'inconclusive', ra(2.8)],
-    [
-      'H21',
-      'depends',
-      samplers((method, length) => (method === 'ra' ? (length > 1000 ? 2 : 9) : 1)),
-    ],
+    ['H21', 'depends', ra(9, 2)],
     ['H22', 'holds', lara(1.1)],
     ['H22', 'refuted', lara(2)],
     ['H22', 'inconclusive', lara(1.25)],
-    [
-      'H22',
-      'depends',
-      samplers((method, length) => (method === 'lara' ? (length > 1000 ? 1 : 3) : 1)),
-    ],
+    ['H22', 'depends', lara(3, 1)],
   ])('%s %s', async (id, verdict, runs) => {
     expect(await verdictOn(id, runs)).toBe(verdict)
   })
 
   it('tells ratios that are settled, each with its interval, and no other', async () => {
-    const {statement, quantities} = await outcomeOn(
-      'H22',
-      samplers((method, length) => (method === 'lara' ? (length > 1000 ? 2 : 1.25) : 1)),
-    )
+    const {statement, quantities} = await outcomeOn('H22', lara(1.25, 2))
     const [, low, high] = /: 2\.\d\dx \[(\d\.\d\d), (\d\.\d\d)\] at 1568; not settled at 784/.exec(
       statement,
     )!

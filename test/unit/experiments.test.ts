@@ -1,5 +1,5 @@
 import {describe, expect, it} from 'vitest'
-import type {DrawPoint, MethodSpec} from '../../src/experiments/axes.js'
+import type {DrawPoint} from '../../src/experiments/axes.js'
 import bench from '../../src/experiments/bench/index.js'
 import {type BenchCell, type BenchPlan, benchResult} from '../../src/experiments/bench/schema.js'
 import {type ErrorSweepPlan, errorSweepResult} from '../../src/experiments/error-sweep/schema.js'
@@ -9,38 +9,14 @@ import type {Plan} from '../../src/results/record.js'
 import {bonferroniZ} from '../../src/stats/index.js'
 import {attentionRoundingBound, FLOAT32_ROUNDOFF} from '../../src/theory/rounding.js'
 import {firstOutcome} from '../helpers/cells.js'
+import {bench as benchOf, method, sweep as sweepPlan} from '../helpers/plans.js'
+import {VARIANCE_PLAN} from '../helpers/records/variance.js'
 
-const method = (name: string): MethodSpec => ({method: name, preset: 'exact', options: {}})
-
-const input = {
-  kind: 'generator',
-  name: 'gaussian',
-  batch: 2,
-  heads: 3,
-  head_dim: 7,
-  value_dim: 5,
-  key_len: null,
-} as const
-
-const benchPlan: BenchPlan = {
-  experiment: 'bench',
-  methods: [method('favor-pos')],
-  projections: ['orth'],
-  orth_sign: 'haar',
-  redraw: 'fixed',
-  num_features: [19],
-  seq_lens: [41],
-  batch: 1,
-  heads: 2,
-  head_dim: 7,
-  value_dim: 5,
-  causal: true,
-  timing: {warmup_runs: 1, min_runs: 3, max_runs: 3, min_time_ns: 0},
-  order: 'listed',
-  seed: 0,
-  backend: 'wasm',
-  threads: null,
-}
+const CELL = {heads: 2, head_dim: 7, value_dim: 5, causal: true}
+const benchPlan = benchOf({
+  ...{methods: [method('favor-pos')], num_features: [19], seq_lens: [41], ...CELL},
+  ...{timing: {warmup_runs: 1, min_runs: 3, max_runs: 3, min_time_ns: 0}, backend: 'wasm'},
+})
 
 interface Changes {
   causal?: boolean
@@ -58,22 +34,32 @@ async function sweepOf(name: string, changes: Changes = {}) {
 }
 
 async function sweepOutcome(name: string, changes: Changes) {
-  return firstOutcome<ErrorSweepPlan>({
-    experiment: 'error-sweep',
-    input,
-    methods: [method(name)],
-    projections: [changes.projection ?? 'orth'],
-    orth_sign: changes.orthSign ?? 'haar',
-    num_features: [31],
-    seq_lens: [37],
-    scales: [changes.scale ?? 0.5],
-    targets: [changes.target ?? 'raw'],
-    replicates: changes.replicates ?? 4,
-    causal: changes.causal ?? false,
-    row_metrics: true,
-    seed: 3,
-    backend: 'cpu',
+  const {input} = sweepPlan()
+  return firstOutcome<ErrorSweepPlan>(
+    sweepPlan({
+      input: {...input, batch: 2} as typeof input,
+      methods: [method(name)],
+      projections: [changes.projection ?? 'orth'],
+      ...{orth_sign: changes.orthSign ?? 'haar', num_features: [31], seq_lens: [37]},
+      ...{scales: [changes.scale ?? 0.5], targets: [changes.target ?? 'raw']},
+      ...{replicates: changes.replicates ?? 4, causal: changes.causal ?? false},
+      ...{row_metrics: true, seed: 3},
+    }),
+  )
+}
+
+/** What the first cell of a variance experiment comes to. */
+const varianceOutcome = (changes: Partial<VariancePlan>) =>
+  firstOutcome<VariancePlan>({
+    ...VARIANCE_PLAN,
+    ...{num_features: [8], head_dims: [8], norms: [0.5], seed: 5, backend: 'cpu'},
+    ...changes,
   })
+
+async function varianceOf(changes: Partial<VariancePlan>) {
+  const outcome = await varianceOutcome(changes)
+  if (outcome.status !== 'completed') throw new Error(outcome.reason)
+  return varianceResult.parse(outcome.result)
 }
 
 describe('a cell of an error sweep', () => {
@@ -176,54 +162,25 @@ describe('a cell of an error sweep', () => {
   })
 
   it('states the reason where a method has no number', async () => {
-    expect(
-      await firstOutcome<ErrorSweepPlan>({
-        experiment: 'error-sweep',
-        input: {...input, key_len: 11},
-        methods: [method('identity')],
-        projections: ['iid'],
-        orth_sign: 'haar',
-        num_features: [8],
-        seq_lens: [13],
-        scales: [1],
-        targets: ['raw'],
-        replicates: 1,
-        causal: false,
-        row_metrics: false,
-        seed: 0,
-        backend: 'cpu',
-      }),
-    ).toEqual({
+    const {input} = sweepPlan()
+    const crossed = {...input, key_len: 11} as typeof input
+    expect(await firstOutcome(sweepPlan({methods: [method('identity')], input: crossed}))).toEqual({
       status: 'skipped',
       reason: 'needs equal numbers of queries and keys',
     })
   })
 })
 
-describe('results', () => {
+it('results of every experiment name backend, instruction set and threads', async () => {
+  const common = {methods: [method('favor-pos')], num_features: [5], backend: 'wasm' as const}
   const computed = {backend: 'wasm', instruction_set: 'wasm-simd128', threads: 1}
-
-  it('of every experiment name backend, instruction set and threads', async () => {
-    const common = {
-      methods: [method('favor-pos')],
-      orth_sign: 'haar' as const,
-      num_features: [5],
-      seed: 0,
-      backend: 'wasm' as const,
-    }
-    const sweep: ErrorSweepPlan = {
-      ...{experiment: 'error-sweep', input, ...common, projections: ['orth']},
-      ...{seq_lens: [11], scales: [1], targets: ['raw'], replicates: 1, causal: false},
-      row_metrics: false,
-    }
-    const variance: VariancePlan = {
-      ...{experiment: 'variance', ...common, projections: ['iid'], head_dims: [3]},
-      ...{norms: [0.5], angles_deg: [0], replicates: 2},
-    }
-    for (const plan of [sweep, variance, benchPlan]) {
-      expect(await firstOutcome<Plan>(plan)).toMatchObject({result: computed})
-    }
-  })
+  for (const plan of [
+    sweepPlan({...common, seq_lens: [11], scales: [1], targets: ['raw'], replicates: 1}),
+    {...VARIANCE_PLAN, ...common, projections: ['iid'], head_dims: [3], replicates: 2} as Plan,
+    benchPlan,
+  ]) {
+    expect(await firstOutcome<Plan>(plan)).toMatchObject({result: computed})
+  }
 })
 
 describe('projections of a cell', () => {
@@ -239,13 +196,8 @@ describe('projections of a cell', () => {
     expect(await sweepOutcome('favor-pos', {projection: 'moment'})).toMatchObject({
       status: 'completed',
     })
-    expect(
-      await firstOutcome<BenchPlan>({
-        ...benchPlan,
-        projections: ['moment'],
-        num_features: [7],
-      }),
-    ).toEqual({
+    const small = {...benchPlan, projections: ['moment'], num_features: [7]} as BenchPlan
+    expect(await firstOutcome(small)).toEqual({
       status: 'skipped',
       reason: 'needs more than the head dimension 7 for moment, has 7',
     })
@@ -289,21 +241,9 @@ describe('a cell of a benchmark', () => {
 
 describe('a cell of a variance experiment', () => {
   it('measures the closed form of iid rows, and less variance with orthogonal sin/cos rows', async () => {
-    const outcome = await firstOutcome<VariancePlan>({
-      experiment: 'variance',
-      methods: [method('favor-trig')],
-      projections: ['iid', 'orth'],
-      orth_sign: 'haar',
-      num_features: [8],
-      head_dims: [8],
-      norms: [0.5],
-      angles_deg: [90],
-      replicates: 3000,
-      seed: 5,
-      backend: 'cpu',
+    const result = await varianceOf({
+      ...{methods: [method('favor-trig')], angles_deg: [90], replicates: 3000},
     })
-    if (outcome.status !== 'completed') throw new Error(outcome.reason)
-    const result = varianceResult.parse(outcome.result)
     const [iid, orth] = result.per_projection
     const z = bonferroniZ(3, 1e-4)
     expect(Math.abs(iid!.bias_z!)).toBeLessThanOrEqual(z)
@@ -316,21 +256,9 @@ describe('a cell of a variance experiment', () => {
   })
 
   it('measures features without a projection against their closed form', async () => {
-    const outcome = await firstOutcome<VariancePlan>({
-      experiment: 'variance',
-      methods: [method('maclaurin')],
-      projections: ['iid', 'orth'],
-      orth_sign: 'haar',
-      num_features: [64],
-      head_dims: [8],
-      norms: [0.5],
-      angles_deg: [60],
-      replicates: 3000,
-      seed: 5,
-      backend: 'cpu',
+    const result = await varianceOf({
+      ...{methods: [method('maclaurin')], num_features: [64], replicates: 3000},
     })
-    if (outcome.status !== 'completed') throw new Error(outcome.reason)
-    const result = varianceResult.parse(outcome.result)
     const [only, ...rest] = result.per_projection
     expect(rest).toEqual([])
     expect(only).toMatchObject({projection: 'none', ratio_to_iid: null})
@@ -342,21 +270,7 @@ describe('a cell of a variance experiment', () => {
   })
 
   it('skips a method without random features, with the reason', async () => {
-    expect(
-      await firstOutcome<VariancePlan>({
-        experiment: 'variance',
-        methods: [method('elu')],
-        projections: ['iid'],
-        orth_sign: 'haar',
-        num_features: [8],
-        head_dims: [8],
-        norms: [1],
-        angles_deg: [0],
-        replicates: 2,
-        seed: 0,
-        backend: 'cpu',
-      }),
-    ).toEqual({
+    expect(await varianceOutcome({methods: [method('elu')]})).toEqual({
       status: 'skipped',
       reason: 'has no random features',
     })

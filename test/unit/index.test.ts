@@ -1,16 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {describe, expect, it} from 'vitest'
-import {attention, decoder, type RfaError} from '../../src/index.js'
-
-/** What a call throws. */
-function thrown(body: () => unknown): RfaError {
-  try {
-    body()
-  } catch (error) {
-    return error as RfaError
-  }
-  throw new Error('nothing was thrown')
-}
+import {attention, decoder} from '../../src/index.js'
+import {thrown} from '../helpers/thrown.js'
 
 describe('before a backend is chosen', () => {
   it('attention says what to call first', () => {

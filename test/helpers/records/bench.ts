@@ -17,23 +17,11 @@ import {MACHINE} from './machine.js'
 import {madeBy} from './made-by.js'
 
 const BENCH_CELL: BenchCell = {
-  method: 'favor-pos',
-  preset: 'exact',
-  options: {},
-  projection: 'orth',
-  orth_sign: 'haar',
-  redraw: 'fixed',
-  num_features: 64,
-  seq_len: 128,
-  batch: 1,
-  heads: 2,
-  head_dim: 17,
-  value_dim: 13,
-  causal: false,
-  timing: {warmup_runs: 1, min_runs: 3, max_runs: 50, min_time_ns: 1e8},
-  seed: 0,
-  backend: 'auto',
-  threads: null,
+  ...{method: 'favor-pos', preset: 'exact', options: {}, projection: 'orth', orth_sign: 'haar'},
+  ...{redraw: 'fixed', num_features: 64, seq_len: 128, batch: 1, heads: 2, head_dim: 17},
+  ...{value_dim: 13, causal: false},
+  ...{timing: {warmup_runs: 1, min_runs: 3, max_runs: 50, min_time_ns: 1e8}, seed: 0},
+  ...{backend: 'auto', threads: null},
 }
 
 /** Runs of a machine that has nothing else to do: within 2 % of their median, slow and fast ones mixed. */
@@ -92,10 +80,7 @@ export function timed(
       operations: {softmaxAttention: 'composite'},
       gate: {max_abs_error: 1e-7, bound: 1e-5, rows: 31},
       ...quoted(timesOf(cell, median, result), waited_ns),
-      conditions: null,
-      projection_ns: 2e5,
-      work_flops: 3e6,
-      fma_peak_gflops: null,
+      ...{conditions: null, projection_ns: 2e5, work_flops: 3e6, fma_peak_gflops: null},
       live_bytes: 2 ** 20,
       peak_rss_over_baseline_bytes: 3 * 2 ** 20,
       ...result,
@@ -190,21 +175,10 @@ export function decoded(
 export const BENCH_PLAN: BenchPlan = {
   experiment: 'bench',
   methods: [{method: 'favor-pos', preset: 'exact', options: {}}],
-  projections: ['orth'],
-  orth_sign: 'haar',
-  redraw: 'fixed',
-  num_features: [64],
-  seq_lens: [128],
-  batch: 1,
-  heads: 2,
-  head_dim: 17,
-  value_dim: 13,
-  causal: false,
+  ...{projections: ['orth'], orth_sign: 'haar', redraw: 'fixed', num_features: [64]},
+  ...{seq_lens: [128], batch: 1, heads: 2, head_dim: 17, value_dim: 13, causal: false},
   timing: BENCH_CELL.timing,
-  order: 'listed',
-  seed: 7,
-  backend: 'wasm',
-  threads: null,
+  ...{order: 'listed', seed: 7, backend: 'wasm', threads: null},
 }
 
 export const BENCH_MANIFEST: RunManifest = {

@@ -53,7 +53,7 @@ export function swap(changes: Partial<SwapCell> = {}, truth: SwapTruth = {}): Co
       `${cell.method} ${cell.num_features} ${cell.layers}${cell.tuned ? ' tuned' : ''}`,
       0,
     ),
-    1e4,
+    1e3,
   )
   let next = 0
   const noisy = (value: number) => value * Math.exp(spread * noise[next++ % noise.length]!)

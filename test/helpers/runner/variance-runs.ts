@@ -14,11 +14,7 @@ export const recordsIn = (directory: string) => readRecords(directory, EXPERIMEN
 
 /** A run without a folder whose cells a worker of the tests pretends to compute. */
 export const OPTIONS: RunExperimentOptions = {
-  directory: null,
-  resume: false,
-  argv: ['rfa', 'variance'],
-  timeoutMs: null,
-  formats: ['csv'],
+  ...{directory: null, resume: false, argv: ['rfa', 'variance'], timeoutMs: null, formats: ['csv']},
   schedule: {processes: 2, fresh: false, open: 0, trials: 0, threadShare: 1},
   workerPath: fakeWorker,
 }

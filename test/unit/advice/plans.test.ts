@@ -16,16 +16,8 @@ import {timed} from '../../helpers/records/bench.js'
 
 const REQUEST: AdviceRequest = {
   input: {kind: 'file', paths: ['qkv.npz'], names: {query: 'q', key: 'k', value: 'v'}},
-  causal: true,
-  metric: 'rel_l2',
-  tolerance: 0.05,
-  budgetMs: null,
-  seqLen: null,
-  methods: ['favor-pos', 'elu'],
-  numFeatures: [64, 4096],
-  effort: 'quick',
-  seed: 7,
-  threads: 1,
+  ...{causal: true, metric: 'rel_l2', tolerance: 0.05, budgetMs: null, seqLen: null},
+  ...{methods: ['favor-pos', 'elu'], numFeatures: [64, 4096], effort: 'quick', seed: 7, threads: 1},
 }
 const SHAPE = {
   ...{batch: 1, heads: 4, head_dim: 64, value_dim: 64},
@@ -37,15 +29,8 @@ describe('sweepPlanOf', () => {
     const plan = sweepPlanOf({...REQUEST, layers: [0, 3], logitScale: 0.5})
     expect(plan.methods.map(({method}) => method)).toEqual(['favor-pos', 'elu', 'mean-value'])
     expect(plan).toMatchObject({
-      scales: [1],
-      num_features: [64, 4096],
-      targets: ['raw'],
-      replicates: 10,
-      seq_lens: null,
-      layers: [0, 3],
-      logit_scale: 0.5,
-      causal: true,
-      seed: 7,
+      ...{scales: [1], num_features: [64, 4096], targets: ['raw'], replicates: 10, seq_lens: null},
+      ...{layers: [0, 3], logit_scale: 0.5, causal: true, seed: 7},
     })
     expect(sweepPlanOf(REQUEST)).not.toHaveProperty('layers')
   })

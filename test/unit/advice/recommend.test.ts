@@ -1,5 +1,5 @@
 import {describe, expect, it} from 'vitest'
-import {choose, type Offer} from '../../../src/advice/recommend.js'
+import {choose, mostAccurate, type Offer} from '../../../src/advice/recommend.js'
 
 const around = (value: number, share = 0.1) => ({
   value,
@@ -56,4 +56,9 @@ describe('choose', () => {
   it('has nothing to take where nothing was measured', () => {
     expect(choose([], wish)).toEqual({obstacle: 'error'})
   })
+})
+
+it('the most accurate offer is that with the lowest upper end of its error', () => {
+  const wide = offer({label: 'b', error: {value: 0.03, low: 0.01, high: 0.09}})
+  expect(mostAccurate([wide, offer()])).toEqual(offer())
 })

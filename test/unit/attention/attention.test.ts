@@ -4,6 +4,7 @@ import {attend} from '../../../src/attention/attention.js'
 import {attention, decoder} from '../../../src/attention/index.js'
 import {useBackend} from '../../../src/backends/index.js'
 import type {RfaError} from '../../../src/errors.js'
+import {thrown} from '../../helpers/thrown.js'
 
 beforeAll(() => useBackend('cpu'))
 beforeEach(() => tf.engine().startScope())
@@ -25,15 +26,6 @@ function errorOf(
   value = key,
 ): RfaError {
   return thrown(() => attend(ones(...query), ones(...key), ones(...value), options))
-}
-
-function thrown(body: () => unknown): RfaError {
-  try {
-    body()
-  } catch (error) {
-    return error as RfaError
-  }
-  throw new Error('nothing was thrown')
 }
 
 describe('attention', () => {

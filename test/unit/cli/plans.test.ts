@@ -19,9 +19,17 @@ beforeAll(async () => {
   estimators = await loadEstimators()
 })
 
+/** Plans of flags beside those that nobody typed. */
+const plan = (flags: Partial<BenchFlags> = {}) =>
+  toBenchPlan({...BENCH_FLAGS, ...flags}, estimators)
+const variance = (flags: Partial<VarianceFlags> = {}) =>
+  toVariancePlan({...VARIANCE_FLAGS, ...flags}, estimators)
+const sweep = (flags: Partial<ErrorSweepFlags> = {}) =>
+  toErrorSweepPlan({...ERROR_SWEEP_FLAGS, ...flags}, estimators)
+
 describe('toErrorSweepPlan', () => {
   it('runs the standard grid on the length of the packaged file', () => {
-    const plan = toErrorSweepPlan(ERROR_SWEEP_FLAGS, estimators)
+    const plan = sweep()
     expect(plan).toMatchObject({
       seq_lens: null,
       num_features: ERROR_SWEEP.standard.numFeatures,
@@ -34,13 +42,8 @@ describe('toErrorSweepPlan', () => {
   })
 
   it('lets typed flags win over the quick grid', () => {
-    const flags: ErrorSweepFlags = {
-      ...ERROR_SWEEP_FLAGS,
-      quick: true,
-      'num-features': [[7, 13], [7]],
-      replicates: 5,
-    }
-    expect(toErrorSweepPlan(flags, estimators)).toMatchObject({
+    const flags = {quick: true, 'num-features': [[7, 13], [7]], replicates: 5}
+    expect(sweep(flags)).toMatchObject({
       num_features: [7, 13],
       replicates: 5,
       projections: ERROR_SWEEP.quick.projections,
@@ -48,58 +51,47 @@ describe('toErrorSweepPlan', () => {
   })
 
   it('gives a generated input a length', () => {
-    const flags: ErrorSweepFlags = {...ERROR_SWEEP_FLAGS, generator: 'gaussian'}
-    expect(toErrorSweepPlan(flags, estimators).seq_lens).toEqual([512])
-    expect(toErrorSweepPlan({...flags, 'seq-len': [[31, 63]]}, estimators).seq_lens).toEqual([
-      31, 63,
-    ])
+    expect(sweep({generator: 'gaussian'}).seq_lens).toEqual([512])
+    expect(sweep({generator: 'gaussian', 'seq-len': [[31, 63]]}).seq_lens).toEqual([31, 63])
   })
 
   it('makes the same plan of the same flags', () => {
-    const make = () => JSON.stringify(toErrorSweepPlan(ERROR_SWEEP_FLAGS, estimators))
+    const make = () => JSON.stringify(sweep())
     expect(make()).toBe(make())
   })
 })
 
 describe('toBenchPlan', () => {
   it('puts both exact forms before the methods, each once', () => {
-    const flags: BenchFlags = {...BENCH_FLAGS, methods: ['favor-pos', 'softmax']}
-    expect(toBenchPlan(flags, estimators).methods.map(({method}) => method)).toEqual([
-      'softmax-online',
-      'favor-pos',
-      'softmax',
-    ])
+    const {methods} = plan({methods: ['favor-pos', 'softmax']})
+    expect(methods.map(({method}) => method)).toEqual(['softmax-online', 'favor-pos', 'softmax'])
   })
 
   it('leaves the exact forms out on request', () => {
-    const flags: BenchFlags = {...BENCH_FLAGS, exact: false, methods: ['elu']}
-    expect(toBenchPlan(flags, estimators).methods).toHaveLength(1)
+    expect(plan({exact: false, methods: ['elu']}).methods).toHaveLength(1)
   })
 
   it('counts time in nanoseconds and values as wide as keys', () => {
-    const flags: BenchFlags = {...BENCH_FLAGS, 'min-time': 0.25, 'head-dim': 17}
-    expect(toBenchPlan(flags, estimators)).toMatchObject({
+    expect(plan({'min-time': 0.25, 'head-dim': 17})).toMatchObject({
       timing: {min_time_ns: 250_000_000, warmup_runs: BENCH.standard.warmupRuns},
       value_dim: 17,
     })
   })
 
   it('lowers the least number of runs to a smaller --max-runs, and lifts the most to --min-runs', () => {
-    const timing = (flags: object) => toBenchPlan({...BENCH_FLAGS, ...flags}, estimators).timing
+    const timing = (flags: Partial<BenchFlags>) => plan(flags).timing
     expect(timing({'max-runs': 3})).toMatchObject({min_runs: 3, max_runs: 3})
     expect(timing({'min-runs': 501})).toMatchObject({min_runs: 501, max_runs: 501})
   })
 
   it('takes five fresh processes for each cell, three where it is quick, or as many as were typed', () => {
-    const processes = (flags: object) =>
-      toBenchPlan({...BENCH_FLAGS, ...flags}, estimators).timing.processes
+    const processes = (flags: Partial<BenchFlags>) => plan(flags).timing.processes
     expect(processes({})).toBe(5)
     expect(processes({quick: true})).toBe(3)
     expect(processes({quick: true, processes: 1})).toBe(1)
   })
 
   it('has a mode where it is not forward passes, with one exact form and fewer runs to warm up', () => {
-    const plan = (flags: object) => toBenchPlan({...BENCH_FLAGS, ...flags}, estimators)
     expect(plan({mode: 'forward'})).toEqual(plan({}))
     expect(plan({})).not.toHaveProperty('mode')
     const decode = plan({mode: 'decode', methods: ['rfa']})
@@ -120,7 +112,6 @@ describe('toBenchPlan', () => {
   })
 
   it('times parts of forward passes alone', () => {
-    const plan = (flags: object) => toBenchPlan({...BENCH_FLAGS, ...flags}, estimators)
     expect(plan({breakdown: true})).toMatchObject({breakdown: true})
     expect(plan({})).not.toHaveProperty('breakdown')
     expect(() => plan({breakdown: true, mode: 'layer'})).toThrow(
@@ -141,8 +132,7 @@ describe('toBenchPlan', () => {
   })
 
   it('refuses --max-runs below --min-runs', () => {
-    const flags: BenchFlags = {...BENCH_FLAGS, 'min-runs': 7, 'max-runs': 3}
-    expect(() => toBenchPlan(flags, estimators)).toThrow(
+    expect(() => plan({'min-runs': 7, 'max-runs': 3})).toThrow(
       expect.objectContaining({
         code: 'USAGE',
         message: '--max-runs: expected at least --min-runs 7, got 3',
@@ -153,65 +143,49 @@ describe('toBenchPlan', () => {
 
 describe('what projections are drawn with', () => {
   it('uniform signs and one draw unless typed otherwise', () => {
-    const plan = toBenchPlan(BENCH_FLAGS, estimators)
-    expect(plan).toMatchObject({orth_sign: 'haar', redraw: 'fixed'})
-    const flags: BenchFlags = {...BENCH_FLAGS, 'orth-sign': 'raw', redraw: 'pool:8'}
-    expect(toBenchPlan(flags, estimators)).toMatchObject({orth_sign: 'raw', redraw: 'pool:8'})
-    for (const [make, given] of [
-      [toErrorSweepPlan, ERROR_SWEEP_FLAGS],
-      [toVariancePlan, VARIANCE_FLAGS],
-    ] as const) {
-      const typed = {...given, 'orth-sign': 'raw'} as never
-      expect(make(typed, estimators).orth_sign).toBe('raw')
-      expect(make(given as never, estimators).orth_sign).toBe('haar')
+    expect(plan()).toMatchObject({orth_sign: 'haar', redraw: 'fixed'})
+    const typed = {'orth-sign': 'raw', redraw: 'pool:8'} as const
+    expect(plan(typed)).toMatchObject({orth_sign: 'raw', redraw: 'pool:8'})
+    for (const make of [sweep, variance]) {
+      expect(make({'orth-sign': 'raw'}).orth_sign).toBe('raw')
+      expect(make().orth_sign).toBe('haar')
     }
   })
 
   it('refuses a policy it cannot read and a pool too small for the heads', () => {
-    const bench = (redraw: string) => () =>
-      toBenchPlan({...BENCH_FLAGS, heads: 4, redraw}, estimators)
+    const bench = (redraw: string) => () => plan({heads: 4, redraw})
     expect(bench('often')).toThrow(/^--redraw: expected fixed, call, every:CALLS or pool:SIZE/)
     expect(bench('pool:3')).toThrow('--redraw: expected a pool of at least 4 matrices, got pool:3')
   })
 
   it('refuses a variance experiment with a projection that a size of the grid rules out', () => {
-    const flags: VarianceFlags = {
-      ...VARIANCE_FLAGS,
-      projections: ['moment'],
-      'num-features': [[16]],
-    }
-    expect(() => toVariancePlan({...flags, 'head-dim': [[16]]}, estimators)).toThrow(
+    const flags = {projections: ['moment' as const], 'num-features': [[16]]}
+    expect(() => variance({...flags, 'head-dim': [[16]]})).toThrow(
       '--projections: expected more than the head dimension 16 for moment, got 16',
     )
-    expect(toVariancePlan({...flags, 'head-dim': [[8]]}, estimators).head_dims).toEqual([8])
+    expect(variance({...flags, 'head-dim': [[8]]}).head_dims).toEqual([8])
   })
 
   it('gives pairs of a variance experiment by norms, by two norms, or by sum and difference', () => {
-    const plan = (flags: Partial<VarianceFlags>) =>
-      toVariancePlan({...VARIANCE_FLAGS, ...flags}, estimators)
     const sums = {'sum-norms': [[1]], 'difference-norms': [[0, 2]]}
-    expect(plan(sums)).toMatchObject({norms: [], angles_deg: [], sum_norms: [1]})
-    expect(plan({...sums, norms: [[3]]})).toMatchObject({norms: [3], difference_norms: [0, 2]})
-    expect(plan({'key-norms': [[0.5]]})).toMatchObject({
+    expect(variance(sums)).toMatchObject({norms: [], angles_deg: [], sum_norms: [1]})
+    expect(variance({...sums, norms: [[3]]})).toMatchObject({norms: [3], difference_norms: [0, 2]})
+    expect(variance({'key-norms': [[0.5]]})).toMatchObject({
       norms: VARIANCE.standard.norms,
       key_norms: [0.5],
     })
-    expect(Object.keys(plan({}))).not.toContain('key_norms')
-    expect(() => plan({'sum-norms': [[1]]})).toThrow(
+    expect(Object.keys(variance({}))).not.toContain('key_norms')
+    expect(() => variance({'sum-norms': [[1]]})).toThrow(
       '--sum-norms: expected --difference-norms beside it, got none',
     )
-    expect(() => plan({'difference-norms': [[1]]})).toThrow('--difference-norms: expected --sum')
+    expect(() => variance({'difference-norms': [[1]]})).toThrow(
+      '--difference-norms: expected --sum',
+    )
   })
 
   it('takes the pairs of an input alone, at its D', () => {
     const pair = {
-      batch: 0,
-      head: 1,
-      query_index: 2,
-      key_index: 3,
-      norm: 1,
-      key_norm: 0.5,
-      angle_deg: 60,
+      ...{batch: 0, head: 1, query_index: 2, key_index: 3, norm: 1, key_norm: 0.5, angle_deg: 60},
     }
     const sampled = {input: 'file', pairs: [pair], headDim: 32}
     expect(toVariancePlan(VARIANCE_FLAGS, estimators, sampled)).toMatchObject({
@@ -223,54 +197,45 @@ describe('what projections are drawn with', () => {
   })
 
   it('lets a variance experiment draw on until intervals are narrow enough', () => {
-    const plan = (flags: Partial<VarianceFlags>) =>
-      toVariancePlan({...VARIANCE_FLAGS, ...flags}, estimators)
-    expect(plan({'until-ci': 0.1}).until_ci).toEqual({
+    expect(variance({'until-ci': 0.1}).until_ci).toEqual({
       relative_half_width: 0.1,
       max_replicates: 100_000,
     })
-    expect(plan({'until-ci': 0.1, 'max-replicates': 10})).toMatchObject({
+    expect(variance({'until-ci': 0.1, 'max-replicates': 10})).toMatchObject({
       replicates: 10,
       until_ci: {max_replicates: 10},
     })
-    expect(() => plan({'max-replicates': 5000})).toThrow(
+    expect(() => variance({'max-replicates': 5000})).toThrow(
       '--max-replicates: expected with --until-ci',
     )
-    expect(() => plan({'until-ci': 0.1, replicates: 50, 'max-replicates': 10})).toThrow(
+    expect(() => variance({'until-ci': 0.1, replicates: 50, 'max-replicates': 10})).toThrow(
       '--max-replicates: expected at least',
     )
   })
 
   it('compares rows of sampled queries with --details, of as many as are asked for, of all, or of none', () => {
-    const plan = (flags: Partial<ErrorSweepFlags>) =>
-      toErrorSweepPlan({...ERROR_SWEEP_FLAGS, ...flags}, estimators)
-    expect(plan({})).not.toHaveProperty('row_queries')
-    expect(plan({details: true})).toMatchObject({row_metrics: false, row_queries: 64})
-    expect(plan({'row-queries': 500}).row_queries).toBe(500)
-    expect(plan({details: true, 'row-queries': 0})).not.toHaveProperty('row_queries')
-    expect(plan({details: true, 'row-metrics': true})).not.toHaveProperty('row_queries')
-    expect(() => plan({'row-metrics': true, 'row-queries': 0})).toThrow(
+    expect(sweep({})).not.toHaveProperty('row_queries')
+    expect(sweep({details: true})).toMatchObject({row_metrics: false, row_queries: 64})
+    expect(sweep({'row-queries': 500}).row_queries).toBe(500)
+    expect(sweep({details: true, 'row-queries': 0})).not.toHaveProperty('row_queries')
+    expect(sweep({details: true, 'row-metrics': true})).not.toHaveProperty('row_queries')
+    expect(() => sweep({'row-metrics': true, 'row-queries': 0})).toThrow(
       '--row-queries: expected left out with --row-metrics',
     )
   })
 
   it('predicts errors where that is typed, or every table is asked for', () => {
-    const plan = (flags: Partial<ErrorSweepFlags>) =>
-      toErrorSweepPlan({...ERROR_SWEEP_FLAGS, ...flags}, estimators)
-    expect(plan({})).not.toHaveProperty('predictions')
-    expect(plan({details: true}).predictions).toBe(true)
-    expect(plan({predictions: true}).predictions).toBe(true)
-    expect(plan({details: true, predictions: false})).not.toHaveProperty('predictions')
+    expect(sweep({})).not.toHaveProperty('predictions')
+    expect(sweep({details: true}).predictions).toBe(true)
+    expect(sweep({predictions: true}).predictions).toBe(true)
+    expect(sweep({details: true, predictions: false})).not.toHaveProperty('predictions')
   })
 
   it('takes all projections as those that every size of a variance experiment has', () => {
-    const sweepPlan = toErrorSweepPlan({...ERROR_SWEEP_FLAGS, projections: ['all']}, estimators)
-    expect(sweepPlan.projections).toEqual(PROJECTION_NAMES)
-    const mixed: ErrorSweepFlags = {...ERROR_SWEEP_FLAGS, projections: ['orth', 'all']}
-    expect(toErrorSweepPlan(mixed, estimators).projections).toEqual(PROJECTION_NAMES)
-    const flags: VarianceFlags = {...VARIANCE_FLAGS, projections: ['all'], 'head-dim': [[16]]}
-    const fitting = (numFeatures: number) =>
-      toVariancePlan({...flags, 'num-features': [[numFeatures]]}, estimators).projections
+    expect(sweep({projections: ['all']}).projections).toEqual(PROJECTION_NAMES)
+    expect(sweep({projections: ['orth', 'all']}).projections).toEqual(PROJECTION_NAMES)
+    const all = {projections: ['all' as const], 'head-dim': [[16]]}
+    const fitting = (M: number) => variance({...all, 'num-features': [[M]]}).projections
     expect(fitting(16)).toContain('iid')
     expect(fitting(16)).not.toContain('moment')
     expect(fitting(64)).toContain('moment')
@@ -278,8 +243,6 @@ describe('what projections are drawn with', () => {
 })
 
 describe('sizes of a benchmark', () => {
-  const plan = (flags: Partial<BenchFlags>) => toBenchPlan({...BENCH_FLAGS, ...flags}, estimators)
-
   it('have heads of keys and values where they are fewer', () => {
     expect(plan({heads: 12, 'kv-heads': 3})).toMatchObject({heads: 12, kv_heads: 3})
     expect(plan({'kv-heads': 1})).toMatchObject({heads: BENCH.standard.heads, kv_heads: 1})
@@ -342,7 +305,7 @@ describe('sizes of a benchmark', () => {
 
 describe('toVariancePlan', () => {
   it('runs the quick grid', () => {
-    expect(toVariancePlan({...VARIANCE_FLAGS, quick: true}, estimators)).toMatchObject({
+    expect(variance({quick: true})).toMatchObject({
       norms: VARIANCE.quick.norms,
       angles_deg: VARIANCE.quick.anglesDeg,
       head_dims: VARIANCE.quick.headDims,
@@ -350,13 +313,13 @@ describe('toVariancePlan', () => {
   })
 
   it('takes for all only the methods that estimate a kernel', () => {
-    const plan = toVariancePlan({...VARIANCE_FLAGS, methods: ['all']}, estimators)
+    const plan = variance({methods: ['all']})
     const able = Object.values(estimators).filter(({kernel}) => kernel)
     expect(plan.methods.map(({method}) => method)).toEqual(able.map(({name}) => name))
   })
 
   it('refuses a method that estimates no kernel', () => {
-    expect(() => toVariancePlan({...VARIANCE_FLAGS, methods: ['elu']}, estimators)).toThrow(
+    expect(() => variance({methods: ['elu']})).toThrow(
       expect.objectContaining({
         code: 'USAGE',
         message: expect.stringMatching(
@@ -367,7 +330,7 @@ describe('toVariancePlan', () => {
   })
 
   it('refuses a single replicate, which has no variance', () => {
-    expect(() => toVariancePlan({...VARIANCE_FLAGS, replicates: 1}, estimators)).toThrow(
+    expect(() => variance({replicates: 1})).toThrow(
       expect.objectContaining({code: 'USAGE', message: '--replicates: expected at least 2, got 1'}),
     )
   })
@@ -384,12 +347,7 @@ describe('toApplyRequest', () => {
 
   it('fills in the documented defaults', () => {
     expect(toApplyRequest(flags, estimators)).toMatchObject({
-      method: 'rfa',
-      preset: 'exact',
-      numFeatures: 256,
-      projection: null,
-      scale: null,
-      seed: 0,
+      ...{method: 'rfa', preset: 'exact', numFeatures: 256, projection: null, scale: null, seed: 0},
       backend: 'auto',
     })
   })
@@ -405,8 +363,8 @@ describe('toApplyRequest', () => {
 })
 
 describe('checkedPlan', () => {
-  const plan = toBenchPlan(BENCH_FLAGS, estimators)
-  const timing = {...plan.timing, min_time_ns: Infinity}
+  const usual = plan()
+  const timing = {...usual.timing, min_time_ns: Infinity}
 
   it.each([
     [{heads: 0}, '--heads: expected a value that a plan can hold, got 0'],
@@ -414,7 +372,7 @@ describe('checkedPlan', () => {
     [{seq_lens: [64, -1]}, '--seq-len: expected a value that a plan can hold, got -1'],
     [{timing}, '--min-time: expected a value that a plan can hold, got Infinity'],
   ])('names the flag of the first field that does not fit the schema: %j', (change, message) => {
-    expect(() => checkedPlan(benchPlan, {...plan, ...change})).toThrow(
+    expect(() => checkedPlan(benchPlan, {...usual, ...change})).toThrow(
       expect.objectContaining({code: 'USAGE', message}),
     )
   })

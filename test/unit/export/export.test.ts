@@ -7,7 +7,13 @@ import type {ExportRequest} from '../../../src/export/record.js'
 import {exportRecord} from '../../../src/export/record.js'
 import {type ArrayFile, readArrays} from '../../../src/inputs/files/index.js'
 import {loadInput} from '../../../src/inputs/load.js'
-import {exactLayerAttention, type LayerAttention, openModel} from '../../../src/model/index.js'
+import {
+  exactLayerAttention,
+  type LayerAttention,
+  type Model,
+  openModel,
+  type TokenBatch,
+} from '../../../src/model/index.js'
 import {tf} from '../../../src/tf.js'
 import {newFolder} from '../../helpers/folders.js'
 import {modelFolder, type TinyModel, WORDS} from '../../helpers/model-folders.js'
@@ -31,21 +37,18 @@ async function requestOf(
   }
 }
 
-/** What attention reads and gives in a layer when the model runs on one text alone. @param before - attention of earlier layers */
+/** What attention reads and gives in the second layer when the model runs on one text alone. @param before - attention of the first */
 async function alone(
-  folder: string,
-  text: string,
-  index: number,
+  model: Model,
+  batch: TokenBatch,
   before: LayerAttention = exactLayerAttention,
 ) {
-  const model = await openModel(folder)
-  const {batches} = await model.tokenize([text])
-  let hidden = await model.embed(batches[0]!)
+  let hidden = await model.embed(batch)
   const kept: Record<'q' | 'k' | 'v' | 'added', number[]> = {q: [], k: [], v: [], added: []}
-  for (let at = 0; at <= index; at++) {
+  for (let at = 0; at <= 1; at++) {
     const layer = await model.layer(at)
-    hidden = layer.forward(hidden, batches[0]!, (query, key, value, context) => {
-      const attention = at < index ? before : exactLayerAttention
+    hidden = layer.forward(hidden, batch, (query, key, value, context) => {
+      const attention = at < 1 ? before : exactLayerAttention
       const out = attention(query, key, value, context)
       kept.q = [...query.dataSync()]
       kept.k = [...key.dataSync()]
@@ -54,8 +57,7 @@ async function alone(
       return out
     })
   }
-  await model.close()
-  return {...kept, length: batches[0]!.length}
+  return {...kept, length: batch.length}
 }
 
 /** The tokens of a text, `[H, length, D]`. */
@@ -90,8 +92,11 @@ describe('queries, keys and values of a model', () => {
     const file = await readArrays(record.layers[1]!.path)
     const mask = [...(file.arrays.get('key_mask')!.data as Uint8Array)]
     const o = tf.tensor(file.arrays.get('o')!.data as Float32Array, file.arrays.get('o')!.shape)
-    for (const [text, words] of TEXTS.entries()) {
-      const {length, added, ...read} = await alone(request.model, words, 1)
+    const model = await openModel(request.model)
+    const {batches, order} = await model.tokenize(TEXTS, {batchSize: 1})
+    for (const [at, batch] of batches.entries()) {
+      const [text] = order[at]! as [number]
+      const {length, added, ...read} = await alone(model, batch)
       for (const name of ['q', 'k', 'v'] as const) {
         expect(apart(rowsOf(file, name, text, length), read[name])).toBeLessThan(ROUNDING)
       }
@@ -160,7 +165,9 @@ describe('queries, keys and values of a model', () => {
         else expect(apart(second, exact)).toBeGreaterThan(0.01)
       }
     }
-    const without = await alone(request.model, TEXTS[1]!, 1, nothing)
+    const model = await openModel(request.model)
+    const {batches} = await model.tokenize([TEXTS[1]!])
+    const without = await alone(model, batches[0]!, nothing)
     const read = rowsOf(files[1]!, 'q', TEXTS.length + 1, without.length)
     expect(apart(read, without.q)).toBeLessThan(ROUNDING)
   })

@@ -8,6 +8,7 @@ import {causalOf, layersOf} from '../../../src/inputs/input-parts.js'
 import {exchangeAxes, exchanged, type Four} from '../../../src/inputs/layout.js'
 import {loadInput} from '../../../src/inputs/load.js'
 import type {NdArray} from '../../../src/inputs/nd-array.js'
+import {FULL} from '../../helpers/effort.js'
 import {ALL, arraySaver, counting, fileSpec, NAMES} from '../../helpers/input-files.js'
 
 const [B, H, KV, L, S, D, DV] = [2, 6, 3, 7, 11, 5, 13]
@@ -122,7 +123,7 @@ describe('several layers in one file', () => {
           expect(first(await loadInput(spec, {...ALL, layer}))).toEqual([layer, layer, layer])
         }
       }),
-      {numRuns: 20, seed: 7},
+      {numRuns: FULL ? 20 : 6, seed: 7},
     )
   })
 })

@@ -1,3 +1,4 @@
+import {mkdirSync} from 'node:fs'
 import {join} from 'node:path'
 import * as tf from '@tensorflow/tfjs-core'
 import {beforeAll, describe, expect, it} from 'vitest'
@@ -11,19 +12,14 @@ import {
   repeatHeads,
   type TokenBatch,
 } from '../../../src/model/index.js'
+import {temporaryFolder} from '../../helpers/folders.js'
 import {CONFIGS, ENCODERS, modelFolder, type TinyModel, WORDS} from '../../helpers/model-folders.js'
 
 const KINDS = Object.keys(CONFIGS) as TinyModel[]
 /** Heads of queries and of keys, entries of a head and of a hidden state. */
 const HEADS: Record<TinyModel, [number, number, number, number]> = {
-  bert: [2, 2, 5, 10],
-  roberta: [2, 2, 5, 10],
-  distilbert: [2, 2, 5, 10],
-  gpt2: [2, 2, 5, 10],
-  llama: [6, 3, 4, 12],
-  mistral: [6, 2, 2, 12],
-  qwen2: [6, 3, 2, 12],
-  qwen3: [6, 3, 4, 12],
+  ...{bert: [2, 2, 5, 10], roberta: [2, 2, 5, 10], distilbert: [2, 2, 5, 10], gpt2: [2, 2, 5, 10]},
+  ...{llama: [6, 3, 4, 12], mistral: [6, 2, 2, 12], qwen2: [6, 3, 2, 12], qwen3: [6, 3, 4, 12]},
 }
 const PREFIXES: Partial<Record<TinyModel, string>> = {
   ...{bert: 'bert.', roberta: 'roberta.', distilbert: 'distilbert.', gpt2: 'transformer.'},
@@ -33,6 +29,21 @@ const TEXTS = ['a b c d e', 'f', 'g h i a', 'b b']
 beforeAll(async () => {
   await useBackend('auto', {threads: 1})
 })
+
+const models = temporaryFolder()
+const opened = new Map<TinyModel, Promise<Model>>()
+
+/** A tiny model as it is, one for all tests. */
+function tiny(kind: TinyModel): Promise<Model> {
+  const place = join(models, kind)
+  const open = async () => {
+    mkdirSync(place)
+    return openModel(await modelFolder(kind, {}, place))
+  }
+  const model = opened.get(kind) ?? open()
+  opened.set(kind, model)
+  return model
+}
 
 type TokenizedTexts = ReturnType<Model['tokenize']>
 const tokenized = new Map<string, TokenizedTexts>()
@@ -93,7 +104,7 @@ describe.each(KINDS)('a tiny %s', kind => {
   let plain: number[][] | undefined
 
   it('says what it is', async () => {
-    const {facts} = await openModel(await modelFolder(kind))
+    const {facts} = await tiny(kind)
     const causal = !ENCODERS.includes(kind)
     const [heads, keyHeads, headDim, width] = HEADS[kind]
     expect(facts).toEqual({
@@ -103,7 +114,7 @@ describe.each(KINDS)('a tiny %s', kind => {
   })
 
   it('gives a text in a padded batch what it gives the text alone', async () => {
-    const model = await openModel(await modelFolder(kind))
+    const model = await tiny(kind)
     const alone = await states(model, 1)
     const together = await states(model, 4)
     expect(together.map(row => row.length)).toEqual(alone.map(row => row.length))
@@ -116,12 +127,12 @@ describe.each(KINDS)('a tiny %s', kind => {
     ['three files', {shards: 3}],
     ['a prefix', {prefix: PREFIXES[kind] ?? 'model.'}],
   ] as const)('computes the same of weights as %s', async (_, changes) => {
-    plain ??= await states(await openModel(await modelFolder(kind)), 4)
+    plain ??= await states(await tiny(kind), 4)
     expect(await states(await openModel(await modelFolder(kind, changes)), 4)).toEqual(plain)
   })
 
   it('runs with the attention that it is given, and tells it what it needs', async () => {
-    const model = await openModel(await modelFolder(kind))
+    const model = await tiny(kind)
     const {batches} = await tokensOf(model)
     const batch = batches[0]!
     const {heads, keyHeads, headDim, causal, scale} = model.facts
@@ -143,7 +154,7 @@ describe.each(KINDS)('a tiny %s', kind => {
   })
 
   it('has no key mask where no text is padded', async () => {
-    const model = await openModel(await modelFolder(kind))
+    const model = await tiny(kind)
     const {batches} = await tokensOf(model, ['a b', 'c d'])
     const contexts: LayerContext[] = []
     await lastHidden(model, batches[0]!, (query, key, value, context) => {
@@ -154,7 +165,7 @@ describe.each(KINDS)('a tiny %s', kind => {
   })
 
   it('leaves no tensor behind', async () => {
-    const model = await openModel(await modelFolder(kind))
+    const model = await tiny(kind)
     const {batches} = await tokensOf(model)
     const before = tf.memory().numTensors
     const hidden = await lastHidden(model, batches[0]!)
@@ -181,6 +192,12 @@ describe.each(['bert', 'qwen3'] as const)('any model, as %s,', kind => {
       /ids from 0 to 12, got 13/,
     ],
     [
+      'an id below all',
+      (m: Model) => m.embed(batchOf([3, -1])),
+      'BAD_OPTION',
+      /ids from 0 to 12, got -1/,
+    ],
+    [
       'too many tokens',
       (m: Model) => m.embed(batchOf(Array(12).fill(1))),
       'BAD_OPTION',
@@ -199,7 +216,7 @@ describe.each(['bert', 'qwen3'] as const)('any model, as %s,', kind => {
       /1 lengths from 1 to 2/,
     ],
   ] as const)('refuses %s', async (_, call, code, message) => {
-    const model = await openModel(await modelFolder(kind))
+    const model = await tiny(kind)
     await expect(call(model)).rejects.toMatchObject({code, message: expect.stringMatching(message)})
   })
 })
@@ -212,7 +229,7 @@ describe('causal models', () => {
   it.each(KINDS.filter(kind => !ENCODERS.includes(kind)))(
     '%s: tokens do not see those after them',
     async kind => {
-      const model = await openModel(await modelFolder(kind))
+      const model = await tiny(kind)
       const [first, second] = await Promise.all(
         [
           [4, 5, 6, 7],
@@ -226,7 +243,7 @@ describe('causal models', () => {
   )
 
   it('a head gives some tokens the logits that all have', async () => {
-    const model = await openModel(await modelFolder('llama'))
+    const model = await tiny('llama')
     const batch = batchOf([4, 5, 6])
     const hidden = await lastHidden(model, batch)
     const head = await model.head()
@@ -238,7 +255,7 @@ describe('causal models', () => {
   })
 
   it.each(ENCODERS)('%s has embeddings of unit length in place of logits', async kind => {
-    const model = await openModel(await modelFolder(kind))
+    const model = await tiny(kind)
     const {batches} = await tokensOf(model)
     const hidden = await lastHidden(model, batches[0]!)
     const lengths = tf.sum(tf.square(model.embedding(hidden, batches[0]!)), -1)
@@ -262,7 +279,7 @@ describe('texts', () => {
   const words = (ids: Int32Array) => Array.from(ids, id => WORDS[id]).join(' ')
 
   it('come as batches of similar length, shortest first', async () => {
-    const model = await openModel(await modelFolder('bert'))
+    const model = await tiny('bert')
     const {batches, order} = await model.tokenize(TEXTS, {batchSize: 3})
     expect(order).toEqual([[1, 3, 2], [0]])
     expect(batches.map(({batch, length, lengths}) => ({batch, length, lengths}))).toEqual([
@@ -275,14 +292,14 @@ describe('texts', () => {
   })
 
   it('are cut where they are too long, and keep their special tokens', async () => {
-    const model = await openModel(await modelFolder('bert'))
+    const model = await tiny('bert')
     const cut = async (text: string, maxTokens: number) =>
       words((await model.tokenize([text], {maxTokens})).batches[0]!.ids)
     expect(await cut('a b c d e', 5)).toBe('[CLS] a b c [SEP]')
     expect(await cut('a b c d e', 7)).toBe('[CLS] a b c d e [SEP]')
     const long = 'a b c d e f g h i a b c'
     expect(await cut(long, 100)).toBe('[CLS] a b c d e f g h i [SEP]')
-    const decoder = await openModel(await modelFolder('gpt2'))
+    const decoder = await tiny('gpt2')
     const {batches} = await decoder.tokenize([long])
     expect(words(batches[0]!.ids)).toBe('a b c d e f g h i a b')
   })
@@ -310,13 +327,13 @@ describe('texts', () => {
       /more than the 2 special tokens, got 2/,
     ],
   ] as const)('with %s are refused', async (_, texts, options, code, message) => {
-    const model = await openModel(await modelFolder('bert'))
+    const model = await tiny('bert')
     const call = model.tokenize(texts, options)
     await expect(call).rejects.toMatchObject({code, message: expect.stringMatching(message)})
   })
 
   it('with too few tokens are left out with a count, and refused where none remains', async () => {
-    const model = await openModel(await modelFolder('gpt2'))
+    const model = await tiny('gpt2')
     const {order, leftOut, batches} = await model.tokenize(['a b c', 'd', ' ', 'e f'], {least: 2})
     expect([order, leftOut]).toEqual([[[1, 0]], 2])
     expect(batches[0]!.lengths).toEqual([2, 3])

@@ -1,6 +1,7 @@
 import {describe, expect, it} from 'vitest'
 import {randomStream} from '../../../src/random/index.js'
 import {byGroups, linearised, mean, overDrawsAndTexts} from '../../../src/stats/index.js'
+import {FULL} from '../../helpers/effort.js'
 
 /** A table of draw + text + rest, each N(0, its variance). */
 function crossed(
@@ -27,7 +28,7 @@ describe('the interval of a mean over draws and texts', () => {
     {draws: 5, texts: 20, sd: [0.1, 1, 0.5] as [number, number, number]},
     {draws: 8, texts: 50, sd: [1, 3, 0] as [number, number, number]},
   ])('holds the true mean in 95 % of cases or more: %o', how => {
-    const cases = 2000
+    const cases = FULL ? 2000 : 500
     let held = 0
     for (let seed = 0; seed < cases; seed++) {
       const {low, high} = overDrawsAndTexts(crossed(seed, how))
@@ -91,7 +92,7 @@ describe('the interval of a mean over draws and texts', () => {
     {draws: 1, texts: 40},
     {draws: 5, texts: 100},
   ])('holds the true mean over tokens where loss goes with length: %o', ({draws, texts}) => {
-    const cases = 1500
+    const cases = FULL ? 1500 : 500
     // tokens 2^0 to 2^6 alike often; a text of length 2^k loses k / 6 more: sum 2^k k / 6 over sum 2^k
     const lengths = [0, 1, 2, 3, 4, 5, 6]
     const tokensOf = (k: number) => 2 ** k

@@ -22,13 +22,13 @@ function expectation(of: (along: number, squares: number) => number, sphere: boo
     total += density
   }
   if (sphere) {
-    for (const [angle, weight] of panels(0, Math.PI, 0.2)) {
+    for (const [angle, weight] of panels(0, Math.PI, 0.4)) {
       add(weight * Math.sin(angle) ** (D - 2), Math.sqrt(D) * Math.cos(angle), D)
     }
     return sum / total
   }
-  for (const [along, weight] of panels(-14, 14, 0.5)) {
-    for (const [rest, other] of panels(0, 10, 0.5)) {
+  for (const [along, weight] of panels(-14, 14, 2)) {
+    for (const [rest, other] of panels(0, 10, 2)) {
       const density = rest ** (D - 2) * Math.exp(-(along ** 2 + rest ** 2) / 2)
       add(weight * other * density, along, along ** 2 + rest ** 2)
     }
@@ -156,7 +156,7 @@ describe('weights of whole matrices', () => {
 /** Over the entry of a uniform direction in D dimensions. */
 function meanOverCosines(of: (cosine: number) => number): number {
   let [sum, total] = [0, 0]
-  for (const [angle, weight] of panels(0, Math.PI, 0.2)) {
+  for (const [angle, weight] of panels(0, Math.PI, 0.4)) {
     const density = weight * Math.sin(angle) ** (D - 2)
     sum += density * of(Math.cos(angle))
     total += density
@@ -171,14 +171,14 @@ function meanOverLengths(lengths: RowLengths['lengths'], of: (length: number) =>
   let [sum, total] = [0, 0]
   if (sphere) {
     // the length is sqrt(P) times the sine of an angle
-    for (const [angle, weight] of panels(0, Math.PI / 2, 0.1)) {
+    for (const [angle, weight] of panels(0, Math.PI / 2, 0.4)) {
       const density = weight * Math.sin(angle) ** (D - 1) * Math.cos(angle) ** (dim - D - 1)
       sum += density * of(Math.sqrt(dim) * Math.sin(angle))
       total += density
     }
     return sum / total
   }
-  for (const [length, weight] of panels(0, 20, 0.5)) {
+  for (const [length, weight] of panels(0, 20, 2)) {
     const density = weight * length ** (dim - 1) * Math.exp((-length * length) / 2)
     sum += density * of(length)
     total += density

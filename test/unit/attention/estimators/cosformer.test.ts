@@ -1,25 +1,15 @@
 import {beforeAll, describe, expect, it} from 'vitest'
 import {attention, decoder} from '../../../../src/attention/index.js'
 import {useBackend} from '../../../../src/backends/index.js'
-import {RfaError} from '../../../../src/errors.js'
 import {compute, hostInputs, SMALL, sliceRows, toTensors} from '../../../helpers/arrays.js'
 import {decodeAll} from '../../../helpers/decode.js'
+import {thrown} from '../../../helpers/thrown.js'
 
 beforeAll(() => useBackend('cpu'))
 
 const LENGTH = 13
 const inputs = hostInputs({...SMALL, batch: 1, keyLen: LENGTH})
 const sizes = {heads: SMALL.heads, headDim: SMALL.headDim, valueDim: SMALL.valueDim}
-
-function thrown(body: () => unknown): RfaError {
-  try {
-    body()
-  } catch (error) {
-    if (error instanceof RfaError) return error
-    throw error
-  }
-  throw new Error('nothing was thrown')
-}
 
 describe('the length that cosformer counts with', () => {
   const run = (tokens: number, maxLength: number | null) =>

@@ -3,11 +3,11 @@ import '@tensorflow/tfjs-core/dist/register_all_gradients.js'
 import {beforeAll, describe, expect, it} from 'vitest'
 import {attention, decoder} from '../../../../src/attention/index.js'
 import {useBackend} from '../../../../src/backends/index.js'
-import {RfaError} from '../../../../src/errors.js'
 import {compute, hostInputs, SMALL, toTensors} from '../../../helpers/arrays.js'
 import {decodeAll} from '../../../helpers/decode.js'
 import {outputBound, runCase} from '../../../helpers/estimator-case.js'
 import {addBounds, assertWithin} from '../../../helpers/rounding.js'
+import {thrown} from '../../../helpers/thrown.js'
 
 beforeAll(() => useBackend('cpu'))
 
@@ -15,15 +15,6 @@ const SQUARE = {...SMALL, queryLen: SMALL.keyLen}
 const inputs = hostInputs(SQUARE)
 const {batch, heads, headDim, valueDim, numFeatures} = SQUARE
 const METHODS = ['oprf', 'saderf', 'aderf', 'sderf'] as const
-
-function thrown(body: () => unknown): RfaError {
-  try {
-    body()
-  } catch (error) {
-    if (error instanceof RfaError) return error
-  }
-  throw new Error('expected an RfaError')
-}
 
 describe('oprf', () => {
   it('decodes with a given A, without calibration', () => {

@@ -16,6 +16,7 @@ import type {Decoder} from '../../../../src/attention/types.js'
 import {useBackend} from '../../../../src/backends/index.js'
 import type {RfaError} from '../../../../src/errors.js'
 import {exact} from '../../../helpers/estimators-of-ones-own.js'
+import {thrown} from '../../../helpers/thrown.js'
 
 const [batch, heads, length, headDim, valueDim] = [2, 3, 5, 7, 11]
 
@@ -73,15 +74,6 @@ class PrivateDecoder implements Decoder {
   dispose() {
     this.#inner.dispose()
   }
-}
-
-function thrown(body: () => unknown): RfaError {
-  try {
-    body()
-  } catch (error) {
-    return error as RfaError
-  }
-  throw new Error('nothing was thrown')
 }
 
 describe('a registered estimator', () => {

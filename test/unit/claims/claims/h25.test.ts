@@ -16,27 +16,11 @@ describe('H25', () => {
   })
 
   it('depends on the layer where errors follow second moments, and is refuted where they do not', async () => {
-    const found = await outcomeOf(
-      'H25',
-      truth(peaked => (peaked ? 0.2 : 0.9)),
-    )
-    expect(found.verdict).toBe('depends')
-    expect(
-      (
-        await outcomeOf(
-          'H25',
-          truth(() => 1.5),
-        )
-      ).verdict,
-    ).toBe('refuted')
-    expect(
-      (
-        await outcomeOf(
-          'H25',
-          truth(() => 1),
-        )
-      ).verdict,
-    ).toBe('inconclusive')
+    const verdictOf = async (ratioOf: (peaked: boolean) => number) =>
+      (await outcomeOf('H25', truth(ratioOf))).verdict
+    expect(await verdictOf(peaked => (peaked ? 0.2 : 0.9))).toBe('depends')
+    expect(await verdictOf(() => 1.5)).toBe('refuted')
+    expect(await verdictOf(() => 1)).toBe('inconclusive')
   })
 
   it('means the second moments of all pairs', () => {

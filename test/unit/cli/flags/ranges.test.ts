@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import {describe, expect, it} from 'vitest'
 import {
   ANGLE,
+  CHECK_DRAWS,
   COUNT,
   MAX_VALUES,
   mergeValues,
@@ -13,7 +14,7 @@ import {
   parseNumberItem,
   parseShare,
 } from '../../../../src/cli/flags/ranges.js'
-import {RfaError} from '../../../../src/errors.js'
+import {thrown} from '../../../helpers/thrown.js'
 
 const listOf = (text: string, where: string, rule: NumberRule) =>
   mergeValues(
@@ -22,16 +23,6 @@ const listOf = (text: string, where: string, rule: NumberRule) =>
   )
 const integers = (text: string) => listOf(text, '--num-features', POSITIVE_INTEGER)
 const decimals = (text: string) => listOf(text, '--scales', POSITIVE_NUMBER)
-
-function refusal(act: () => unknown): RfaError {
-  try {
-    act()
-  } catch (error) {
-    if (error instanceof RfaError) return error
-    throw error
-  }
-  throw new Error('nothing was thrown')
-}
 
 describe('parseShare', () => {
   it.each([
@@ -77,50 +68,35 @@ describe('lists of numbers', () => {
     expect(decimals(text)).toEqual(values)
   })
 
+  const list = 'a positive integer, a list a,b or a range such as 64..512x2 or 64..512+64'
+  const most = 'a positive integer, at most 9007199254740991 (2^53 - 1)'
   it.each([
-    [
-      '8..4*2',
-      '--num-features: expected the upper end of a range to be at least the lower one, got "8..4*2"',
-    ],
-    ['64..512', '--num-features: expected a step after the range, got "64..512"'],
-    ['64..512*1', '--num-features: expected a step that leads upwards, got "64..512*1"'],
-    ['64..512+0', '--num-features: expected a step that leads upwards, got "64..512+0"'],
-    ['0', '--num-features: expected a positive integer, got 0'],
-    ['-3', '--num-features: expected a positive integer, got -3'],
-    ['0..8+2', '--num-features: expected a positive integer, got 0'],
-    ['2.5', '--num-features: expected a positive integer, got 2.5'],
-    ['3..10*1.5', '--num-features: expected a positive integer, got 3..10*1.5 (4.5)'],
-    [
-      'many',
-      '--num-features: expected a positive integer, a list a,b or a range such as 64..512x2 or 64..512+64, got "many"',
-    ],
-    [
-      '64,,128',
-      '--num-features: expected a positive integer, a list a,b or a range such as 64..512x2 or 64..512+64, got ""',
-    ],
-    ['1..20000+1', '--num-features: expected at most 10000 values, got more in "1..20000+1"'],
-    [
-      '1e400',
-      '--num-features: expected a positive integer, at most 9007199254740991 (2^53 - 1), got 1e400',
-    ],
-    [
-      '9007199254740993',
-      '--num-features: expected a positive integer, at most 9007199254740991 (2^53 - 1), got 9007199254740993',
-    ],
-    [
-      '1e20',
-      '--num-features: expected a positive integer, at most 9007199254740991 (2^53 - 1), got 1e20',
-    ],
-  ])('refuses %s in one sentence', (text, message) => {
-    expect(refusal(() => integers(text))).toMatchObject({code: 'BAD_RANGE', message})
+    ['8..4*2', 'the upper end of a range to be at least the lower one, got "8..4*2"'],
+    ['64..512', 'a step after the range, got "64..512"'],
+    ['64..512*1', 'a step that leads upwards, got "64..512*1"'],
+    ['64..512+0', 'a step that leads upwards, got "64..512+0"'],
+    ['0', 'a positive integer, got 0'],
+    ['-3', 'a positive integer, got -3'],
+    ['0..8+2', 'a positive integer, got 0'],
+    ['2.5', 'a positive integer, got 2.5'],
+    ['3..10*1.5', 'a positive integer, got 3..10*1.5 (4.5)'],
+    ['many', `${list}, got "many"`],
+    ['64,,128', `${list}, got ""`],
+    ['1..20000+1', 'at most 10000 values, got more in "1..20000+1"'],
+    ['1e400', `${most}, got 1e400`],
+    ['9007199254740993', `${most}, got 9007199254740993`],
+    ['1e20', `${most}, got 1e20`],
+  ])('refuses %s in one sentence', (text, wanted) => {
+    const message = `--num-features: expected ${wanted}`
+    expect(thrown(() => integers(text))).toMatchObject({code: 'BAD_RANGE', message})
   })
 
   it('says how to turn a range the right way round and how to add a step', () => {
-    expect(refusal(() => integers('8..4')).suggestions).toEqual(['write 4..8x2'])
-    expect(refusal(() => integers('64..512')).suggestions).toEqual([
+    expect(thrown(() => integers('8..4')).suggestions).toEqual(['write 4..8x2'])
+    expect(thrown(() => integers('64..512')).suggestions).toEqual([
       'write 64..512x2 to double or 64..512+64 to add',
     ])
-    expect(refusal(() => integers('64..1kx1')).suggestions).toEqual([
+    expect(thrown(() => integers('64..1kx1')).suggestions).toEqual([
       'write 64..1kx2 to double or 64..1k+64 to add',
     ])
   })
@@ -179,7 +155,7 @@ describe('mergeValues', () => {
   it('refuses a list that is longer than the limit as a whole', () => {
     const half = Array.from({length: MAX_VALUES / 2 + 1}, (_, index) => index)
     const other = half.map(value => value + MAX_VALUES)
-    expect(refusal(() => mergeValues([half, other], '--seq-len'))).toMatchObject({
+    expect(thrown(() => mergeValues([half, other], '--seq-len'))).toMatchObject({
       code: 'BAD_RANGE',
       message: '--seq-len: expected at most 10000 values, got more in the whole list',
     })
@@ -191,6 +167,8 @@ describe('parseNumber', () => {
     expect(parseNumber('0', '--warmup', COUNT)).toBe(0)
     expect(parseNumber('0', '--min-time', NON_NEGATIVE_NUMBER)).toBe(0)
     expect(parseNumber('180', '--angles', ANGLE)).toBe(180)
+    expect(parseNumber('100', '--draws', CHECK_DRAWS)).toBe(100)
+    expect(parseNumber('100000', '--draws', CHECK_DRAWS)).toBe(100_000)
   })
 
   it.each([
@@ -198,7 +176,7 @@ describe('parseNumber', () => {
     ['64,128', '--angles: expected a positive integer, got "64,128"', POSITIVE_INTEGER],
     ['-1', '--angles: expected an integer of at least 0, got -1', COUNT],
   ])('refuses %s', (text, message, rule) => {
-    expect(refusal(() => parseNumber(text, '--angles', rule))).toMatchObject({
+    expect(thrown(() => parseNumber(text, '--angles', rule))).toMatchObject({
       code: 'BAD_RANGE',
       message,
     })

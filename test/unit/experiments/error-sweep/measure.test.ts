@@ -104,7 +104,7 @@ it('how far a limit is off softmax stands with errors against it: 0 for what est
   const path = await save('e.npz', 13)
   const methods = ['favor-pos', 'rfa', 'elu'].map(name => method(name))
   const changes = {methods, targets: ['raw', 'matched'] as ('raw' | 'matched')[]}
-  const results = await resultsOf([path], {...changes, num_features: [2048]})
+  const results = await resultsOf([path], {...changes, num_features: [512]})
   const [favor, raw, matched, elu] = results as [ErrorSweepResult, ...ErrorSweepResult[]]
   expect([favor, raw, elu].map(own => own!.limit_distance)).toEqual([0, null, null])
   // by the triangle of estimate, limit and softmax, the norm of the limit being at most 1 + floor of that of softmax

@@ -1,37 +1,25 @@
 import {describe, expect, it} from 'vitest'
 import {planKeys, planRun} from '../../../../src/experiments/planned-run.js'
 import {type VariancePlan, variancePlan} from '../../../../src/experiments/variance/schema.js'
+import {method} from '../../../helpers/plans.js'
+import {VARIANCE_PLAN} from '../../../helpers/records/variance.js'
 
 const planOf = (
   methods: VariancePlan['methods'],
   changes: Partial<VariancePlan> = {},
 ): VariancePlan => ({
-  experiment: 'variance',
-  methods,
-  projections: ['iid'],
-  orth_sign: 'haar',
-  num_features: [256],
-  head_dims: [64],
-  norms: [1],
-  angles_deg: [0],
-  replicates: 1000,
-  seed: 0,
-  backend: 'cpu',
+  ...VARIANCE_PLAN,
+  ...{methods, projections: ['iid'], num_features: [256], head_dims: [64]},
+  ...{angles_deg: [0], replicates: 1000, seed: 0, backend: 'cpu'},
   ...changes,
 })
 
-const exact = (method: string, options: Record<string, string | number> = {}) => ({
-  method,
-  preset: 'exact' as const,
-  options,
-})
-
 async function predicted(
-  method: string,
+  name: string,
   options = {},
   changes: Partial<VariancePlan> = {},
 ): Promise<number> {
-  const {jobs} = await planRun(planOf([exact(method, options)], changes))
+  const {jobs} = await planRun(planOf([method(name, options)], changes))
   return jobs[0]!.predictedBytes
 }
 
@@ -93,8 +81,8 @@ describe('the memory of a variance cell', () => {
 })
 
 describe('the cost of a variance cell', () => {
-  async function cost(method: string, changes: Partial<VariancePlan> = {}): Promise<number> {
-    const {jobs} = await planRun(planOf([exact(method)], changes))
+  async function cost(name: string, changes: Partial<VariancePlan> = {}): Promise<number> {
+    const {jobs} = await planRun(planOf([method(name)], changes))
     return jobs[0]!.predictedCost
   }
 
@@ -125,7 +113,7 @@ describe('the cost of a variance cell', () => {
 
 describe('the jobs of a variance plan', () => {
   it('are its cells in plan order, method by method', async () => {
-    const methods = [exact('maclaurin'), exact('favor-pos')]
+    const methods = [method('maclaurin'), method('favor-pos')]
     const plan = planOf(methods, {norms: [1, 2], head_dims: [4, 8]})
     const {jobs} = await planRun(plan)
     expect(jobs.map(({key}) => key)).toEqual(await planKeys(plan))
@@ -136,15 +124,15 @@ describe('the jobs of a variance plan', () => {
   })
 
   it('want methods and options that there are', async () => {
-    await expect(planRun(planOf([exact('favour')]))).rejects.toMatchObject({code: 'UNKNOWN_NAME'})
-    const wrong = planOf([exact('hrf', {signFeatures: 0})])
+    await expect(planRun(planOf([method('favour')]))).rejects.toMatchObject({code: 'UNKNOWN_NAME'})
+    const wrong = planOf([method('hrf', {signFeatures: 0})])
     await expect(planRun(wrong)).rejects.toMatchObject({code: 'BAD_OPTION'})
   })
 })
 
 describe('pairs of a plan', () => {
   const cellsOf = async (changes: Partial<VariancePlan>) => {
-    const {jobs} = await planRun(planOf([exact('favor-pos')], changes))
+    const {jobs} = await planRun(planOf([method('favor-pos')], changes))
     return jobs.map(({cell}) => cell)
   }
 
@@ -170,13 +158,13 @@ describe('pairs of a plan', () => {
   it('are refused by halves, and where there are none', () => {
     const empty = {norms: [], angles_deg: []}
     for (const changes of [empty, {...empty, norms: [1]}, {sum_norms: [1]}]) {
-      expect(variancePlan.safeParse(planOf([exact('favor-pos')], changes)).success).toBe(false)
+      expect(variancePlan.safeParse(planOf([method('favor-pos')], changes)).success).toBe(false)
     }
   })
 
   it('have labels that tell them apart', async () => {
     const {jobs} = await planRun(
-      planOf([exact('favor-pos')], {
+      planOf([method('favor-pos')], {
         ...{norms: [0.5], key_norms: [2], sum_norms: [1], difference_norms: [3]},
       }),
     )

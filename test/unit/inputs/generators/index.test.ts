@@ -11,13 +11,7 @@ import {
 const PARTS = ['query', 'key', 'value'] as const
 
 const shape: GeneratorShape = {
-  batch: 2,
-  heads: 3,
-  queryLen: 17,
-  keyLen: 23,
-  headDim: 7,
-  valueDim: 5,
-  seed: 11,
+  ...{batch: 2, heads: 3, queryLen: 17, keyLen: 23, headDim: 7, valueDim: 5, seed: 11},
 }
 
 /** Rows of one head. */
@@ -212,12 +206,7 @@ describe.each(['ar1', 'grid2d'] as const)('%s', name => {
 test('clustered: queries and keys form the same 8 groups, keys of a group have like values', () => {
   const wide = {
     ...shape,
-    batch: 1,
-    heads: 1,
-    queryLen: 211,
-    keyLen: 199,
-    headDim: 101,
-    valueDim: 103,
+    ...{batch: 1, heads: 1, queryLen: 211, keyLen: 199, headDim: 101, valueDim: 103},
   }
   const {query, key, value} = generate('clustered', wide)
   // |a - b|^2 is about 2 * 0.09 * D = 18 within a group and 2 D = 202 between groups, with a

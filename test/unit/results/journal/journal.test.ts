@@ -31,10 +31,15 @@ const KNOWN = EXPERIMENTS.map(({schema}) => schema).join(' or ')
 const fileOf = (folder: string) => join(folder, 'records.jsonl')
 const linesOf = async (folder: string) => (await readFile(fileOf(folder), 'utf8')).split('\n')
 
+/** The journal of a new folder. */
+async function newJournal() {
+  const folder = await newFolder()
+  return {folder, journal: await openJournal(folder, EXPERIMENTS)}
+}
+
 /** A folder whose journal holds the given records. */
 async function folderWith(...records: Parameters<typeof newest>[0][]) {
-  const folder = await newFolder()
-  const journal = await openJournal(folder, EXPERIMENTS)
+  const {folder, journal} = await newJournal()
   for (const record of records.flat()) await journal.append(record)
   await journal.close()
   return folder
@@ -52,8 +57,7 @@ describe('openJournal', () => {
   })
 
   it('writes one record per line, and keeps the order of overlapping calls', async () => {
-    const folder = await newFolder()
-    const journal = await openJournal(folder, EXPERIMENTS)
+    const {folder, journal} = await newJournal()
     const records = Array.from({length: 23}, (_, seed) => variance({seed}))
     await Promise.all(records.map(record => journal.append(record)))
     await journal.close()
@@ -61,24 +65,21 @@ describe('openJournal', () => {
   })
 
   it('has a record on the disk as soon as append returns', async () => {
-    const folder = await newFolder()
-    const journal = await openJournal(folder, EXPERIMENTS)
+    const {folder, journal} = await newJournal()
     await journal.append(timed())
     expect(await readRecords(folder, EXPERIMENTS)).toEqual([timed()])
     await journal.close()
   })
 
   it('waits for records on their way when it is closed', async () => {
-    const folder = await newFolder()
-    const journal = await openJournal(folder, EXPERIMENTS)
+    const {folder, journal} = await newJournal()
     void journal.append(timed())
     await journal.close()
     expect(await readRecords(folder, EXPERIMENTS)).toEqual([timed()])
   })
 
   it('keeps a second writer out until it is closed', async () => {
-    const folder = await newFolder()
-    const journal = await openJournal(folder, EXPERIMENTS)
+    const {folder, journal} = await newJournal()
     await expect(openJournal(folder, EXPERIMENTS)).rejects.toMatchObject({code: 'NOT_WRITABLE'})
     await journal.close()
     await (await openJournal(folder, EXPERIMENTS)).close()
@@ -169,8 +170,7 @@ describe('a journal that is taken away', () => {
   })
 
   it('writes nothing once another process has the folder', async () => {
-    const folder = await newFolder()
-    const journal = await openJournal(folder, EXPERIMENTS)
+    const {folder, journal} = await newJournal()
     await rm(join(folder, 'records.lock'))
     await writeFile(join(folder, 'records.lock'), 'of another')
     await expect(journal.append(timed())).rejects.toMatchObject({code: 'NOT_WRITABLE'})
@@ -185,8 +185,7 @@ describe('a journal that another program writes', () => {
     ['made shorter', (path: string) => truncate(path, 40)],
     ['made longer', (path: string) => appendFile(path, 'x\n')],
   ])('says so when it is %s', async (_, change) => {
-    const folder = await newFolder()
-    const journal = await openJournal(folder, EXPERIMENTS)
+    const {folder, journal} = await newJournal()
     await journal.append(timed())
     const {length} = await readFile(fileOf(folder))
     await change(fileOf(folder))

@@ -55,22 +55,10 @@ describe('toCsv', () => {
     expect(row).toMatchObject({
       schema: 'rfa.error-sweep/3',
       key: errorSweep.key,
-      status: 'completed',
-      method: 'favor-pos',
-      options: 'tau=0.5',
-      input_kind: 'file',
-      input_paths: 'a, "b".npy;k.npy;v.npy',
-      input_names_query: 'q',
-      projection: 'orth',
-      scale: '0.5',
-      causal: 'false',
-      mse_mean: '10',
-      mse_median: '11',
-      mse_low: '12',
-      mse_high: '13',
-      mse_min: '14',
-      mse_max: '15',
-      statistics_sum_norm2: '9.25',
+      ...{status: 'completed', method: 'favor-pos', options: 'tau=0.5', input_kind: 'file'},
+      ...{input_paths: 'a, "b".npy;k.npy;v.npy', input_names_query: 'q', projection: 'orth'},
+      ...{scale: '0.5', causal: 'false', mse_mean: '10', mse_median: '11', mse_low: '12'},
+      ...{mse_high: '13', mse_min: '14', mse_max: '15', statistics_sum_norm2: '9.25'},
     })
   })
 

@@ -53,18 +53,9 @@ describe('timeRuns', () => {
     const durations = [10, 12, 11, 13, 100, 17, 12]
     const timing = await timeRuns(() => {}, {...protocol, min_runs: 7}, watches(durations, 5))
     expect(timing).toEqual({
-      runs: 7,
-      median_ns: 12,
-      median_low_ns: null,
-      median_high_ns: null,
-      q1_ns: 11.5,
-      q3_ns: 15,
-      min_ns: 10,
-      mean_ns: 25,
-      outliers: 1,
-      severe_outliers: 1,
-      outlier_counts: {low_severe: 0, low_mild: 0, high_mild: 0, high_severe: 1},
-      waited_ns: 5,
+      ...{runs: 7, median_ns: 12, median_low_ns: null, median_high_ns: null, q1_ns: 11.5},
+      ...{q3_ns: 15, min_ns: 10, mean_ns: 25, outliers: 1, severe_outliers: 1},
+      ...{outlier_counts: {low_severe: 0, low_mild: 0, high_mild: 0, high_severe: 1}, waited_ns: 5},
       samples_ns: durations,
       run_waits_ns: [],
       turn_runs: [7],

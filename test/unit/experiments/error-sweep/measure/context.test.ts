@@ -2,10 +2,7 @@ import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
 import type {ExactTarget} from '../../../../../src/attention/index.js'
 import {contextOf} from '../../../../../src/experiments/error-sweep/measure/context.js'
-import type {
-  ErrorSweepCell,
-  ErrorSweepPlan,
-} from '../../../../../src/experiments/error-sweep/schema.js'
+import type {ErrorSweepCell} from '../../../../../src/experiments/error-sweep/schema.js'
 import {RAW_TARGET} from '../../../../../src/experiments/method.js'
 import {planRun} from '../../../../../src/experiments/planned-run.js'
 import {pinInput} from '../../../../../src/inputs/digest.js'
@@ -34,22 +31,8 @@ it('a cell on a file that was replaced since the plan was made fails; earlier ce
     paths: [path],
     names: {query: 'q', key: 'k', value: 'v'},
   })
-  const [first, second] = await cellsOf<ErrorSweepPlan>({
-    experiment: 'error-sweep',
-    input,
-    methods: [{method: 'elu', preset: 'exact', options: {}}],
-    projections: ['iid'],
-    orth_sign: 'haar',
-    num_features: [4],
-    seq_lens: [4, 5],
-    scales: [1],
-    targets: ['raw'],
-    replicates: 1,
-    causal: false,
-    row_metrics: false,
-    seed: 0,
-    backend: 'cpu',
-  })
+  const plan = sweep({input, methods: [method('elu')], seq_lens: [4, 5], scales: [1]})
+  const [first, second] = await cellsOf(plan)
   expect(await first!()).toMatchObject({status: 'completed'})
   await save(0.25)
   const refused = {code: 'FILE_CHANGED', message: expect.stringContaining('qkv.npz: expected')}

@@ -18,6 +18,7 @@ import {normals, randomStream} from '../../../../../src/random/index.js'
 import {cellsOf} from '../../../../helpers/cells.js'
 import {sample} from '../../../../helpers/effort.js'
 import {newFolder} from '../../../../helpers/folders.js'
+import {method as methodOf, sweep} from '../../../../helpers/plans.js'
 import {assertNear} from '../../../../helpers/statistics.js'
 
 /** Errors M^(-1/2), at the powers of two from 8 to 2^24. */
@@ -114,38 +115,18 @@ describe('a curve of predicted errors', () => {
   })
 })
 
-const PLAN: ErrorSweepPlan = {
-  experiment: 'error-sweep',
-  input: {
-    kind: 'generator',
-    name: 'gaussian',
-    batch: 1,
-    heads: 3,
-    head_dim: 5,
-    value_dim: 7,
-    key_len: null,
-  },
-  methods: [],
-  projections: ['iid'],
-  orth_sign: 'haar',
-  num_features: [64],
-  seq_lens: [31],
-  scales: [1],
-  targets: ['raw', 'matched'],
-  replicates: 6,
-  causal: false,
-  row_metrics: false,
-  predictions: true,
-  seed: 0,
-  backend: 'auto',
-}
+const INPUT = {...sweep().input, head_dim: 5, value_dim: 7} as ErrorSweepPlan['input']
+const PLAN = sweep({
+  ...{input: INPUT, projections: ['iid'], num_features: [64], seq_lens: [31], scales: [1]},
+  ...{replicates: 6, predictions: true, backend: 'auto'},
+})
 
 async function results(
   method: string,
   changes: Partial<ErrorSweepPlan> = {},
   options: Record<string, string | number> = {},
 ): Promise<ErrorSweepResult[]> {
-  const methods = [{method, preset: 'exact' as const, options}]
+  const methods = [methodOf(method, options)]
   const outcomes: CellOutcome[] = []
   for (const run of await cellsOf({...PLAN, methods, ...changes})) outcomes.push(await run())
   return outcomes.flatMap(outcome =>
@@ -169,7 +150,7 @@ describe('the predicted error of a cell', () => {
     ['sderf', true],
     ['favor-exp', false],
   ]
-  it.each(sample(covered, 2, 1))(
+  it.each(sample(covered, 4, 1))(
     'is near the measured one: %s, causal %s',
     async (method, causal) => {
       const [result] = await results(method, {causal, targets: ['matched']})
@@ -202,10 +183,7 @@ describe('the predicted error of a cell', () => {
   )
 
   it('is in the cells that theory may cover, and in no others', async () => {
-    const methods = ['favor-pos', 'elu'].map(method => ({
-      ...{method, preset: 'exact' as const},
-      options: {},
-    }))
+    const methods = ['favor-pos', 'elu'].map(name => methodOf(name))
     const cells = (await errorSweepGrid({...PLAN, methods, targets: ['raw']})).cells()
     expect(cells.map(cell => [cell.method, cell.predictions])).toEqual([
       ['favor-pos', true],
@@ -213,12 +191,13 @@ describe('the predicted error of a cell', () => {
     ])
   })
 
-  it.each<Record<string, string | number>>([
+  const proposals: Record<string, string | number>[] = [
     {},
     {mis: 'bh'},
     {mis: 'biased'},
     {tAxis: 'proposal', alphaCoefficient: 2},
-  ])('is near the measured one of proposals: %o', async options => {
+  ]
+  it.each(sample(proposals, 2, 1))('is near the measured one of proposals: %o', async options => {
     const [result] = await results('lara', {scales: [0.7], replicates: 20}, options)
     const ratio = result!.predicted_rel_l2! / result!.rel_l2.median!
     expect(Math.abs(Math.log10(ratio))).toBeLessThan(LIMIT)

@@ -12,6 +12,7 @@ import type {
 import {errorText} from '../../../../../src/report/numbers.js'
 import {renderTerminal} from '../../../../../src/report/terminal.js'
 import {summarise} from '../../../../../src/stats/index.js'
+import {FULL} from '../../../../helpers/effort.js'
 import {
   failedSweep,
   metric,
@@ -435,7 +436,7 @@ describe('the answer', () => {
         if (said.includes('close to')) expect(Math.min(...errors)).toBeGreaterThanOrEqual(0.5)
         if (rows.length > 0 && better.length > 0) expect(said).toMatch(/[Aa]veraging V/)
       }),
-      {numRuns: 60},
+      {numRuns: FULL ? 60 : 20},
     )
   })
 
@@ -467,7 +468,7 @@ describe('the answer', () => {
           if (said.includes('close to')) expect(Math.min(...lowest)).toBeGreaterThanOrEqual(0.5)
         }
       }),
-      {numRuns: 40},
+      {numRuns: FULL ? 40 : 12},
     )
   })
 })

@@ -21,7 +21,7 @@ afterEach(() => vi.restoreAllMocks())
 
 /** Two layers, whose random vectors change on the way, at a step that is no look. */
 const CELL: Partial<TrainCell> = {
-  ...{method: 'favor-pos', projection: 'orth', num_features: 8, redraw: 7, steps: 38},
+  ...{method: 'favor-pos', projection: 'orth', num_features: 8, redraw: 7, steps: 38, held_out: 6},
   model: {layers: 2, width: 8, heads: 2, mlp: 8, convolution: 3, positions: true},
 }
 
@@ -61,7 +61,8 @@ describe('a run that keeps how far it is', () => {
     mkdirSync(join(folder, 'kept'), {recursive: true})
     writeFileSync(path, 'cut')
     expect(await found(path)).toEqual(whole)
-    await found(path, {model: {...trainCellOf(CELL).model, width: 4}})
+    const other = found(path, {model: {...trainCellOf(CELL).model, width: 4}}, 3)
+    await expect(other).rejects.toThrow('interrupted')
     expect(await found(path)).toEqual(whole)
   })
 

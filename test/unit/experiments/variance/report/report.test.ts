@@ -1,12 +1,13 @@
 import {describe, expect, it} from 'vitest'
 import {varianceReport} from '../../../../../src/experiments/variance/report/report.js'
-import type {
-  VarianceRecord,
-  VarianceResult,
-} from '../../../../../src/experiments/variance/schema.js'
 import {renderMarkdown} from '../../../../../src/report/markdown.js'
 import {renderTerminal} from '../../../../../src/report/terminal.js'
-import {variance} from '../../../../helpers/records/variance.js'
+import {
+  UNMEASURED,
+  type VarianceRow,
+  variance,
+  withRows,
+} from '../../../../helpers/records/variance.js'
 import {WIDE} from '../../../../helpers/terminal.js'
 
 describe('varianceReport', () => {
@@ -112,66 +113,18 @@ describe('varianceReport', () => {
   })
 
   it('keeps variance and needs in 80 columns', () => {
-    const shown = renderTerminal(
-      varianceReport([changed(WITHHELD), variance({angle_deg: 180}, 0.9)]),
-      {
-        ...WIDE,
-        width: 80,
-      },
-    )
+    const records = [changed(WITHHELD), variance({angle_deg: 180}, 0.9)]
+    const shown = renderTerminal(varianceReport(records), {...WIDE, width: 80})
     for (const line of shown.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
     expect(shown).toMatch(/^method +projection +F +norm +angle +closed form +variance/m)
   })
 })
 
 const WITHHELD = {
+  ...UNMEASURED,
   withheld: '500 replicates are too few for this tail',
-  variance_relative_standard_error: 0.5,
-  needed_replicates: 12_500,
-  mean: null,
-  bias_z: null,
-  variance: null,
-  variance_low: null,
-  variance_high: null,
-  relative_mse: null,
-  ratio_to_iid: null,
-  ratio_low: null,
-  ratio_high: null,
+  ...{variance_relative_standard_error: 0.5, needed_replicates: 12_500},
 }
 
 /** A record with other numbers in all its rows. */
-function changed(row: Partial<VarianceResult['per_projection'][number]>): VarianceRecord {
-  const record = variance()
-  const per_projection = record.result.per_projection.map(own => ({...own, ...row}))
-  return {...record, result: {...record.result, per_projection}}
-}
-
-describe('methods beside each other', () => {
-  /** Records of two methods for one pair; the second has twice the features. */
-  function both(change: Partial<VarianceResult> = {}) {
-    const first = variance()
-    const second = variance({method: 'favor-hyp'})
-    const per_projection = second.result.per_projection.map((own, at) => ({
-      ...own,
-      variance: 0.02 / (at + 1),
-      exact_variance: 0.024 / (at + 1),
-    }))
-    return [
-      first,
-      {...second, result: {...second.result, feature_dim: 64, per_projection, ...change}},
-    ]
-  }
-  const table = (records: VarianceRecord[]) =>
-    renderTerminal(varianceReport(records), WIDE).match(
-      /Variance beside[\s\S]*?\n\n[\s\S]*?\n\n/,
-    )?.[0]
-
-  it('have ratios at equal M and at equal F, measured and exact, both labelled', () => {
-    expect(table(both())).toMatchInlineSnapshot(`undefined`)
-  })
-
-  it('have none where features of both are as many, or kernels differ', () => {
-    expect(table(both({feature_dim: 32}))).toBeUndefined()
-    expect(table(both({kernel: 'exp(-|x-y|^2/2)'}))).toBeUndefined()
-  })
-})
+const changed = (row: Partial<VarianceRow>) => withRows(variance(), () => row)

@@ -2,36 +2,25 @@ import {describe, expect, it} from 'vitest'
 import {varianceAnswers} from '../../../../../src/experiments/variance/report/answers.js'
 import {varianceScreen} from '../../../../../src/experiments/variance/report/screen.js'
 import {judgeMethods} from '../../../../../src/experiments/variance/report/verdicts.js'
-import type {
-  VarianceCell,
-  VarianceRecord,
-  VarianceResult,
-} from '../../../../../src/experiments/variance/schema.js'
+import type {VarianceCell, VarianceRecord} from '../../../../../src/experiments/variance/schema.js'
 import {SCREEN_LINES} from '../../../../../src/report/screen.js'
 import {renderTerminal} from '../../../../../src/report/terminal.js'
 import {failed, skipped} from '../../../../helpers/records/outcomes.js'
-import {type CompletedVariance, variance} from '../../../../helpers/records/variance.js'
-
-type Own = VarianceResult['per_projection'][number]
-
-/** A cell with other rows. */
-function changed(
-  record: CompletedVariance,
-  of: (own: Own, at: number) => Partial<Own>,
-): CompletedVariance {
-  const per_projection = record.result.per_projection.map((own, at) => ({...own, ...of(own, at)}))
-  return {...record, result: {...record.result, per_projection}}
-}
+import {
+  type CompletedVariance,
+  type VarianceRow as Own,
+  UNMEASURED,
+  variance,
+  withRows,
+} from '../../../../helpers/records/variance.js'
 
 const ANGLES = [0, 60, 90, 180]
 const at = (changes: Partial<VarianceCell> = {}, ratio = 0.5) =>
   ANGLES.map(angle_deg => variance({angle_deg, ...changes}, ratio + angle_deg / 1000))
 
 const HEAVY: Partial<Own> = {
-  ...{withheld: '500 replicates are too few for this tail', mean: null, bias_z: null},
-  ...{variance: null, variance_low: null, variance_high: null, relative_mse: null},
-  ...{variance_relative_standard_error: null, ratio_to_iid: null, ratio_low: null},
-  ...{ratio_high: null, needed_replicates: 2.9e7},
+  ...{...UNMEASURED, withheld: '500 replicates are too few for this tail'},
+  ...{variance_relative_standard_error: null, needed_replicates: 2.9e7},
 }
 
 const PROJECTIONS = ['orth', 'hadamard', 'sobol', 'simplex', 'fast-food', 'structured']
@@ -52,23 +41,23 @@ const NAMES = Array.from({length: 30}, (_, place) => `method-${place + 1}`)
 const RUNS: Readonly<Record<string, readonly VarianceRecord[]>> = {
   'two methods': [...at(), ...at({method: 'favor-trig'}, 0.2)],
   'heavy tails': [
-    ...at().map((record, place) => (place < 2 ? changed(record, () => HEAVY) : record)),
+    ...at().map((record, place) => (place < 2 ? withRows(record, () => HEAVY) : record)),
     ...at({method: 'favor-trig'}, 0.2),
   ],
   'one pair beside heavy tails': [
-    ...at().map((record, place) => (place > 0 ? changed(record, () => HEAVY) : record)),
+    ...at().map((record, place) => (place > 0 ? withRows(record, () => HEAVY) : record)),
     ...at({method: 'favor-trig'}, 0.2),
   ],
   'a tail that no number of draws reaches': [
-    changed(variance(), () => ({...HEAVY, needed_replicates: null})),
+    withRows(variance(), () => ({...HEAVY, needed_replicates: null})),
   ],
-  'nothing but heavy tails': at().map(record => changed(record, () => HEAVY)),
+  'nothing but heavy tails': at().map(record => withRows(record, () => HEAVY)),
   'a biased method': [
     ...at(),
-    ...at({method: 'rfa'}).map(record => changed(record, (_, place) => ({bias_z: 7 - 3 * place}))),
+    ...at({method: 'rfa'}).map(record => withRows(record, (_, place) => ({bias_z: 7 - 3 * place}))),
   ],
   'a variance off theory': at().map(record =>
-    changed(record, ({variance: own}) => ({variance: 2 * own!})),
+    withRows(record, ({variance: own}) => ({variance: 2 * own!})),
   ),
   'rows that vary more': [...at({}, 1.4), ...at({method: 'rfa'}, 1.4)],
   'rows that are inconclusive': [variance({}, 1)],
@@ -79,7 +68,7 @@ const RUNS: Readonly<Record<string, readonly VarianceRecord[]>> = {
   'six random matrices': at().map(many),
   'thirty methods, one of them biased': NAMES.flatMap((method, place) =>
     at({method}).map(record =>
-      changed(record, () => (place === 20 ? {bias_z: 9} : {bias_z: place / 20})),
+      withRows(record, () => (place === 20 ? {bias_z: 9} : {bias_z: place / 20})),
     ),
   ),
   'sums and differences': [1, 2].flatMap(sum_norm =>
@@ -135,7 +124,7 @@ describe('varianceAnswers', () => {
   })
 
   it('names the mean that is farthest off, and how far it may be', () => {
-    const records = [variance(), changed(variance({angle_deg: 90}), () => ({bias_z: -2.2}))]
+    const records = [variance(), withRows(variance({angle_deg: 90}), () => ({bias_z: -2.2}))]
     expect(answers(records)).toContain(
       'Largest deviation of a mean: 2.2 standard errors (favor-pos iid, norm 0.5 angle 90); up to 2.5 are allowed for 4 rows.',
     )

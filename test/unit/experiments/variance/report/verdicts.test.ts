@@ -3,46 +3,28 @@ import {
   biasBound,
   varianceVerdicts,
 } from '../../../../../src/experiments/variance/report/verdicts.js'
-import type {
-  VarianceRecord,
-  VarianceResult,
-} from '../../../../../src/experiments/variance/schema.js'
+import type {VarianceRecord} from '../../../../../src/experiments/variance/schema.js'
 import {bonferroniZ} from '../../../../../src/stats/index.js'
 import {skipped} from '../../../../helpers/records/outcomes.js'
-import {type CompletedVariance, variance} from '../../../../helpers/records/variance.js'
-
-type Row = VarianceResult['per_projection'][number]
+import {
+  type VarianceRow as Row,
+  UNMEASURED,
+  variance,
+  withRows,
+} from '../../../../helpers/records/variance.js'
 
 /** A record whose rows of i.i.d. and of orthogonal vectors are changed. */
-function rows(iid: Partial<Row> = {}, orth: Partial<Row> = {}): CompletedVariance {
-  const record = variance()
-  const [first, second] = record.result.per_projection
-  const per_projection = [
-    {...first!, ...iid},
-    {...second!, ...orth},
-  ]
-  return {...record, result: {...record.result, per_projection}}
-}
+const rows = (iid: Partial<Row> = {}, orth: Partial<Row> = {}) =>
+  withRows(variance(), (_, at) => (at === 0 ? iid : orth))
 
-const UNMEASURED = {
-  mean: null,
-  bias_z: null,
-  variance: null,
-  variance_low: null,
-  variance_high: null,
-  variance_relative_standard_error: null,
-  relative_mse: null,
-  ratio_to_iid: null,
-  ratio_low: null,
-  ratio_high: null,
-}
+const NOTHING = {...UNMEASURED, variance_relative_standard_error: null}
 const HEAVY = {
-  ...UNMEASURED,
+  ...NOTHING,
   withheld: '500 replicates are too few for this tail',
   needed_replicates: 12_500,
 }
 const FLAT = {
-  ...UNMEASURED,
+  ...NOTHING,
   withheld: 'theory leaves no spread: what varies is rounding',
   mean: 1,
   variance: 1e-17,
@@ -151,14 +133,8 @@ describe('the verdict on other rows beside i.i.d. ones', () => {
   it('is yes where a pair varies less beyond the bound and none more', () => {
     const {orth} = verdictsOf(rows({}, ratio(0.73, 0.05)), rows({}, ratio(1.02, 0.05)))
     expect(orth).toMatchObject({
-      question: 'varies_less_than_iid',
-      method: 'favor-pos',
-      projection: 'orth',
-      answer: 'yes',
-      measured: 2,
-      beyond: 1,
-      low: 0.73,
-      high: 1.02,
+      ...{question: 'varies_less_than_iid', method: 'favor-pos', projection: 'orth', answer: 'yes'},
+      ...{measured: 2, beyond: 1, low: 0.73, high: 1.02},
     })
     expect(orth.statement).toBe(
       'favor-pos, orth rows vary less than iid ones: yes, 0.730 to 1.02 of the variance of iid ones (95 % intervals exclude 1 in 1 of 2 measured pairs).',

@@ -9,7 +9,7 @@ import {logRatios, median, pairedRatio, welchTest} from '../../../../../../src/s
 import {
   deterministic,
   metric,
-  NO_MODEL_ERRORS,
+  NO_METRICS,
   ranged,
   sweep,
 } from '../../../../../helpers/records/error-sweep.js'
@@ -18,15 +18,7 @@ const {between, measured} = errorSweepComparison
 
 /** A cell whose replicates have these errors. */
 function drawn(errors: (number | null)[], cell: Partial<ErrorSweepCell> = {}): CompletedSweep {
-  const rest = {rel_l1: [], max_abs: [], cosine: [], row_sum_deviation: []}
-  const others = {negative_denominators_pct: [], row_kl_nats: null, row_total_variation: null}
-  const none = {
-    row_top1_agreement: null,
-    row_top8_agreement: null,
-    head_mse: null,
-    sequence_rel_l2: null,
-  }
-  const metrics = {mse: [], rel_l2: errors, ...rest, ...others, ...none, ...NO_MODEL_ERRORS}
+  const metrics = {...NO_METRICS, rel_l2: errors}
   const finite = errors.filter(error => error !== null)
   return sweep(cell, {replicate_metrics: metrics, rel_l2: metric(median(finite))})
 }
