@@ -1,4 +1,5 @@
 import {asksEstimators, type EstimatorFacts} from '../src/cli/plans/method-specs.js'
+import {lessRead, quickRead} from '../src/cli/plans/quick-read.js'
 import {type SwapFlags, swapFlags, toSwapPlan} from '../src/cli/plans/swap.js'
 import {fewerDraws, learnedElsewhere, tunedFile} from '../src/cli/plans/tuned.js'
 import {helpText} from '../src/cli/run/base-command.js'
@@ -47,9 +48,10 @@ export default class Swap extends ExperimentCommand {
     const files = await swapFiles(flags)
     for (const text of learnedElsewhere(tuned, files.facts)) this.caution(text)
     const plan = toSwapPlan(flags, files, estimators, tuned)
-    const typed = flags['max-texts'] ?? flags['max-tokens']
-    if (!flags.quick || typed !== undefined) return plan
-    const {quickTexts} = await import('../src/cli/run/quick-texts.js')
-    return {...plan, ...(await quickTexts(plan, this.invocation(), flags.threads))}
+    const isSized = flags['max-texts'] !== undefined || flags['max-tokens'] !== undefined
+    if (!flags.quick || isSized) return plan
+    const read = quickRead(plan, files.facts, files.letters)
+    this.caution(lessRead(plan, read))
+    return {...plan, ...read}
   }
 }

@@ -185,11 +185,12 @@ export async function forecastOf(
   request: AdviceRequest,
   {services}: Pick<Invocation, 'services'>,
 ): Promise<AdviceForecast> {
-  const {describedPlan} = await import('../run/described-plan.js')
+  const {describeRun} = await import('../../runner/schedule/dry-run.js')
+  const {schedule} = await import('../../runner/schedule/schedule.js')
   const threads = request.threads ?? undefined
   const described = async (plan: ErrorSweepPlan | BenchPlan) => {
-    const {run, described} = await describedPlan(plan, threads, services)
-    const {cells, predicted_seconds} = described
+    const run = await services.prepareDryRun(plan)
+    const {cells, predicted_seconds} = describeRun(run, schedule(run, threads, run.threading))
     return {forecast: {plan: run.plan, cells, predicted_seconds}, run}
   }
   const [error, norms] = [

@@ -15,6 +15,7 @@ import {commandText, typeablePath} from '../../report/command-line.js'
 import {type ModelAdviseFlags, refuseInputFlags, toModelAdviceRequest} from '../plans/advise.js'
 import {toBenchPlan} from '../plans/bench.js'
 import type {EstimatorFacts} from '../plans/method-specs.js'
+import {lessRead, quickRead} from '../plans/quick-read.js'
 import {
   namedTexts,
   PACKAGED_MODEL,
@@ -26,7 +27,6 @@ import {learnedElsewhere, tunedFile} from '../plans/tuned.js'
 import type {ModelAdviceDocument} from '../program/json-documents.js'
 import type {Invocation} from '../program/services.js'
 import {type OwnRun, OwnRuns} from '../run/own-folder-run.js'
-import {quickTexts} from '../run/quick-texts.js'
 import {
   type AdviceRunFlags,
   adviceFolder,
@@ -58,7 +58,7 @@ export async function runModelAdvise(
   )
   for (const text of learnedElsewhere(tuned, model.facts)) invocation.caution(text)
   const asked = toModelAdviceRequest(flags, model, texts, tuned)
-  const request = flags.quick ? await quickly(asked, flags, invocation) : asked
+  const request = flags.quick ? quickly(asked, model, texts.letters, invocation) : asked
   return savedAdvice(own, FILE, invocation, async () => {
     const {advice, failed} = await measured(request, {...own, model, estimators}, invocation)
     return {document: {schema: 'rfa.model-advice/2', directory: own.directory, ...advice}, failed}
@@ -66,13 +66,17 @@ export async function runModelAdvise(
 }
 
 /** The same on as many texts as `--quick` has time for. */
-async function quickly(
+function quickly(
   request: ModelAdviceRequest,
-  {threads}: Pick<AdviceRunFlags, 'threads'>,
-  invocation: Invocation,
-): Promise<ModelAdviceRequest> {
-  const {texts, max_tokens} = await quickTexts(modelSwapPlan(request), invocation, threads)
-  return {...request, texts, maxTokens: max_tokens}
+  {facts}: Pick<PretrainedFacts, 'facts'>,
+  letters: readonly number[],
+  {caution}: Pick<Invocation, 'caution'>,
+): ModelAdviceRequest {
+  const plan = modelSwapPlan(request)
+  const read = quickRead(plan, facts, letters)
+  const less = lessRead(plan, read)
+  if (less) caution(less)
+  return {...request, texts: read.texts, maxTokens: read.max_tokens}
 }
 
 type NextFlags = Pick<ModelAdviseFlags, 'model' | 'texts' | 'quick'> &

@@ -113,7 +113,9 @@ export const adviseFlags = {
     parameters: parametersFlag('its method is a candidate with and without them, with its M'),
   }),
   ...inGroup('RUN', {
-    quick: toggle('fewer candidates, M and runs; --dry-run predicts the time'),
+    quick: toggle(
+      'fewer candidates, M and runs; with --model fewer texts; for an input --dry-run predicts the time',
+    ),
     'dry-run': toggle('print the number of cells and the predicted time, and stop'),
     details: detailsFlag,
     output: oneText(

@@ -93,14 +93,15 @@ async function ownFiles(flags: Omit<Named, 'original'>, kept?: KeptModel): Promi
     : await openByEngine(folder, {engine, device, look: requireHead})
   if (kept) kept.transformers = transformers
   try {
-    const {texts, ...read} = await namedTexts(flags)
+    const {texts, letters, ...read} = await namedTexts(flags)
     if (native) {
       await native.close()
-      return {facts: native.facts, model: {folder, digest: await modelDigest(folder)}, texts: read}
+      const pinned = {folder, digest: await modelDigest(folder)}
+      return {facts: native.facts, model: pinned, texts: read, letters}
     }
     const facts = await looked(transformers, texts, flags)
     const pinned = {folder, digest: await modelDigest(folder, 'transformers')}
-    return {facts, model: pinned, texts: read, ...engineOf(transformers)}
+    return {facts, model: pinned, texts: read, letters, ...engineOf(transformers)}
   } finally {
     if (!kept) transformers?.close()
   }
@@ -144,7 +145,7 @@ async function arrayFiles(
   try {
     const pinned = {folder, digest: await modelDigest(folder, 'transformers')}
     const texts = {path, digest, lines: model.count!, format: 'npz' as const}
-    return {facts: model.facts, model: pinned, texts, ...engineOf(model)}
+    return {facts: model.facts, model: pinned, texts, letters: [], ...engineOf(model)}
   } finally {
     model.close()
   }
@@ -155,7 +156,7 @@ export async function namedTexts({
   texts: path = packagedFile(PACKAGED_TEXTS),
 }: Pick<Named, 'texts'>) {
   const {texts, digest} = await readTexts(path)
-  return {path, digest, texts, lines: texts.length}
+  return {path, digest, texts, lines: texts.length, letters: texts.map(text => text.length)}
 }
 
 /** A decoder is judged by its predictions. @throws where it has none */

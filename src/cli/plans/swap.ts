@@ -121,6 +121,8 @@ export interface SwapFiles {
   /** What losses are measured against, where it is another one. */
   original?: SwapPlan['model']
   texts: {path: string; digest: string; lines: number; format?: 'npz'}
+  /** Of each text; of arrays none. */
+  letters: readonly number[]
   /** What runs the model; absent: the program. */
   engine?: SwapPlan['engine']
   /** Absent: the processor. */
@@ -148,7 +150,7 @@ export function readOf(flags: TokenFlags, lines: number, {maxTokens}: {maxTokens
  */
 export function toSwapPlan(
   flags: SwapFlags,
-  {facts, model, original, texts, engine, device}: SwapFiles,
+  {facts, model, original, texts, engine, device}: Omit<SwapFiles, 'letters'>,
   estimators: EstimatorFacts,
   tuned?: TunedFile,
 ): SwapPlan {
@@ -195,7 +197,7 @@ function withYardsticks(methods: readonly MethodSpec[]): MethodSpec[] {
 function candidates({layers, budget}: SwapFlags): string | undefined {
   if (budget === undefined || layers?.trim() !== 'each') return layers
   const what = 'all, or the layers to choose from, with --budget'
-  const remedy = 'leave it out: a search runs each layer by itself first'
+  const remedy = 'leave it out: a search runs layers by themselves where all together lose too much'
   throw expected('USAGE', '--layers', what, layers, remedy)
 }
 
