@@ -56,20 +56,24 @@ def _normal_pairs(words: Words) -> Reals:
     return np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1)
 
 
-def stream_rows(seed: int, name: str, index: int, shape: tuple[int, int, int]) -> Reals:
-    """Standard normals of many streams, of this shape [places, rows, count].
+def stream_rows(seed: int, name: str, index: int, shape: tuple[int, int, int]) -> npt.NDArray[np.float32]:
+    """Standard normals of many streams, of this shape [places, rows, count], in float32.
 
     Each row is `Stream(seed, name, index, place, row).normals(count)`.
     """
     places, rows, count = shape
     blocks = -(-count // 2)
-    counters = np.empty((places, rows, blocks, 4), np.uint32)
+    key = stream_key(seed, name)
+    counters = np.empty((rows, blocks, 4), np.uint32)
     counters[..., 0] = np.arange(blocks)
     counters[..., 1] = index
-    counters[..., 2] = np.arange(places)[:, None, None]
     counters[..., 3] = np.arange(rows)[:, None]
-    pairs = _normal_pairs(philox(counters.reshape(-1, 4), stream_key(seed, name)))
-    return pairs.reshape(places, rows, 2 * blocks)[..., :count]
+    drawn = np.empty(shape, np.float32)
+    for place in range(places):
+        counters[..., 2] = place
+        pairs = _normal_pairs(philox(counters.reshape(-1, 4), key))
+        drawn[place] = pairs.reshape(rows, 2 * blocks)[:, :count]
+    return drawn
 
 
 class Stream:

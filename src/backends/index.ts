@@ -20,6 +20,7 @@ export const BACKEND_NAMES = Object.keys(REGISTRY) as readonly BackendName[]
 export const BACKEND_CHOICES = ['auto', ...BACKEND_NAMES] as const
 export type BackendChoice = (typeof BACKEND_CHOICES)[number]
 
+/** Which backend runs, and how. */
 export interface ActiveBackend {
   name: BackendName
   threads: number

@@ -27,7 +27,7 @@ function sizes(...axes: [number, number, number, number, number, number, number]
 
 // lengths around the chunk of 64 and its double, M below D, not a multiple of D, far above D
 const SHAPES: readonly Sizes[] = [
-  sizes(2, 2, 63, 63, 7, 5, 11),
+  sizes(2, 3, 63, 63, 7, 5, 11),
   sizes(1, 3, 64, 64, 5, 7, 11),
   sizes(3, 1, 65, 65, 11, 5, 7),
   sizes(1, 2, 127, 129, 7, 17, 1),

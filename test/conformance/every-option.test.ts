@@ -65,7 +65,7 @@ function check(name: string, given: EstimatorCase, actual: Float32Array): void {
 describe.each(backends)('options off their defaults on %s', backend => {
   beforeAll(() => useBackend(backend))
 
-  it.each(named(casesOn(backend, RUN, 2)))(
+  it.each(named(casesOn(backend, RUN, 3)))(
     '%s: within rounding of the definition',
     (name, {given}) => {
       check(name, given, runCase(given).out)
@@ -74,7 +74,7 @@ describe.each(backends)('options off their defaults on %s', backend => {
 
   const decoding = ({form, given}: Pick<OptionCase, 'form' | 'given'>) =>
     form === 'causal' && estimatorNamed(given.method).supports.decode && !given.masked
-  it.each(named(casesOn(backend, RUN.filter(decoding), 2)))(
+  it.each(named(casesOn(backend, RUN.filter(decoding), 3)))(
     '%s: token by token, within rounding of the definition',
     (name, {given}) => {
       if (NO_DECODER[given.method]?.(optionsOf(given))) {

@@ -113,7 +113,9 @@ function nameOf(given: EstimatorCase): string {
 function check(given: EstimatorCase, actual: Float32Array): void {
   const {value, error} = twinOfCase(given).out
   const {decidable} = assertWithin(nameOf(given), actual, value, error)
-  expect(2 * decidable).toBeGreaterThanOrEqual(value.length)
+  // what reformer picks is decided everywhere, or its choice would be one of rounding
+  const least = given.method === 'reformer' ? value.length : value.length / 2
+  expect(decidable).toBeGreaterThanOrEqual(least)
 }
 
 describe.each(backends)('options on long sequences on %s', backend => {

@@ -347,11 +347,12 @@ class Attention(nn.Module):
         """Standard normals [B, H, C, D], each row from a separate stream, as the program draws them."""
         batch, heads, _, dim = q.shape
         places = batch * heads
-        if places > self._drawn.shape[0] or count > self._drawn.shape[1]:
+        known = self._drawn.shape
+        if places > known[0] or count > known[1]:
             # kept for the next call, which may have somewhat longer texts
             rows = min(self.num_features, 1 << (count - 1).bit_length())
-            drawn = stream_rows(self.seed, "noise.noise", self.replicate, (places, rows, dim))
-            self._drawn = torch.from_numpy(drawn).float()
+            shape = (max(places, known[0]), max(rows, known[1]), dim)
+            self._drawn = torch.from_numpy(stream_rows(self.seed, "noise.noise", self.replicate, shape))
         return self._drawn[:places, :count].unflatten(0, (batch, heads)).to(q)
 
 

@@ -9,8 +9,10 @@
 import {expected, type RfaError} from '../../errors.js'
 import {tf} from '../../tf.js'
 
+/** How an operation ran. */
 export type OperationForm = 'fused' | 'composite'
 
+/** The gradient of an operation by its inputs. */
 export interface Gradient<Attributes = unknown> {
   /** Names of the inputs that it needs. Default none. */
   inputsToSave?: string[]

@@ -12,6 +12,7 @@ import {headMask, maskLogits} from './masking.js'
 import {matMul} from './mat-mul.js'
 import {withOnes} from './with-ones.js'
 
+/** Options of {@link linearAttention}. */
 export interface LinearAttentionOptions {
   /** Query i sees keys j <= i only. Default false. */
   causal?: boolean
@@ -69,6 +70,7 @@ export function linearAttention(
   return {numerator: numerator as tf.Tensor4D, denominator: denominator as tf.Tensor3D}
 }
 
+/** Result of {@link linearAttentionRatio}. */
 export interface LinearAttentionRatio {
   /** `[B, H, L, Dv]` */
   out: tf.Tensor4D

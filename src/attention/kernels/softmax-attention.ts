@@ -7,6 +7,7 @@ import {causalMask, headMask, MASKED, maskLogits, sawAnyKey} from './masking.js'
 import {matMul} from './mat-mul.js'
 import {QUERY_TILE, softmaxAttentionGradient, unshared} from './softmax-attention-gradient.js'
 
+/** Options of {@link softmaxAttention}. */
 export interface SoftmaxAttentionOptions {
   /** Multiplies each q.k. Default 1 (canonical inputs). */
   scale?: number
@@ -18,6 +19,7 @@ export interface SoftmaxAttentionOptions {
   keyMask?: tf.Tensor | undefined
 }
 
+/** Result of {@link softmaxAttention}. */
 export interface SoftmaxAttentionResult {
   /** `[B, H, L, Dv]`; zero for rows that see no key. */
   out: tf.Tensor4D

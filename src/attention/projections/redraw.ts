@@ -28,6 +28,7 @@ export function parseRedraw(text: string, where = 'redraw'): RedrawPolicy {
   throw expected('BAD_OPTION', where, REDRAW_FORMS, JSON.stringify(text))
 }
 
+/** What one call takes. */
 export interface RedrawChoice {
   /** Which draw: {@link ProjectionRequest.redraw}. */
   redraw: number

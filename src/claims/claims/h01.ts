@@ -34,7 +34,7 @@ function judge(runs: ClaimRuns): Judgement {
       const answers = answersOf(rejected)
       return {
         verdict: verdictOn(answers),
-        statement: `judged by the attention alone: ${ratiosText(rows, answers)} tokens; ${decoder.text}`,
+        statement: `judged by the speed-up of the attention alone: ${ratiosText(rows, answers)} tokens; ${decoder.text}`,
         explanation:
           'A token of exact attention reads all keys and values so far, a token of RFA reads and writes a state of 2M (Dv + 1) numbers per head, whatever came before. With M = D = 64 that state is as large as the keys and values of 65 tokens, and the gain grows from there. The rest of a model costs both the same and dilutes any gain. The factor of the paper is for whole models on accelerators, where many short operations cost more than their arithmetic.',
       }

@@ -29,7 +29,7 @@ function judge(runs: ClaimRuns): Judgement {
       const answers = answersOf(rejected)
       return {
         verdict: verdictOf(answers),
-        statement: `judged by the attention alone: ${ratiosText([row!], answers)} tokens; ${decoder.text}`,
+        statement: `judged by the speed-up of the attention alone: ${ratiosText([row!], answers)} tokens; ${decoder.text}`,
         explanation:
           'Exact attention reads D + Dv numbers per head for each token so far: 32 times the state of 64 random vectors at the end, 16 times on average over 2048 tokens, counted. That state is also written, and its features cost products, sines and cosines, so the factor is smaller than the count. It is for attention alone, with these kernels. In a model both also read the same weights for each token, which dilutes the gain; a batch reads them once for all of its sequences.',
       }

@@ -13,7 +13,7 @@ const MOST_IN_FULL = 3
 const ORDER: readonly ClaimVerdict[] = ['refuted', 'inconclusive', 'depends', 'holds']
 
 /**
- * At most 38 lines of 80 columns for all claims: counts, refuted claims in full, then each claim with its number in a line.
+ * At most 38 lines of 80 columns for all claims, and 42 where H1 and H2 also have a whole decoder: counts, refuted claims in full, then each claim with its number in a line.
  * Claims that take training or hardware have one line together.
  */
 export function claimsScreen(outcomes: readonly ClaimOutcome[]): Block[] {
@@ -66,7 +66,7 @@ function notes(
   ])
 }
 
-/** `H2 is judged by the attention alone: 20.4x [19.2, 21.6] at 2048 tokens; for a whole decoder: 1.2x [1.1, 1.3] at 2048`. */
+/** `H2 is judged by the speed-up of the attention alone: 20.4x [19.2, 21.6] at 2048 tokens; for a whole decoder: 1.2x [1.1, 1.3] at 2048`. */
 function decoderNote({id, statement, inconclusive_because: open}: ClaimOutcome): string[] {
   if (open === 'busy' || !statement.includes(IN_DECODER)) return []
   return [`${id} is ${statement.split('; ').map(firstAndLast).join('; ')}`]

@@ -107,7 +107,7 @@ export const BRIEF_FLAGS: Readonly<Record<string, BriefFlags>> = {
   },
   compare: {
     methods: 'two methods of one run, the base first',
-    'fail-on': 'exit with 1 if B exceeds A by more',
+    'fail-on': 'exit with 1 if B exceeds A by more than this',
     strict: 'exit with 5 for inconclusive lines, too',
     output: 'file to write: .md, .csv, .json or .html',
     ...DETAILS,

@@ -31,8 +31,11 @@ export default class ProgramHelp extends Help {
 /** Lists whose first entry stands in the column of the others: oclif drops the blanks before a flag without a letter. */
 class AlignedHelp extends CommandHelp {
   override renderList(...[input, opts]: Parameters<CommandHelp['renderList']>): string {
-    const [blanks = ''] = /^ */.exec(input[0]?.[0] ?? '') ?? []
-    return (opts.multiline ? '' : blanks) + super.renderList(input, opts)
+    const text = super.renderList(input, opts)
+    const label = input[0]?.[0] ?? ''
+    const own = label.trimStart()
+    // where labels have lines for themselves there are no columns
+    return text.startsWith(`${own}\n`) ? text : label.slice(0, label.length - own.length) + text
   }
 }
 

@@ -3,7 +3,8 @@ import type {SwapCell} from './schema.js'
 
 /**
  * Layers that a cell runs for each draw: what comes before the first exchanged layer is the original, unless the weights are of
- * another model. With a budget the most that its search may run: each layer by itself, then sets of two or more.
+ * another model. With a budget the most that its search may run: all layers at once, each
+ * by itself, then sets of two or more.
  *
  * @param count - layers of the model
  */

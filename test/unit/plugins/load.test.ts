@@ -236,7 +236,7 @@ describe('a plug-in', () => {
       'free.mjs': reluMap('free'),
     })
     const [refused, fine] = loadAll(folder, ['both.mjs', 'free.mjs'])
-    expect(refused).toMatchObject({message: expect.stringMatching(message)})
+    expect(refused).toMatchObject({code: 'BAD_PLUGIN', message: expect.stringMatching(message)})
     expect(fine).toHaveProperty('record.methods', ['free'])
   })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import {describe, expect, it} from 'vitest'
 import {canonicalJson, cellKey, planHash} from '../../../src/results/keys.js'
+import {FULL} from '../../helpers/effort.js'
 import {VARIANCE_PLAN, varianceCell} from '../../helpers/records/variance.js'
 
 /** The same data with every object's properties in the opposite order. */
@@ -25,7 +26,7 @@ describe('canonicalJson', () => {
         expect(canonicalJson(reversed(value))).toBe(canonicalJson(value))
         expect(JSON.parse(canonicalJson(value))).toEqual(JSON.parse(JSON.stringify(value)))
       }),
-      {numRuns: 40},
+      {numRuns: FULL ? 100 : 40},
     )
   })
 

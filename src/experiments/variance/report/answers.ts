@@ -85,12 +85,18 @@ export function effectOf({verdict: {answer, measured, low}}: Judgement): Effect 
 }
 
 function sentenceOf(effect: Effect, rows: string, of: string): string {
-  if (effect === 'inconclusive')
-    return `Whether ${rows} lower the variance of ${of} is inconclusive`
-  if (effect === 'not measured') return `Too few draws to compare ${rows} with iid rows for ${of}`
-  const verb = effect === 'lower' ? 'lower' : 'raise'
-  const some = effect === 'raise some' ? ' for some pairs' : ''
-  return `Compared with iid rows, ${rows} ${verb} the variance of ${of}${some}`
+  switch (effect) {
+    case 'lower':
+      return `Compared with iid rows, ${rows} lower the variance of ${of}`
+    case 'raise':
+      return `Compared with iid rows, ${rows} raise the variance of ${of}`
+    case 'raise some':
+      return `Compared with iid rows, ${rows} raise the variance of ${of} for some pairs`
+    case 'inconclusive':
+      return `Whether ${rows} lower the variance of ${of} is inconclusive`
+    case 'not measured':
+      return `Too few draws to compare ${rows} with iid rows for ${of}`
+  }
 }
 
 function ownersText(names: readonly string[], all: number): string {

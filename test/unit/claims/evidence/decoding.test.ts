@@ -137,7 +137,7 @@ describe('claims about decoding', () => {
     expect(Math.abs(gain.value! / ((1.1e5 + 50 * 2048) / 1.1e5) - 1)).toBeLessThan(1e-5)
     expect(gain.expected).toBeNull()
     const both =
-      /judged by the attention alone: 11\.\dx \[.*\] at 2048 tokens; for a whole decoder: 1\.93x \[/
+      /judged by the speed-up of the attention alone: 11\.\dx \[.*\] at 2048 tokens; for a whole decoder: 1\.93x \[/
     expect(statement).toMatch(both)
     const screen = renderTerminal(claimsScreen([outcome]), {width: 80, colour: false})
     expect(screen).toContain('RFA decodes 12 times as fast: 11.2x at 2048 tokens')

@@ -60,16 +60,25 @@ describe('claims that are also measured in a whole decoder', () => {
   const parts = ['0.9x [0.8, 1.0]', '1.4x [1.3, 1.5]', '2.5x [2.4, 2.6]'].map((one, at) => {
     return `${one} at ${25 * 2 ** at}`
   })
-  const statement = `judged by the attention alone: ${parts.join(', ')} tokens; for a whole decoder: ${parts.join(', ')}`
+  const statement = `judged by the speed-up of the attention alone: ${parts.join(', ')} tokens; for a whole decoder: ${parts.join(', ')}`
   const shown = (changes: Partial<ClaimOutcome>) =>
     screen([{...REFERENCE[0]!, statement, ...changes}]).replaceAll(/\s+/g, ' ')
 
   it('say what is judged, and both in few numbers with their intervals', () => {
     const ends = '0.9x [0.8, 1.0] at 25 to 2.5x [2.4, 2.6] at 100'
     expect(shown({})).toContain(
-      `- H1 is judged by the attention alone: ${ends}; for a whole decoder: ${ends}`,
+      `- H1 is judged by the speed-up of the attention alone: ${ends}; for a whole decoder: ${ends}`,
     )
     expect(shown({})).toContain('RFA translates twice as fast: 0.9x at 25 to 2.5x at 100')
+  })
+
+  it('take four lines more, where all claims hold', () => {
+    const all = judged('holds').map(claim =>
+      /^H[12]$/.test(claim.id) ? {...claim, statement} : claim,
+    )
+    const lines = screen(all).split('\n')
+    expect(lines.length).toBeLessThanOrEqual(42)
+    expect(Math.max(...lines.map(line => line.length))).toBeLessThanOrEqual(80)
   })
 
   it('say it once where they are refuted, and nothing where the machine was busy', () => {
