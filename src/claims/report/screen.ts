@@ -13,7 +13,7 @@ const MOST_IN_FULL = 3
 const ORDER: readonly ClaimVerdict[] = ['refuted', 'inconclusive', 'depends', 'holds']
 
 /**
- * At most 38 lines of 80 columns for all claims, and 42 where H1 and H2 also have a whole decoder: counts, refuted claims in full, then each claim with its number in a line.
+ * At most 38 lines of 80 columns for all claims, and 44 where H1 and H2 also have a whole decoder: counts, refuted claims in full, then each claim with its number in a line.
  * Claims that take training or hardware have one line together.
  */
 export function claimsScreen(outcomes: readonly ClaimOutcome[]): Block[] {
