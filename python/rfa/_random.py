@@ -56,8 +56,8 @@ def _normal_pairs(words: Words) -> Reals:
     return np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1)
 
 
-def stream_rows(seed: int, name: str, index: int, shape: tuple[int, int, int]) -> npt.NDArray[np.float32]:
-    """Standard normals of many streams, of this shape [places, rows, count], in float32.
+def stream_rows(seed: int, name: str, index: int, shape: tuple[int, int, int]) -> Reals:
+    """Standard normals of many streams, of this shape [places, rows, count].
 
     Each row is `Stream(seed, name, index, place, row).normals(count)`.
     """
@@ -68,7 +68,7 @@ def stream_rows(seed: int, name: str, index: int, shape: tuple[int, int, int]) -
     counters[..., 0] = np.arange(blocks)
     counters[..., 1] = index
     counters[..., 3] = np.arange(rows)[:, None]
-    drawn = np.empty(shape, np.float32)
+    drawn = np.empty(shape)
     for place in range(places):
         counters[..., 2] = place
         pairs = _normal_pairs(philox(counters.reshape(-1, 4), key))

@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from statistics import NormalDist
 
 import numpy as np
 
 from ._errors import UsageError
-from ._random import Reals, Stream
+from ._random import Reals, Stream, stream_rows
 from ._sobol_directions import TABLE
 
 __all__ = ["ORTH_SIGNS", "PROJECTIONS", "draw_projection"]
@@ -32,9 +33,15 @@ class _Head:
     indices: tuple[int, int]  # repetition, head
     suffix: str  # of a redraw
     sign: str  # of orthogonal factors
+    square: Callable[[str], Reals]  # normals of a part for square blocks of all heads, [heads, blocks, D * D]
 
     def stream(self, part: str, block: int = 0) -> Stream:
         return Stream(self.seed, f"projection.{part}{self.suffix}", *self.indices, block)
+
+    def rows_of(self, part: str, block: int, rows: int) -> Reals:
+        """Normal rows of a square block."""
+        blocks = self.square(f"projection.{part}{self.suffix}")[self.indices[1]]
+        return blocks[block, : rows * self.dim].reshape(rows, self.dim)
 
     def in_blocks(self, size: int, build: Callable[[int, int], Reals]) -> Reals:
         """Independent blocks of `size` rows, the last one truncated. `build` takes a block and its number of rows."""
@@ -58,21 +65,22 @@ def _gaussian(head: _Head, block: int, rows: int) -> Reals:
 
 
 def _iid(head: _Head) -> Reals:
-    return head.in_blocks(head.dim, lambda block, rows: _gaussian(head, block, rows))
+    return head.in_blocks(head.dim, lambda block, rows: head.rows_of("directions", block, rows))
 
 
 def _orth(head: _Head) -> Reals:
     def block_of(block: int, rows: int) -> Reals:
-        lengths = _lengths(head.stream("lengths", block), rows, head.dim)
-        return _orthonormal(_gaussian(head, block, rows), head.sign) * lengths[:, None]
+        lengths = np.linalg.norm(head.rows_of("lengths", block, rows), axis=1)
+        return _orthonormal(head.rows_of("directions", block, rows), head.sign) * lengths[:, None]
 
     return head.in_blocks(head.dim, block_of)
 
 
 def _orth_sqrt_d(head: _Head) -> Reals:
-    return head.in_blocks(
-        head.dim, lambda block, rows: _orthonormal(_gaussian(head, block, rows), head.sign) * math.sqrt(head.dim)
-    )
+    def block_of(block: int, rows: int) -> Reals:
+        return _orthonormal(head.rows_of("directions", block, rows), head.sign) * math.sqrt(head.dim)
+
+    return head.in_blocks(head.dim, block_of)
 
 
 def _orth_tall(head: _Head) -> Reals:
@@ -384,5 +392,7 @@ def draw_projection(
     if not 0 <= seed < 2**53:
         raise UsageError(f"seed: expected a number from 0 to 2^53 - 1, got {seed}", code="BAD_OPTION")
     suffix = "" if redraw == 0 else f".{redraw}"
-    own = [_Head(num_features, head_dim, seed, (replicate, head), suffix, orth_sign) for head in range(heads)]
+    shape = (heads, -(-num_features // head_dim), head_dim**2)
+    square = cache(lambda stream: stream_rows(seed, stream, replicate, shape))
+    own = [_Head(num_features, head_dim, seed, (replicate, head), suffix, orth_sign, square) for head in range(heads)]
     return np.stack([PROJECTIONS[name](head) for head in own])

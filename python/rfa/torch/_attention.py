@@ -352,7 +352,7 @@ class Attention(nn.Module):
             # kept for the next call, which may have somewhat longer texts
             rows = min(self.num_features, 1 << (count - 1).bit_length())
             shape = (max(places, known[0]), max(rows, known[1]), dim)
-            self._drawn = torch.from_numpy(stream_rows(self.seed, "noise.noise", self.replicate, shape))
+            self._drawn = torch.from_numpy(stream_rows(self.seed, "noise.noise", self.replicate, shape)).float()
         return self._drawn[:places, :count].unflatten(0, (batch, heads)).to(q)
 
 
