@@ -393,6 +393,10 @@ def draw_projection(
         raise UsageError(f"seed: expected a number from 0 to 2^53 - 1, got {seed}", code="BAD_OPTION")
     suffix = "" if redraw == 0 else f".{redraw}"
     shape = (heads, -(-num_features // head_dim), head_dim**2)
-    square = cache(lambda stream: stream_rows(seed, stream, replicate, shape))
+
+    @cache
+    def square(stream: str) -> Reals:
+        return stream_rows(seed, stream, replicate, shape)
+
     own = [_Head(num_features, head_dim, seed, (replicate, head), suffix, orth_sign, square) for head in range(heads)]
     return np.stack([PROJECTIONS[name](head) for head in own])
